@@ -68,7 +68,18 @@ make_environment() {
     fi
     # --inexact: neither uv itself nor the tools of developers are thrown out again.
     step "Installing the dependencies" .venv/bin/uv sync --quiet --frozen --inexact "$@"
+    describe_environment "$@" >.venv/synced
 }
+
+# is_synced [OPTION]... says whether make_environment has done it, and nobody has installed or removed a package since.
+is_synced() {
+    local packages
+    packages=$(echo .venv/lib/python3*/site-packages)
+    [[ -x .venv/bin/python && .venv/synced -nt $packages && $(<.venv/synced) == "$(describe_environment "$@")" ]]
+}
+
+# All on which the environment depends, in one line.
+describe_environment() { cat uv.lock pyproject.toml | sha256sum | sed "s|-\$|uv $UV_VERSION $*|"; }
 
 find_python() {
     local name

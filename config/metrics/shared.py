@@ -22,6 +22,7 @@ from django.conf import settings
 from prometheus_client import Counter, values
 
 from config.metrics.requests import NO_ROUTE, SECONDS
+from containers.docker_api.counted_requests import REQUESTS
 from containers.process_metrics import PROCESS
 
 STARTS = Counter("berth_process_starts", "Processes that began to work.", ["process"], registry=PROCESS)
@@ -58,6 +59,7 @@ def counting_together(*, goes_on: bool) -> Iterator[None]:
 
 def begin_to_count(process: str) -> None:
     """For each process, after it was forked and before it counts anything. Goes on alone where that cannot be."""
+    REQUESTS.clear()  # a copy of the first process, which may have asked the engine, has its counts, and not in a file
     if folder := os.environ.get(VARIABLE):
         try:
             place = _take_place(Path(folder))

@@ -19,7 +19,7 @@ from contextlib import suppress
 from ctypes import c_double, c_int
 from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 
 import django
 from django.conf import settings
@@ -37,7 +37,7 @@ FILES = 8192
 """Open files of a process of the web server: its connections, and as many again to be safe."""
 
 
-def start_child(name: str, lifeline: Connection, target: Callable[..., None], *arguments: object) -> SpawnProcess:
+def start_child(name: str, lifeline: Connection, target: Callable[..., None], *arguments: object) -> BaseProcess:
     """Raises `OSError` where the system has no room for another process."""
     child = multiprocessing.get_context("spawn").Process(
         target=run_child, args=(lifeline, target, *arguments), name=name

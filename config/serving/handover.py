@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 
 VARIABLE = "_BERTH_HANDOVER"
-OF_THE_FIRST_START = {"--announce", "--prepare"}
+OF_THE_FIRST_START = {"--again", "--announce", "--prepare"}
 """Options of `serve`. Who has it hand over has prepared the new program."""
 
 

@@ -30,6 +30,10 @@ class PidFile:
         if not os.pread(self._file, 1, 0):
             self._write("")
 
+    def fileno(self) -> int:
+        """What holds the lock, also in a copy of this process that has it open."""
+        return self._file
+
     def note_ready(self) -> None:
         self._write(secrets.token_hex(8))
 

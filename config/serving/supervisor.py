@@ -7,15 +7,17 @@ import socket
 import time
 from collections.abc import Callable
 from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from types import FrameType
 
 from django.conf import settings
 
-from config.serving.children import KILL_AFTER, KILLED_WITHIN, has_terminal, run_watcher, run_web, start_child
+from config.serving.births import Births, end_all
+from config.serving.children import KILL_AFTER, KILLED_WITHIN, has_terminal, run_watcher, run_web
 from config.serving.handover import Predecessors, execute_again
 from config.serving.pid_file import PidFile
 from config.serving.systemd import READY, STOPPING, Systemd
+from containers.side_work import begin_thread
 
 logger = logging.getLogger("berth.serve")
 
@@ -41,12 +43,16 @@ class Supervisor:
         listener: socket.socket | None = None,
         predecessors: Predecessors | None = None,
         pid_file: PidFile | None = None,
+        *,
+        forks: bool = False,
+        welcome: Callable[[], None] | None = None,
     ) -> None:
-        self._listener = listener
-        self._predecessors = predecessors or Predecessors()
-        self._pid_file = pid_file
+        self._listener, self._predecessors = listener, predecessors or Predecessors()
+        self._pid_file, self._welcome = pid_file, welcome
+        own = [each.fileno() for each in (listener, pid_file) if each is not None]
+        self._births = Births(forks=forks and not self._predecessors.pids, own=own)
         self._systemd = Systemd()
-        self._children: dict[str, SpawnProcess] = {}
+        self._children: dict[str, BaseProcess] = {}
         self._stopped_by = 0
         self._ends_at_once = self._hands_over = self._is_ready = False
         self._backoff = SHORTEST_BACKOFF
@@ -57,7 +63,6 @@ class Supervisor:
         # serve. No locks: one that a stopped process holds would stop this one, too.
         self._due = context.RawValue("d", 0.0)
         self._booted = context.RawValue("i", 0)
-        self._lifeline_out, self._lifeline_in = context.Pipe(duplex=False)
         self._overdue_looks = 0
 
     def run(self) -> int:
@@ -65,6 +70,9 @@ class Supervisor:
         self._listen_to_signals()
         self._start(WEB, run_web, self._listener, self._booted)
         self._start_watcher()
+        self._births.settle()
+        if self._welcome is not None:
+            begin_thread(self._welcome)
         while self._children[WEB].is_alive() and not self._stopped_by:
             self._look_after_children()
             if self._hands_over and self._is_ready:
@@ -99,8 +107,8 @@ class Supervisor:
         logger.info("Berth %s serves.", settings.BERTH_VERSION)
 
     def _start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
-        child = start_child(name, self._lifeline_out, target, *arguments)
-        self._children[name] = child
+        given = self._listener.fileno() if self._listener is not None and name == WEB else None
+        self._children[name] = child = self._births.start(name, target, *arguments, given=given)
         logger.info("Started the %s, process %s.", name, child.pid)
 
     def _start_watcher(self) -> None:
@@ -128,7 +136,7 @@ class Supervisor:
         self._systemd.reloading()
         pids = {child.pid for child in self._children.values() if child.pid and child.is_alive()}
         try:
-            execute_again(self._listener, self._lifeline_in.fileno(), pids, self._systemd.environment())
+            execute_again(self._listener, self._births.lifeline, pids, self._systemd.environment())
         except OSError as error:
             logger.error("It cannot be started, so this one goes on: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()
@@ -177,7 +185,7 @@ class Supervisor:
         if self._listener is not None:
             self._listener.close()  # new connections are refused from now on
         self._predecessors.release(KILL_AFTER + 2)
-        self._end_children()
+        end_all(self._children.values())
         self._predecessors.end(KILL_AFTER + 2)
         if self._ends_at_once:
             return 128 + self._stopped_by
@@ -186,15 +194,3 @@ class Supervisor:
         code = self._children[WEB].exitcode or 1
         logger.error("The web server ended by itself with exit code %s; so does everything.", code)
         return code if code >= 0 else 128 - code
-
-    def _end_children(self) -> None:
-        """Ends all children: with SIGTERM, and with SIGKILL those that still live after `KILL_AFTER` seconds."""
-        deadline = time.monotonic() + KILL_AFTER
-        for child in self._children.values():
-            if child.is_alive():
-                child.terminate()
-        for child in self._children.values():
-            child.join(max(0.0, deadline - time.monotonic()))
-            if child.is_alive():
-                child.kill()
-                child.join(KILLED_WITHIN)

@@ -1,18 +1,25 @@
+import os
 import sys
-import threading
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connections
 
 from config.backup.marker import require_no_restore
+from config.management.before_serving import require_that_it_may_serve
 from config.metrics.shared import counting_together
 from config.serving.handover import Predecessors
 from config.serving.pid_file import PidFile
 from config.serving.port import bind_port
 from config.serving.supervisor import Supervisor
 from config.serving.welcome import write_welcome
+from containers.docker_api.client import Connection
+from containers.docker_api.wanted_images import are_built
+from containers.firewall.iptables import can_set_rules
+from containers.programs import is_local_engine
 from projects.services.key_rotation import check_keys
 
 
@@ -22,16 +29,30 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--prepare", action="store_true", help="First do what `manage.py prepare` does.")
+        parser.add_argument("--again", action="store_true", help="First see whether `make run` has more to do.")
         parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         require_no_restore()
+        if options["again"]:
+            _require_engine_and_images()
         if options["prepare"]:
             call_command("prepare", stdout=self.stdout)
         predecessors = Predecessors.read()
         with bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener) as listener:
             check_keys()
-            if options["announce"]:
-                threading.Thread(target=write_welcome, args=(self.stdout.write,), daemon=True).start()
+            welcome = partial(write_welcome, self.stdout.write) if options["announce"] else None
+            supervisor = Supervisor(listener, predecessors, PidFile(), forks=True, welcome=welcome)
+            connections.close_all()
             with counting_together(goes_on=predecessors.listener is not None):
-                sys.exit(Supervisor(listener, predecessors, PidFile()).run())
+                sys.exit(supervisor.run())
+
+
+def _require_engine_and_images() -> None:
+    """Executes all of `make run` in place of this process, where the engine does not answer or lacks an image."""
+    require_that_it_may_serve()
+    firewall = not (is_local_engine() and can_set_rules())
+    if not are_built(Connection(), firewall=firewall):
+        run = str(settings.BASE_DIR / "config" / "bin" / "run")
+        sys.stdout.flush()
+        os.execv(run, [run, "--all"])  # noqa: S606 - our own program

@@ -9,10 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.docker_api import image_build
 from containers.docker_api.base_image import NoBaseImageError, find_base
 from containers.docker_api.client import Connection
 from containers.docker_api.former_images import remove_former_gateways
@@ -27,6 +25,7 @@ from containers.docker_api.image_build import (
 )
 from containers.docker_api.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
 from containers.docker_api.run_build import Ingredients, build_image, remove_replaced
+from containers.docker_api.wanted_images import find_gateway, select_contexts
 from containers.docker_api.wheelhouse import find_wheels
 from containers.errors import EngineError, EngineRefusedError
 from containers.firewall.iptables import can_set_rules
@@ -34,9 +33,6 @@ from containers.programs import is_local_engine
 
 NO_BASE_IMAGE = 3
 """Exit code that tells `config/bin/run` to install mmdebstrap and try again."""
-
-DEFAULT_TYPE = "assistant"
-"""The agent type that Berth ships as the default."""
 
 AT_ONCE = 4
 """Images that are built at the same time."""
@@ -83,7 +79,7 @@ class Command(BaseCommand):
         try:
             self._wheels = find_wheels(options["wheelhouse"])
             chosen = self._choose(connection, options)
-            contexts = _select(connection, options["types"], is_first_run=options["first_run"])
+            contexts = select_contexts(connection, options["types"], is_first_run=options["first_run"])
             self._build_all(connection, [self._plan(connection, each, chosen, options) for each in contexts])
             if not options["types"] and not (is_local_engine() and can_set_rules()):
                 self._build_firewall(connection, chosen, options)
@@ -113,7 +109,7 @@ class Command(BaseCommand):
     ) -> _Build | None:
         """None for an image that is up to date. Makes or pulls the base image where it is missing."""
         pull = not options["no_pull"]
-        known = [each.image for each in (context, *find_contexts(), *_find_gateway())]
+        known = [each.image for each in (context, *find_contexts(), *find_gateway())]
         pin = chosen or find_pin(connection, known) or self._found_base
         if pin is None:
             pin = self._found_base = self._pin(connection, find_base(connection, pull=pull, tell=self._tell))
@@ -177,21 +173,3 @@ class Command(BaseCommand):
         with self._printing:
             self.stdout.write(text)
             self.stdout.flush()
-
-
-def _select(connection: Connection, types: list[str], *, is_first_run: bool = False) -> list[BuildContext]:
-    """What is named, or else the gateway, without which no agent has a way out, and all agent types.
-
-    For `is_first_run` only those of them that are on the engine already, and the one that a first deploy takes.
-    """
-    contexts = find_contexts()
-    if types:
-        return [each for each in (GATEWAY, AGENT_BASE, *contexts, FIREWALL) if each.type in types]
-    if is_first_run:
-        contexts = [each for each in contexts if each.type == DEFAULT_TYPE or inspect_image(connection, each.image)]
-    return [*(_find_gateway() if settings.BERTH_GATEWAY else []), *contexts]
-
-
-def _find_gateway() -> list[BuildContext]:
-    """Where it is among the agent types."""
-    return [GATEWAY] if GATEWAY.folder.parent == image_build.IMAGES else []

@@ -85,7 +85,27 @@ def test_the_log_says_which_process_is_which(shared: Served) -> None:
     listening = re.findall(rf"Listening at: http://127.0.0.1:{shared.port} \((\d+)\)", shared.log.read_text())
     assert shared.processes("web server") == [int(pid) for pid in listening]
     assert shared.processes("watcher") == [shared.watcher]
-    assert {shared.web, shared.watcher} < children_of(shared.process.pid)
+    assert {shared.web, shared.watcher} <= children_of(shared.process.pid)
+
+
+def test_no_child_keeps_open_what_is_for_the_first_process_alone(shared: Served) -> None:
+    """They are copies of it. With one of these open, another server would find the port or the place taken."""
+    shared.wait_until_up()
+    first, web, watcher = (open_in(pid) for pid in (shared.process.pid, shared.web, shared.watcher))
+    lock = str(pid_file_of(shared))
+    assert (lock in first, lock in web, lock in watcher) == (True, False, False)
+    sockets = {each for each in first if each.startswith("socket:")}
+    assert sockets & web  # that on which it listens
+    assert not sockets & watcher
+
+
+def open_in(pid: int) -> set[str]:
+    """What the process has open, as the kernel calls it."""
+    return {str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()}
+
+
+def pid_file_of(served: Served) -> Path:
+    return Path(served.environment["BERTH_DATA_DIR"]).resolve() / f"serve-{served.port}.pid"
 
 
 def test_a_port_in_use_is_told_in_one_sentence(shared: Served, some: Some) -> None:

@@ -44,7 +44,7 @@ def test_a_watcher_for_which_there_is_no_process_is_tried_again(monkeypatch: pyt
             raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
         return alive
 
-    monkeypatch.setattr("config.serving.supervisor.start_child", start)
+    monkeypatch.setattr("config.serving.births.start_child", start)
     supervisor._children["watcher"] = dead
     moments = iter(range(0, 1000, 100))
     monkeypatch.setattr("config.serving.supervisor.time.monotonic", lambda: float(next(moments)))

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 
 from containers.docker_api import base_image, image_build
 from containers.docker_api.image_build import GATEWAY, BuildContext, find_contexts
-from containers.management.commands import build_images
+from containers.docker_api.wanted_images import select_contexts
 from containers.management.commands.build_images import NO_BASE_IMAGE
 from tests.containers.docker_under_test import DockerUnderTest
 
@@ -60,8 +60,8 @@ def test_the_shipped_types_are_found() -> None:
 
 def test_the_gateway_is_built_before_the_agents_that_need_it() -> None:
     nobody: Any = None
-    assert build_images._select(nobody, [])[:2] == [GATEWAY, *find_contexts()][:2]
-    assert [each.type for each in build_images._select(nobody, ["assistant", "firewall", "gateway"])] == [
+    assert select_contexts(nobody, [])[:2] == [GATEWAY, *find_contexts()][:2]
+    assert [each.type for each in select_contexts(nobody, ["assistant", "firewall", "gateway"])] == [
         "gateway", "assistant", "firewall",
     ]  # fmt: skip
     assert GATEWAY not in find_contexts()

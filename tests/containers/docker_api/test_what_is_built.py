@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 from uuid import uuid4
 
 import docker
 import pytest
 from django.core.management import call_command
 
-from containers.docker_api import former_images, image_build
+from containers.docker_api import former_images, image_build, pinned_base, wanted_images
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import GATEWAY, BuildContext
+from containers.docker_api.pinned_base import PinnedBase, describe_build
 from containers.docker_api.run_build import Ingredients
+from containers.docker_api.wanted_images import are_built, select_contexts
+from containers.errors import EngineUnavailableError
 from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest
 
@@ -31,21 +35,41 @@ def types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n")
     monkeypatch.setattr(image_build, "IMAGES", tmp_path)
-    monkeypatch.setattr(build_images, "inspect_image", lambda _, image: image == "berth/built:latest" or None)
+    monkeypatch.setattr(wanted_images, "inspect_image", lambda _, image: image == "berth/built:latest" or None)
     return tmp_path
 
 
 def test_the_first_run_builds_the_default_type_and_what_was_built_before(types: Path) -> None:
-    assert [each.type for each in build_images._select(NOBODY, [], is_first_run=True)] == ["assistant", "built"]
-    assert [each.type for each in build_images._select(NOBODY, [])] == ["assistant", "built", "unbuilt"]
-    assert [each.type for each in build_images._select(NOBODY, ["unbuilt"], is_first_run=True)] == ["unbuilt"]
+    assert [each.type for each in select_contexts(NOBODY, [], is_first_run=True)] == ["assistant", "built"]
+    assert [each.type for each in select_contexts(NOBODY, [])] == ["assistant", "built", "unbuilt"]
+    assert [each.type for each in select_contexts(NOBODY, ["unbuilt"], is_first_run=True)] == ["unbuilt"]
+
+
+def test_a_second_start_builds_nothing_where_all_is_as_it_would_be_built(
+    types: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = False
+    base = PinnedBase(name="debian:12", digest="sha256:" + "a" * 64)
+    built = {f"berth/{name}:latest": BuildContext(folder=types / name, name=name) for name in ("assistant", "built")}
+    images = {name: {"Config": {"Labels": describe_build(context, base)}} for name, context in built.items()}
+    for module in (wanted_images, pinned_base):
+        monkeypatch.setattr(module, "inspect_image", lambda _, image: images.get(image))
+    assert are_built(NOBODY, firewall=False)
+    assert not are_built(NOBODY, firewall=True)
+    (types / "built" / "more").touch()
+    assert not are_built(NOBODY, firewall=False)
+    (types / "built" / "more").unlink()
+    del images["berth/assistant:latest"]
+    assert not are_built(NOBODY, firewall=False)
+    monkeypatch.setattr(wanted_images, "inspect_image", Mock(side_effect=EngineUnavailableError("It is away.")))
+    assert not are_built(NOBODY, firewall=False)
 
 
 def test_without_the_gateway_its_image_is_built_on_request_only(settings: Any) -> None:
-    assert GATEWAY in build_images._select(NOBODY, [])
+    assert GATEWAY in select_contexts(NOBODY, [])
     settings.BERTH_GATEWAY = False
-    assert GATEWAY not in build_images._select(NOBODY, [])
-    assert build_images._select(NOBODY, ["gateway"]) == [GATEWAY]
+    assert GATEWAY not in select_contexts(NOBODY, [])
+    assert select_contexts(NOBODY, ["gateway"]) == [GATEWAY]
 
 
 def test_other_files_make_another_image_of_the_gateway(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.engine_calls import calls  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 
-MOST = {"create": 10, "stop": 3, "stop again": 5, "start": 19, "start again": 3, "restart": 21, "delete": 13}
+MOST = {"create": 10, "stop": 3, "stop again": 5, "start": 13, "start again": 3, "restart": 15, "delete": 13}
 
 
 def test_each_command_asks_no_more_than_it_needs(

@@ -13,9 +13,9 @@ class WorkingEngine(MemoryEngine):
         """What is wrong with it begins now."""
 
     def logs(
-        self, name: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
     ) -> Iterator[bytes]:
-        return super().logs(name, tail=tail, since=since)
+        return super().logs(key, tail=tail, since=since, of=of)
 
 
 class SilentEngine(WorkingEngine):

@@ -1,0 +1,41 @@
+"""`make run` where it has run before: one process, which hands over to all of it where something is missing."""
+
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from config.management.commands import serve
+from tests.paths import ROOT
+
+
+class HandedOverError(Exception):
+    """In place of the other program."""
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    execute = Mock(side_effect=HandedOverError)
+    monkeypatch.setattr(serve.os, "execv", execute)
+    monkeypatch.setattr(serve, "require_that_it_may_serve", Mock())
+    return execute
+
+
+@pytest.mark.django_db
+def test_a_missing_image_is_left_to_all_of_it(executed: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "are_built", lambda *_, **__: False)
+    with pytest.raises(HandedOverError):
+        call_command("serve", "--again", "--prepare", "--announce")
+    run = str(ROOT / "config" / "bin" / "run")
+    executed.assert_called_once_with(run, [run, "--all"])
+
+
+@pytest.mark.django_db
+def test_what_keeps_it_from_serving_is_told_before_anything_is_built(executed: Mock, monkeypatch: Any) -> None:
+    monkeypatch.setattr(serve, "require_that_it_may_serve", Mock(side_effect=CommandError("The port is taken.")))
+    monkeypatch.setattr(serve, "are_built", lambda *_, **__: False)
+    with pytest.raises(CommandError, match="The port is taken"):
+        call_command("serve", "--again", "--prepare")
+    executed.assert_not_called()
