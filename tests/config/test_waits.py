@@ -21,7 +21,6 @@ BOOTS = "When the process begins. One that waits here does not say that it is th
 NO_PROCESS = "A command of an operator, who sees it wait and can end it."
 
 REASONS = {
-    "config/management/commands/serve.py:handle: Thread": "Before there is a child. Only the welcome needs it.",
     "config/serving/children.py:run_child: Thread": BOOTS,
     "config/serving/threads.py:_work: get": "A thread that waits for work. Nobody waits for it.",
     "containers/call_limits.py:resolve: result": "It is there: `wait` has said so.",
