@@ -18,7 +18,7 @@ class HandedOverError(Exception):
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> Mock:
     execute = Mock(side_effect=HandedOverError)
-    monkeypatch.setattr(serve.os, "execv", execute)
+    monkeypatch.setattr("os.execv", execute)
     monkeypatch.setattr(serve, "require_that_it_may_serve", Mock())
     return execute
 
