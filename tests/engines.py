@@ -11,7 +11,7 @@ import docker
 from docker.utils import kwargs_from_env
 
 from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
-from containers.docker.rules_container import LABEL
+from containers.docker.networks.rules_container import LABEL
 from containers.firewall.iptables import remove_rules
 from containers.vocabulary import INSTANCE_LABEL
 from tests.waiting import wait_until

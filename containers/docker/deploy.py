@@ -8,11 +8,11 @@ from functools import partial
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
-from containers.docker.handover import Handover
 from containers.docker.lookup import AgentVolumes, Lookup, carries
-from containers.docker.quota import HardQuota
 from containers.docker.room import Room
 from containers.docker.secrets import pack_secrets
+from containers.docker.volumes.handover import Handover
+from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, as_refusal
 from containers.docker_api.reading import beside

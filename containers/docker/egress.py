@@ -8,9 +8,9 @@ from datetime import datetime
 from django.conf import settings
 
 from containers.docker.gateway.networks import read_agents_network
-from containers.docker.network import ensure_network, read_engine_start
-from containers.docker.probe import probe
-from containers.docker.rules_container import set_rules
+from containers.docker.networks.agents import ensure_network, read_engine_start
+from containers.docker.networks.probe import probe
+from containers.docker.networks.rules_container import set_rules
 from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
 from containers.firewall.bridge import bridge_name, gateway_bridge_name, is_here, mark_bridge, restore_bridge_name

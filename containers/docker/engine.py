@@ -12,33 +12,33 @@ from django.conf import settings
 from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
-from containers.docker.data_directory import OwnDirectory
 from containers.docker.deploy import Deployment
-from containers.docker.disk_meter import DiskMeter
 from containers.docker.gateway.verbs import GatewayVerbs
-from containers.docker.handover import Handover, abandon_handover
 from containers.docker.images import describe_image, read_image_id
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
-from containers.docker.name_limits import NameLimits
-from containers.docker.network import describe_host, read_engine_start
-from containers.docker.new_volumes import NewVolumes
-from containers.docker.quota import HardQuota
+from containers.docker.networks.agents import describe_host, read_engine_start
+from containers.docker.networks.name_limits import NameLimits
 from containers.docker.room import Room
 from containers.docker.secrets import read_secrets
-from containers.docker.state import State
-from containers.docker.state_verbs import StateVerbs
 from containers.docker.stats import Meter, read_usage
-from containers.docker.trials import Trial
-from containers.docker.users import Users
+from containers.docker.trials.runs import Trial
+from containers.docker.volumes.data_directory import OwnDirectory
+from containers.docker.volumes.disk_meter import DiskMeter
+from containers.docker.volumes.handover import Handover, abandon_handover
+from containers.docker.volumes.new_volumes import NewVolumes
+from containers.docker.volumes.quota import HardQuota
+from containers.docker.volumes.state import State
+from containers.docker.volumes.state_verbs import StateVerbs
+from containers.docker.volumes.users import Users
 from containers.docker_api.errors import MissingError
 from containers.docker_api.events import follow_events
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.unused_images import remove_unused
-from containers.engine_images import HostFacts, ImageFacts
-from containers.engine_lists import Keys
-from containers.engine_trials import TrialRun
+from containers.engine.images import HostFacts, ImageFacts
+from containers.engine.lists import Keys
+from containers.engine.trials import TrialRun
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 

@@ -7,7 +7,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import inspect_image
 from containers.docker_api.pinned_base import read_pin
-from containers.engine_images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability, ImageFacts
+from containers.engine.images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability, ImageFacts
 from containers.errors import ImageMissingError
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from containers.call_limits import time_limit
-from containers.docker.rules_container import run_removal
+from containers.docker.networks.rules_container import run_removal
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.docker_api.image_build import CONTEXT_LABEL

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from containers.agent_contract import DATA_PATH, PROBLEMS_OF_EXIT, AgentState, ExitCode
 from containers.agent_text import clean
-from containers.engine_trials import TrialRun
+from containers.engine.trials import TrialRun
 
 STOP_WITHIN = 5
 """Seconds that an agent has to end after SIGTERM."""

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from containers.engine_images import ImageFacts
+from containers.engine.images import ImageFacts
 from containers.errors import EngineError, EngineRefusedError
 from containers.get_engine import get_engine
 from projects.models import AgentType, Project

@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 from accounts import clock
 from accounts.compiled_query import CompiledQuery
 from accounts.moments import lasts
-from containers.engine_images import HostFacts
+from containers.engine.images import HostFacts
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.errors import NoCapacityError

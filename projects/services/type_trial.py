@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.conf import settings as django_settings
 
 from containers.agent_contract import SecretFile
-from containers.engine_trials import TRIAL_LABEL, TrialRun
+from containers.engine.trials import TRIAL_LABEL, TrialRun
 from containers.errors import EngineError, EngineUnavailableError, ImageMissingError
 from containers.get_engine import get_engine
 from containers.identity import helper_labels, installation_id

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from containers.engine_lists import is_as_listed
+from containers.engine.lists import is_as_listed
 from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import EngineEvent, Observation

@@ -8,8 +8,8 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 
-from containers.docker import measuring
-from containers.docker.measuring import LABEL, measuring_payload
+from containers.docker.volumes import measuring
+from containers.docker.volumes.measuring import LABEL, measuring_payload
 from containers.identity import container_name
 from containers.vocabulary import DiskUse
 from tests.containers.disk_use import MIB, keep, measure

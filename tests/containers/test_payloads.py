@@ -1,7 +1,7 @@
 """No container that Berth makes, of any kind, has anything of its host but volumes."""
 
-from containers.docker import rules_container
-from containers.docker.measuring import measuring_payload
+from containers.docker.networks import rules_container
+from containers.docker.volumes.measuring import measuring_payload
 from containers.hardening import container_payload
 from containers.volume_containers import carrier_payload, handover_payload, keeper_payload
 from tests.containers.engine_fixtures import make_spec

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from containers.docker.users import HIGHEST, Users
+from containers.docker.volumes.users import HIGHEST, Users
 from containers.engine import Engine
 from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, USER_LABEL

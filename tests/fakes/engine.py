@@ -12,8 +12,8 @@ from datetime import datetime
 from django.conf import settings
 
 from containers.call_limits import seconds_left, time_limit
-from containers.engine_images import HostFacts
-from containers.engine_lists import Keys
+from containers.engine.images import HostFacts
+from containers.engine.lists import Keys
 from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
 from containers.identity import is_labelled, is_ours
 from containers.vocabulary import (

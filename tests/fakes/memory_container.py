@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from containers.agent_reports import health_after
-from containers.engine_lists import is_as_listed
+from containers.engine.lists import is_as_listed
 from containers.gateway.words import ADDRESS_LABEL
 from containers.identity import is_ours
 from containers.vocabulary import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection
 
-from containers.engine_images import ImageFacts
-from containers.engine_trials import TrialRun
+from containers.engine.images import ImageFacts
+from containers.engine.trials import TrialRun
 from containers.vocabulary import AgentReport, ContainerSpec
 from tests.fakes.memory_streams import MemoryStreams
 

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from containers.engine_images import ImageFacts
+from containers.engine.images import ImageFacts
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from containers.engine_images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability
+from containers.engine.images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability
 from projects.models import AgentType
 from projects.rules.schema_settings import defaults_of
 from projects.rules.type_facts import PLACES, fill_variables

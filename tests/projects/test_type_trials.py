@@ -8,8 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from accounts.models import User
-from containers.engine_images import ImageFacts
-from containers.engine_trials import TrialRun
+from containers.engine.images import ImageFacts
+from containers.engine.trials import TrialRun
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import ContainerSpec
 from projects.models import AgentType

@@ -3,7 +3,13 @@
 from ipaddress import IPv4Network
 from typing import Any
 
-from containers.docker.new_networks import BRIDGE, find_free_subnet, find_or_make, inspect_network, network_payload
+from containers.docker.networks.new_networks import (
+    BRIDGE,
+    find_free_subnet,
+    find_or_make,
+    inspect_network,
+    network_payload,
+)
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError

@@ -6,7 +6,7 @@ from functools import partial
 from containers.docker.egress import Egress
 from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
-from containers.docker.network import ensure_network
+from containers.docker.networks.agents import ensure_network
 from containers.docker_api.client import Connection
 from containers.docker_api.reading import beside
 from containers.errors import AddressUnusableError, FirewallMissingError
@@ -16,7 +16,7 @@ from containers.vocabulary import ContainerSpec, Observation
 
 
 class GatewayVerbs:
-    """Implements `containers.engine_gateway.RunsGateway`, and what stands before each deploy."""
+    """Implements `containers.engine.gateway.RunsGateway`, and what stands before each deploy."""
 
     def __init__(self) -> None:
         self._connection = Connection()

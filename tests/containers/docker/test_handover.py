@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from containers.agent_contract import AGENT_USER
-from containers.docker import data_directory, handover
 from containers.docker.engine import DockerEngine
+from containers.docker.volumes import data_directory, handover
 from containers.errors import EngineRefusedError
 from containers.vocabulary import ContainerState
 from tests.busybox import pack_root

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from containers.docker import quota
 from containers.docker.engine import DockerEngine
+from containers.docker.volumes import quota
 from containers.hardening import container_payload
 from containers.identity import own_labels
 from containers.vocabulary import PROJECT_LABEL

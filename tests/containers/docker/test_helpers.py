@@ -7,11 +7,12 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 
-from containers.docker import measuring, rules_container
 from containers.docker.engine import DockerEngine
 from containers.docker.helpers import remove_helper
-from containers.docker.measuring import Measuring, measuring_payload
-from containers.docker.rules_container import run_helper
+from containers.docker.networks import rules_container
+from containers.docker.networks.rules_container import run_helper
+from containers.docker.volumes import measuring
+from containers.docker.volumes.measuring import Measuring, measuring_payload
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
 from containers.hardening import data_volume

@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.docker import measuring
+from containers.docker.volumes import measuring
 from tests.containers.disk_use import MIB, keep, measure
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy

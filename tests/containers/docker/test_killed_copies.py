@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from containers.call_limits import seconds_left, time_limit
-from containers.docker import state
-from containers.docker.state import State
+from containers.docker.volumes import state
+from containers.docker.volumes.state import State
 from containers.docker_api.client import DockerClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import own_labels

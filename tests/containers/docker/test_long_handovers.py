@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from containers.docker import handover
-from containers.docker.data_directory import OwnDirectory
 from containers.docker.engine import DockerEngine
 from containers.docker.lookup import Lookup
+from containers.docker.volumes import handover
+from containers.docker.volumes.data_directory import OwnDirectory
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.vocabulary import ContainerState
 from containers.volume_containers import handover_payload

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from containers.docker import name_limits
-from containers.docker.name_limits import AGAIN_AFTER, NameLimits
+from containers.docker.networks import name_limits
+from containers.docker.networks.name_limits import AGAIN_AFTER, NameLimits
 from containers.docker_api.errors import MissingError
 from containers.errors import EngineUnavailableError
 from containers.firewall import names

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from containers.docker import network
-from containers.docker.network import PREFIX, ensure_network
+from containers.docker.networks import agents as network
+from containers.docker.networks.agents import PREFIX, ensure_network
 from containers.docker_api.client import Connection
 from containers.identity import exit_network_name, gateway_network_name, network_name, own_labels
 from tests.containers.docker_under_test import DockerUnderTest

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from containers.docker import new_networks
 from containers.docker.engine import DockerEngine
 from containers.docker.gateway.networks import ensure_agents_network, remove_networks
-from containers.docker.network import PREFIX, ensure_network
+from containers.docker.networks import new_networks
+from containers.docker.networks.agents import PREFIX, ensure_network
 from containers.docker_api.client import Connection
 from containers.identity import gateway_network_name, network_name
 from tests.containers.docker_under_test import DockerUnderTest

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from containers.agent_contract import AGENT_USER
-from containers.docker import inspections, users
+from containers.docker import inspections
 from containers.docker.engine import DockerEngine
+from containers.docker.volumes import users
 from containers.docker_api import client
 from containers.docker_api.breaker import FAILURES
 from containers.errors import ContainerSilentError, EngineUnavailableError

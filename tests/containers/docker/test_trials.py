@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from containers.call_limits import seconds_left
-from containers.docker import trial_logs, trials
-from containers.docker.trial_payloads import agent_payload
+from containers.docker.trials import logs as trial_logs
+from containers.docker.trials import runs as trials
+from containers.docker.trials.payloads import agent_payload
 from containers.errors import EngineRefusedError
 from containers.trial_servers.bot_api import Bot
 from tests.containers.docker.scripted_engine import SPEC

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from containers.docker import egress, probe
+from containers.docker import egress
 from containers.docker.engine import DockerEngine
-from containers.docker.rules_container import LABEL
+from containers.docker.networks import probe
+from containers.docker.networks.rules_container import LABEL
 from containers.errors import FirewallMissingError
 from containers.firewall import bridge, iptables
 from containers.firewall.bridge import bridge_name

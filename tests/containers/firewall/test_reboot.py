@@ -11,7 +11,7 @@ import pytest
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.docker.rules_container import LABEL
+from containers.docker.networks.rules_container import LABEL
 from containers.errors import FirewallMissingError
 from containers.firewall.boot import SCRIPT
 from containers.programs import is_root

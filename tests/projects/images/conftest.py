@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from containers.engine_images import ImageFacts
+from containers.engine.images import ImageFacts
 from projects.models import Project
 from projects.services.base_images import note_images
 from tests.fakes.engine import MemoryEngine

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.engine_images import ImageFacts
+from containers.engine.images import ImageFacts
 from projects.models import Actor, AgentType, Project
 from projects.services.base_images import remove_unused_images
 from projects.services.image_update import pin_image

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from containers.engine_trials import TrialRun
+from containers.engine.trials import TrialRun
 from containers.vocabulary import AgentReport
 from projects.rules.type_trial import Asked, Runs, Verdict, judge_runs
 

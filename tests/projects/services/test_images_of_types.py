@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from containers.docker.images import read_capabilities
-from containers.engine_images import Capability, ImageFacts
+from containers.engine.images import Capability, ImageFacts
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import AgentType
 from projects.services.base_images import note_image, note_images

@@ -10,13 +10,13 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from containers.engine_gateway import RunsGateway
-from containers.engine_images import HostFacts, KnowsImages
-from containers.engine_lists import ListsContainers
-from containers.engine_names import LimitsNames
-from containers.engine_reports import ReportStreams
-from containers.engine_states import KeepsStates
-from containers.engine_trials import TriesImages
+from containers.engine.gateway import RunsGateway
+from containers.engine.images import HostFacts, KnowsImages
+from containers.engine.lists import ListsContainers
+from containers.engine.names import LimitsNames
+from containers.engine.reports import ReportStreams
+from containers.engine.states import KeepsStates
+from containers.engine.trials import TriesImages
 from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 

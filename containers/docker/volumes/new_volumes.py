@@ -5,7 +5,7 @@ To look takes the engine tens of milliseconds, and every new agent of an image g
 
 import time
 
-from containers.docker.data_directory import Root
+from containers.docker.volumes.data_directory import Root
 
 SAME_FOR = 30.0
 """Seconds for which a name is taken for that of the same image. It may be built anew; a later deploy looks again."""

@@ -13,12 +13,12 @@ from containers.agent_reports import parse_report
 from containers.call_limits import time_limit
 from containers.docker.helpers import remove_helper
 from containers.docker.secrets import pack_secrets
-from containers.docker.trial_logs import read_all, read_end
-from containers.docker.trial_payloads import agent_payload, servers_payload
+from containers.docker.trials.logs import read_all, read_end
+from containers.docker.trials.payloads import agent_payload, servers_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
-from containers.engine_trials import TrialRun
+from containers.engine.trials import TrialRun
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.trial_servers.words import ANSWERED, LISTENING, POLLED
 from containers.vocabulary import AgentReport, ContainerSpec

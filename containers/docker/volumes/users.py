@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from containers.call_limits import time_limit
-from containers.docker.data_directory import read_root
 from containers.docker.lookup import Lookup
 from containers.docker.observations import read_rows
+from containers.docker.volumes.data_directory import read_root
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError

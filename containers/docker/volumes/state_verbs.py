@@ -1,8 +1,8 @@
-"""What Berth asks of a Docker engine about what agents keep (`containers.engine_states.KeepsStates`)."""
+"""What Berth asks of a Docker engine about what agents keep (`containers.engine.states.KeepsStates`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from containers.docker.state import State
+from containers.docker.volumes.state import State
 
 
 class StateVerbs:

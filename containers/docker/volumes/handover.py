@@ -11,9 +11,9 @@ from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
 from containers.docker.containers import Containers
-from containers.docker.data_directory import OwnDirectory, Root, pack_directory, read_root
 from containers.docker.lookup import Lookup
-from containers.docker.new_volumes import NewVolumes
+from containers.docker.volumes.data_directory import OwnDirectory, Root, pack_directory, read_root
+from containers.docker.volumes.new_volumes import NewVolumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError

@@ -7,7 +7,7 @@ through of which `iptables` says nothing. A container that knocks is what an age
 import socket
 
 from containers.call_limits import time_limit
-from containers.docker.rules_container import remove_left_behind, run_helper
+from containers.docker.networks.rules_container import remove_left_behind, run_helper
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_image
 from containers.identity import network_name

@@ -9,7 +9,7 @@ from django.conf import settings
 from containers.agent_contract import DATA_PATH
 from containers.call_limits import time_of_its_own
 from containers.docker.lookup import Lookup
-from containers.docker.quota import HardQuota, size_of_volume
+from containers.docker.volumes.quota import HardQuota, size_of_volume
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks

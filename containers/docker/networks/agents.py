@@ -6,10 +6,10 @@ from ipaddress import ip_network
 from typing import Any
 
 from containers.agent_reports import parse_time
-from containers.docker.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
+from containers.docker.networks.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
-from containers.engine_images import HostFacts
+from containers.engine.images import HostFacts
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import agents_trial_bridge_name, bridge_name, former_bridge_name
 from containers.identity import is_former, is_labelled, network_name

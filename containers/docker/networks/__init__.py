@@ -1,0 +1,1 @@
+"""The network of the agents, and what keeps them on it."""

@@ -1,0 +1,1 @@
+"""Tries an image: runs it beside servers of our own, and notes what it does."""

@@ -1,0 +1,1 @@
+"""What agents keep: their volumes, who owns them, how large they are, and reading and filling them."""
