@@ -291,7 +291,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "Egress": "projects.rules.permissions.Egress",
-        "ProjectStatus": "projects.rules.statuses.Status",
+        "ProjectStatus": "projects.rules.status.statuses.Status",
     },
 }
 

@@ -17,8 +17,8 @@ from accounts.emails import normalise_email
 from accounts.models import Role, User
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
-from projects.rules.json_documents import FormJSONDecoder, FormJSONEncoder
-from projects.rules.lifecycle import Desired
+from projects.rules.settings.json_documents import FormJSONDecoder, FormJSONEncoder
+from projects.rules.status.lifecycle import Desired
 from projects.schema_admin import EditsSchema
 from projects.services.base_images import describe_base, note_image_now
 from projects.services.budgets import pass_on_plan

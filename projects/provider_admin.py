@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from accounts.admin_permissions import EditableByAdmins, is_admin
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address
 from projects.models import Project, Provider
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.services.budgets import pass_on_provider
 
 NOT_PUBLIC = (

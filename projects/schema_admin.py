@@ -14,7 +14,9 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.text import check_hides_nothing
 from projects.models import AgentType
-from projects.rules.schema_editing import (
+from projects.rules.settings.kinds import Setting
+from projects.rules.settings.schema import settings_of
+from projects.rules.settings.schema_editing import (
     LABELS,
     Edited,
     Shape,
@@ -24,8 +26,6 @@ from projects.rules.schema_editing import (
     put_setting,
     read_setting,
 )
-from projects.rules.schema_settings import settings_of
-from projects.rules.setting_kinds import Setting
 
 LONGEST_NAME = 40
 

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 from accounts.api import shortcuts
 from projects.models import Project
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 
 PATHS = ("/api/projects", "/api/projects?limit=1", "/api/projects/{id}", "/api/auth/session")
 LONG_AGO = timedelta(minutes=5)

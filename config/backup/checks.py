@@ -18,7 +18,7 @@ from config.backup.schema import archived_models, require_known
 from config.backup.words import counted
 from config.serving.port import is_taken
 from projects.models import Project, Watch
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 
 SECRET_COLUMNS = {
     "projects.keycheck": ("ciphertext",),

@@ -1,7 +1,7 @@
 """The shape on the wire of a command to one project."""
 
 from accounts.api.fields import StrictChoiceField, StrictSerializer
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 
 
 class ControlSerializer(StrictSerializer):

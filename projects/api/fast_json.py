@@ -12,8 +12,8 @@ import orjson
 from projects.models import Project
 from projects.models.project_row import ProjectRow
 from projects.models.snapshot import Snapshot
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Facts
 
 _UNSAFE_IN_SCRIPTS = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 """Line ends for JavaScript but not for JSON. The REST framework escapes them, and so do we."""

@@ -15,7 +15,7 @@ from accounts.moments import not_recent
 from projects.errors import IdempotencyMismatchError, OperationInProgressError, ProjectGoneError
 from projects.models import Project
 from projects.models.idempotency import GONE, KEPT_FOR, PENDING_FOR, IdempotencyRecord
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 
 class Answer(NamedTuple):

@@ -23,7 +23,7 @@ from projects.models.project_row import ProjectRow
 from projects.models.row_facts import is_watch_alive
 from projects.models.row_versions import RowVersions
 from projects.models.steadiness import Steadiness, find_steadiness
-from projects.rules.lifecycle import FRESH_FOR
+from projects.rules.status.lifecycle import FRESH_FOR
 from projects.services.observation import ANSWERING, refresh_rows
 
 REMEMBERED = 32 * 1024 * 1024

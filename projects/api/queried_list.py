@@ -18,7 +18,7 @@ from projects.api.parameters import choice, refuse_parameter, words
 from projects.models import Project
 from projects.models.project_row import OwnRows, ProjectRow
 from projects.models.snapshot import Snapshot
-from projects.rules.statuses import Status
+from projects.rules.status.statuses import Status
 from projects.services.observation import refresh_rows
 from projects.services.selection import LONGEST_TEXT, NEWEST_FIRST, SORTS, TROUBLE_FIRST, Known, know, select
 from projects.services.sorted_pages import Position, cut_page

@@ -6,7 +6,7 @@ from accounts.api.revalidation import TokenRevalidation
 from accounts.models import User
 from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 
 class Revalidation(TokenRevalidation):

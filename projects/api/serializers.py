@@ -17,9 +17,9 @@ from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Project
 from projects.models.snapshot import Snapshot
-from projects.rules.merge_patch import merge_patch
 from projects.rules.permissions import Egress
-from projects.rules.statuses import Status
+from projects.rules.settings.merge_patch import merge_patch
+from projects.rules.status.statuses import Status
 from projects.services import NewProject, ProjectChange
 
 TOKEN_LENGTH = 256

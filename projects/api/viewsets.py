@@ -31,9 +31,9 @@ from projects.api.serializers import (
 )
 from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.snapshot import take_snapshot
-from projects.rules.lifecycle import Action
-from projects.rules.statuses import Status
-from projects.rules.traits import Condition
+from projects.rules.status.lifecycle import Action
+from projects.rules.status.statuses import Status
+from projects.rules.status.traits import Condition
 from projects.services import change_project, check_creation, control_project, create_project, delete_project
 from projects.services.observation import refresh
 

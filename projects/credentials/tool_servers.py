@@ -14,7 +14,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.public_http import AddressRefusedError, NoAnswerError, post
-from projects.rules.keyed_servers import header_of, separate
+from projects.rules.settings.keyed_servers import header_of, separate
 
 SETTING = "mcp"
 MOST = 5

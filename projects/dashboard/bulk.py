@@ -12,7 +12,7 @@ from accounts.services import still_signed_in
 from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 from projects.services.bulk import DELETE, act_on_each, carry_out_and_tell
 
 LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}

@@ -10,8 +10,8 @@ from projects.api.serializers import ProjectChangeSerializer
 from projects.dashboard.form_fields import describe_row, text_field
 from projects.dashboard.project_form import ProjectForm
 from projects.models import AgentType, Project, plans_offered_to
-from projects.rules.lifecycle import Action
-from projects.rules.merge_patch import merge_patch
+from projects.rules.settings.merge_patch import merge_patch
+from projects.rules.status.lifecycle import Action
 from projects.services import ProjectChange
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 from django.db.models import TextChoices
 from django.http import QueryDict
 
-from projects.rules.statuses import Status
+from projects.rules.status.statuses import Status
 from projects.services.selection import LONGEST_TEXT
 
 

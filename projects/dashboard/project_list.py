@@ -16,8 +16,8 @@ from accounts import clock
 from projects.dashboard.list_query import ListQuery, Order
 from projects.dashboard.project_rows import Row, make_digest, show_rows
 from projects.models import Project
-from projects.rules.statuses import TRAITS, Status
-from projects.rules.urgency import ORDER
+from projects.rules.status.statuses import TRAITS, Status
+from projects.rules.status.urgency import ORDER
 from projects.services.observation import refresh
 from projects.services.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, know, select
 from projects.services.sorted_pages import numbered

@@ -12,11 +12,11 @@ from projects.dashboard.usage_in_words import describe_usage
 from projects.errors import UnknownRunError
 from projects.models import Project, Run
 from projects.models.snapshot import Snapshot, take_snapshot
-from projects.rules.control import is_sensible
 from projects.rules.disk import describe_size
-from projects.rules.lifecycle import Action
 from projects.rules.log_lines import LogLine, read_lines
-from projects.rules.traits import Condition
+from projects.rules.status.control import is_sensible
+from projects.rules.status.lifecycle import Action
+from projects.rules.status.traits import Condition
 from projects.services.logs import read_logs
 from projects.services.observation import refresh
 from projects.services.runs import current_number, read_run

@@ -11,8 +11,8 @@ from django.db.models import OuterRef, Subquery
 from projects.models import Event, Project
 from projects.rules.bot import Bot
 from projects.rules.event_sentences import tell_event
-from projects.rules.statuses import Status
-from projects.rules.traits import Condition
+from projects.rules.status.statuses import Status
+from projects.rules.status.traits import Condition
 from projects.services.selection import Known
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from django import forms
 
-from projects.rules.keyed_servers import without_credentials
-from projects.rules.merge_patch import is_same_json, make_patch, merge_patch
-from projects.rules.schema_settings import settings_of
-from projects.rules.setting_kinds import Kind, Setting
+from projects.rules.settings.keyed_servers import without_credentials
+from projects.rules.settings.kinds import Kind, Setting
+from projects.rules.settings.merge_patch import is_same_json, make_patch, merge_patch
+from projects.rules.settings.schema import settings_of
 
 PREFIX = "setting_"
 """Begins the field of a setting whose name the form has already for something else."""

@@ -10,9 +10,9 @@ from containers.agent_contract import AgentState
 from containers.vocabulary import Health
 from projects.models import IdempotencyRecord, Project
 from projects.models.snapshot import Snapshot
-from projects.rules.lifecycle import Facts, Operation
-from projects.rules.statuses import Status
-from projects.rules.traits import Condition
+from projects.rules.status.lifecycle import Facts, Operation
+from projects.rules.status.statuses import Status
+from projects.rules.status.traits import Condition
 
 SHOWN_FOR = timedelta(minutes=15)
 """How long a page shows the steps of a deploy."""

@@ -25,8 +25,8 @@ from projects.dashboard.steps import describe_steps
 from projects.errors import UnknownRunError
 from projects.models import Project
 from projects.models.snapshot import take_snapshot
-from projects.rules.lifecycle import Action
-from projects.rules.traits import Condition
+from projects.rules.status.lifecycle import Action
+from projects.rules.status.traits import Condition
 from projects.services import control_project, delete_project, update_project
 from projects.services.deletion import check_may_be_deleted
 from projects.services.operations import command_deadline

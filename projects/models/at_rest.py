@@ -6,7 +6,7 @@ There may be any number of them. The others are few, and an index knows them.
 from django.db.models import Q
 
 from containers.vocabulary import Health
-from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
+from projects.rules.status.lifecycle import UNPROTECTED, Desired, Operation
 
 _HELD = (
     Q(suspended_at__isnull=False) | Q(gave_up_at__isnull=False) | (~Q(failure_code="") & ~Q(failure_code=UNPROTECTED))

@@ -14,7 +14,7 @@ from accounts.text import check_hides_nothing
 from projects.models.budget import GivesBudget
 from projects.models.permissions import LimitsReach, NamesModels
 from projects.models.type_facts import DescribesItself
-from projects.rules.json_documents import find_unstorable
+from projects.rules.settings.json_documents import find_unstorable
 
 MIB = 1024 * 1024
 DISK_MB = 1024

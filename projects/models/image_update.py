@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db import models
 
-from projects.rules.image_update import Step
+from projects.rules.status.image_update import Step
 
 
 class ImageFacts(TypedDict):
@@ -26,7 +26,7 @@ class RunsImage(models.Model):
     """Of the image that the last deploy took. Empty: the next one takes that of the type."""
     keeps_image = models.BooleanField("image is pinned", default=False, db_default=False, editable=False)
 
-    # An update under way (`projects.rules.image_update`).
+    # An update under way (`projects.rules.status.image_update`).
     update_step = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     next_image_id = _image_id()
     """Of the image that is to be tried."""

@@ -19,7 +19,7 @@ from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.models.operation_columns import at_rest, in_flight
 from projects.models.operation_times import note_duration
 from projects.models.whole_row import WholeRow
-from projects.rules.lifecycle import LONGEST_CLAIM, Desired, Operation
+from projects.rules.status.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from accounts import clock
 from projects.models.holder import name_holder
-from projects.rules.lifecycle import Operation
+from projects.rules.status.lifecycle import Operation
 
 
 def in_flight(operation: Operation, claim_id: UUID, *, until: datetime) -> dict[str, Any]:

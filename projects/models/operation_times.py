@@ -5,7 +5,7 @@ import time
 from prometheus_client import Histogram
 
 from containers.process_metrics import PROCESS
-from projects.rules.lifecycle import Operation
+from projects.rules.status.lifecycle import Operation
 
 SECONDS = Histogram(
     "berth_operation_duration_seconds",

@@ -12,7 +12,7 @@ from accounts import clock
 from containers.agent_contract import PairingCode, PairingKind
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.rules.bot import Bot, describe_bot
-from projects.rules.schema_settings import defaults_of
+from projects.rules.settings.schema import defaults_of
 
 PAIRING_SECRET = "pairing_secret"  # noqa: S105 - the name of a field
 

@@ -29,10 +29,10 @@ from projects.models.reconciliation import Reconciled
 from projects.models.reserved_memory import HOLDS_MEMORY, ReservesMemory
 from projects.models.row_facts import RowFacts
 from projects.models.watcher import Watch
-from projects.rules.derivation import derive_status
 from projects.rules.disk import DISK_FULL
-from projects.rules.lifecycle import Desired, Facts
-from projects.rules.reasons import Reason, explain
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Desired, Facts
+from projects.rules.status.reasons import Reason, explain
 
 ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
 """The observed fields that tell how a run ended."""

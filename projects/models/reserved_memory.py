@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from containers.vocabulary import ContainerState
 from projects.models.catalogue import MIB
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 HOLDS_MEMORY = (
     Q(desired=str(Desired.RUNNING))

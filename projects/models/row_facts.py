@@ -7,11 +7,11 @@ from accounts import clock, moments
 from containers.agent_contract import ProblemCode
 from containers.vocabulary import ContainerState, Health
 from projects.rules.bot import BOT_DENIED
-from projects.rules.derivation import derive_status
 from projects.rules.disk import DISK_FULL
-from projects.rules.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, UNPROTECTED, Desired, Facts, Operation
-from projects.rules.sightings import is_refuted
-from projects.rules.statuses import Status
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM, UNPROTECTED, Desired, Facts, Operation
+from projects.rules.status.sightings import is_refuted
+from projects.rules.status.statuses import Status
 
 # Enum(value) takes five times as long, and a list asks two hundred times.
 _DESIRED = {str(desired): desired for desired in Desired}

@@ -6,11 +6,11 @@ from functools import cached_property
 
 from projects.models.project import Project
 from projects.rules.budget import Spent, UsageFacts, describe_budget, describe_spent
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
 from projects.rules.periods import Period
-from projects.rules.reasons import StatusReason
-from projects.rules.statuses import Status
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.reasons import StatusReason
+from projects.rules.status.statuses import Status
 
 
 @dataclass(frozen=True, kw_only=True)

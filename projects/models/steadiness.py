@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from containers.vocabulary import Health
 from projects.models.project_row import ProjectRow
-from projects.rules.derivation import AWAITING, SETTLING
-from projects.rules.lifecycle import Desired
+from projects.rules.status.derivation import AWAITING, SETTLING
+from projects.rules.status.lifecycle import Desired
 
 
 class Steadiness(NamedTuple):

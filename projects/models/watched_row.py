@@ -12,7 +12,7 @@ from accounts import moments
 from containers.vocabulary import ContainerState, Health, Observation
 from projects.models.at_rest import AT_REST
 from projects.models.project import Project
-from projects.rules.lifecycle import CRASH_LIMIT, Desired
+from projects.rules.status.lifecycle import CRASH_LIMIT, Desired
 
 KEYS_AT_ONCE = 1000
 """Keys that one query names at most."""

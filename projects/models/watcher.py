@@ -10,7 +10,7 @@ from django.db import models
 from accounts import clock
 from accounts.compiled_instances import CompiledInstances
 from accounts.moments import is_recent, lasts
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 
 BEATS_WITHIN = timedelta(seconds=15)
 """How old the heartbeat may be before the watcher counts as stuck. It comes every two seconds."""

@@ -1,6 +1,6 @@
 """Events told as sentences. Their words for machines stay as the API has them."""
 
-from projects.rules.reasons import SENTENCES
+from projects.rules.status.reasons import SENTENCES
 
 _OF = {
     ("deploy", "done"): "Deployed",

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from accounts.text import hides_something
-from projects.rules.own_settings import PROVIDERS
 from projects.rules.permissions import split_list
+from projects.rules.settings.own import PROVIDERS
 
 ANY_PROVIDER = "any"
 _MODEL = re.compile(r"[!-~]{1,200}")

@@ -14,7 +14,7 @@ from accounts.models import OpenSession, OutgoingMail, UsageCounter, User
 from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
 from projects.errors import AccountKeptError, ProjectGoneError
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.services.deletion import record_deletion
 
 ITSELF = Actor(label="system", source="end of the account")

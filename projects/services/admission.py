@@ -17,8 +17,8 @@ from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, InvalidFieldError, OperationLostError, PlanLimitReachedError
 from projects.models import AgentType, Plan, Project, Provider, read_room
 from projects.rules.bot import CLAIMED
-from projects.rules.own_settings import PROVIDERS
-from projects.rules.reasons import SENTENCES
+from projects.rules.settings.own import PROVIDERS
+from projects.rules.status.reasons import SENTENCES
 from projects.services.bot_claims import evict_unconfirmed
 
 _SOME_BOT = 7_301_223_456_789_012_345

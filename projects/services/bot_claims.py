@@ -19,7 +19,7 @@ from projects.models import Project
 from projects.models.credentials import TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.rules.bot import BOT_DENIED, CLAIMED
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 VERIFY = "verify bot"
 """The action of the events that tell of a claim."""

@@ -19,8 +19,8 @@ from projects.models.event import SYSTEM
 from projects.models.usage import add_up
 from projects.rules.alerts import AlertKind
 from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
-from projects.rules.lifecycle import LONGEST_PERIOD
 from projects.rules.periods import Period, begin_of, end_of
+from projects.rules.status.lifecycle import LONGEST_PERIOD
 from projects.services.alert_channels import wants_mail
 from projects.services.gateway import tell
 

@@ -7,8 +7,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from accounts.models import User
 from accounts.throttling.rate_limits import count_again
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action
-from projects.rules.traits import Condition
+from projects.rules.status.lifecycle import Action
+from projects.rules.status.traits import Condition
 from projects.services.control import control_project
 from projects.services.deletion import delete_project
 from projects.services.observation import refresh

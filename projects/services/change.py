@@ -3,7 +3,7 @@
 from django.views.decorators.debug import sensitive_variables
 
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 from projects.services.control import control_project
 from projects.services.operations import command_deadline
 from projects.services.update import ProjectChange, update_project

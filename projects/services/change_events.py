@@ -7,7 +7,7 @@ from projects.models import Actor, Event, Project
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import DETAIL_LENGTH
 from projects.rules.budget import LIMITS
-from projects.rules.merge_patch import find_changed_names
+from projects.rules.settings.merge_patch import find_changed_names
 
 COMPARED = {
     **{name: name for name in ("name", "plan", "provider", "bot_id", "bot_username")},

@@ -13,9 +13,9 @@ from projects.models import Actor, Project
 from projects.models.disk_use import emptied
 from projects.models.operation import Claim
 from projects.rules.bot import BOT_DENIED
-from projects.rules.control import Verdict, judge_action
 from projects.rules.disk import DISK_FULL
-from projects.rules.lifecycle import Action, Desired, Operation
+from projects.rules.status.control import Verdict, judge_action
+from projects.rules.status.lifecycle import Action, Desired, Operation
 from projects.services.capacity import learn_host_memory, reserve_memory
 from projects.services.observation import observe_now
 from projects.services.operations import (

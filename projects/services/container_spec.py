@@ -20,11 +20,11 @@ from projects.models.catalogue import disk_ceiling
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named, own_settings_for
 from projects.rules.named_providers import NamedProvider, spoken_by
-from projects.rules.own_settings import PROVIDERS, check_own_settings
 from projects.rules.permissions import Egress
-from projects.rules.schema_settings import defaults_of
+from projects.rules.settings.own import PROVIDERS, check_own_settings
+from projects.rules.settings.schema import defaults_of
+from projects.rules.settings.used_servers import for_agent
 from projects.rules.type_facts import CREDENTIALS, as_text, fill_variables, places_in
-from projects.rules.used_servers import for_agent
 from projects.services.gateway_place import Place
 from projects.services.server_credentials import ways_of
 

@@ -9,8 +9,8 @@ from projects.models import Actor, Plan, Project
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.bot import CLAIMED
-from projects.rules.control import Verdict, judge_action
-from projects.rules.lifecycle import Action, Desired, Operation
+from projects.rules.status.control import Verdict, judge_action
+from projects.rules.status.lifecycle import Action, Desired, Operation
 from projects.services.admission import check_claim
 from projects.services.capacity import learn_host_memory, reserve_memory
 from projects.services.disk import check_room

@@ -16,7 +16,7 @@ from projects.models import Actor, Event, IdempotencyRecord, Project
 from projects.models.agent_user import take_uid
 from projects.models.operation import Claim
 from projects.models.provider import read_named_for
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.services.admission import (
     check_bot,
     check_image,

@@ -16,9 +16,9 @@ from projects.credentials.verification import (
 from projects.models import AgentType, Plan
 from projects.models.provider import read_named
 from projects.rules.named_providers import recognise_provider
-from projects.rules.own_settings import PROVIDERS
 from projects.rules.permissions import models_in_force
-from projects.rules.schema_settings import defaults_of
+from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.schema import defaults_of
 from projects.services.admission import check_bot, check_own_bots
 from projects.services.places import COMMANDS
 

@@ -10,8 +10,8 @@ from projects.models import Actor, Event, Project
 from projects.models.event import SYSTEM
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
-from projects.rules.lifecycle import PREEMPTED_BY, Desired, Operation
-from projects.rules.remedies import Remedy
+from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
+from projects.rules.status.remedies import Remedy
 from projects.services.gateway import Telling
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 from projects.services.places import COMMANDS

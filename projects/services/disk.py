@@ -19,7 +19,7 @@ from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.rules.bot import BOT_DENIED
 from projects.rules.disk import DISK_FULL, FORGET_BELOW, DiskShare
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 EVENT = "disk"
 WARNED, FULL, ROOM = "warning", "full", "room"

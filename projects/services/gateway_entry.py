@@ -15,7 +15,7 @@ from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named
 from projects.rules.budget import MILLION, in_millionths
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.services.server_credentials import servers_of
 
 FORMAT = 2

@@ -1,4 +1,4 @@
-"""The way back of an agent from a new image to its old one, and to what it kept (`projects.rules.image_update`)."""
+"""The way back of an agent from a new image to its old one and its memory (`projects.rules.status.image_update`)."""
 
 import logging
 from datetime import timedelta
@@ -15,8 +15,8 @@ from projects.models.event import SYSTEM
 from projects.models.image_update import NO_UPDATE, ONLY_COPY_LEFT
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
-from projects.rules.image_update import Step
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.status.image_update import Step
+from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.image_update import NEW_IMAGE
 from projects.services.operations import (
     NO_FAILURES,

@@ -1,4 +1,4 @@
-"""Carries out an update of an agent's image, step by step (`projects.rules.image_update`).
+"""Carries out an update of an agent's image, step by step (`projects.rules.status.image_update`).
 
 Every step may be repeated. What the next one needs is in the row before it begins, so that a killed watcher loses
 nothing.
@@ -18,8 +18,8 @@ from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.models.image_update import NO_UPDATE, ONLY_COPY_LEFT
 from projects.models.operation import Claim
-from projects.rules.image_update import Due, Step, choose_due
-from projects.rules.lifecycle import Desired
+from projects.rules.status.image_update import Due, Step, choose_due
+from projects.rules.status.lifecycle import Desired
 from projects.services.container_spec import labels_of
 from projects.services.image_return import WITHIN, claim_step, drop_copy, go_back, note_step
 from projects.services.image_update import NEW_IMAGE, PINNED, describe_error

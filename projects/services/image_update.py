@@ -8,9 +8,9 @@ from containers.errors import EngineError, ImageMissingError
 from containers.get_engine import get_engine
 from projects.errors import ImagePinnedError, ProjectSuspendedError
 from projects.models import Actor, AgentType, Project
-from projects.rules.control import Verdict, judge_action
-from projects.rules.image_update import Step
-from projects.rules.lifecycle import Action, Desired
+from projects.rules.status.control import Verdict, judge_action
+from projects.rules.status.image_update import Step
+from projects.rules.status.lifecycle import Action, Desired
 from projects.services.operations import NO_FAILURES, command_deadline, operation_in_progress
 
 NEW_IMAGE = "new image"

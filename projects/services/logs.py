@@ -14,7 +14,7 @@ from projects.credentials.redaction import Redactor
 from projects.models import Project
 from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
-from projects.rules.keyed_servers import secrets_of
+from projects.rules.settings.keyed_servers import secrets_of
 
 TAIL = 20
 """Lines that explain a crash."""

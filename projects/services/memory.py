@@ -12,8 +12,8 @@ from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from projects.models import AgentType, Plan, Project
 from projects.models.catalogue import MIB, disk_ceiling
-from projects.rules.image_update import Step
-from projects.rules.lifecycle import Desired
+from projects.rules.status.image_update import Step
+from projects.rules.status.lifecycle import Desired
 from projects.services.quarantine import as_uuid
 
 MARGIN = 64 * MIB

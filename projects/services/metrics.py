@@ -12,12 +12,12 @@ from accounts import clock, moments
 from projects.models import AgentType, Event, EventCursor, ServiceTrouble, Tally
 from projects.models.tally import CALLS, Labels, Subject
 from projects.models.watcher import is_beating, read_heartbeat
-from projects.rules.lifecycle import Action
-from projects.rules.own_settings import PROVIDERS
-from projects.rules.reasons import REPORTED_CODES
-from projects.rules.remedies import Remedy
 from projects.rules.service_alerts import Part
-from projects.rules.statuses import Status
+from projects.rules.settings.own import PROVIDERS
+from projects.rules.status.lifecycle import Action
+from projects.rules.status.reasons import REPORTED_CODES
+from projects.rules.status.remedies import Remedy
+from projects.rules.status.statuses import Status
 from projects.services.status_counts import count_projects
 
 CURSOR = "tallies"
@@ -29,7 +29,7 @@ OPERATIONS = frozenset(
     {"deploy", "delete", "update", "suspend", "lift suspension", "clear memory", *map(str, Action), *map(str, Remedy)}
 )
 REASONS = ("crash", "crash_unseen", "exited", "killed", "out_of_memory", *sorted(REPORTED_CODES))
-"""What `projects.rules.reasons.code_of_end` says of an end."""
+"""What `projects.rules.status.reasons.code_of_end` says of an end."""
 
 _OUTCOMES = frozenset({"done", "failed", "recorded", "nothing to do"})
 _READ_AGAIN = 3

@@ -7,8 +7,8 @@ from accounts import clock
 from containers.vocabulary import ContainerState
 from projects.models import Actor, Project
 from projects.models.ended import NOT_ENDED
-from projects.rules.cures import is_cured
-from projects.rules.lifecycle import Desired
+from projects.rules.status.cures import is_cured
+from projects.rules.status.lifecycle import Desired
 
 EVENT, TRIED = "new credentials", "tried again"
 """The action of the event, and its outcome."""

@@ -14,8 +14,8 @@ from projects.credentials.verification import CredentialCheck
 from projects.models import AgentType, Plan, Project
 from projects.models.operation import Claim
 from projects.models.operation_columns import in_flight
-from projects.rules.lifecycle import Operation
 from projects.rules.permissions import Egress
+from projects.rules.status.lifecycle import Operation
 from projects.services.operations import time_allowed
 from projects.services.server_credentials import keep_credentials
 

@@ -22,7 +22,7 @@ from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project
 from projects.models.project_row import ProjectRow
-from projects.rules.lifecycle import FRESH_FOR, Desired, Facts
+from projects.rules.status.lifecycle import FRESH_FOR, Desired, Facts
 from projects.services.container_spec import OWNER_LABEL
 
 ANSWERING = timedelta(milliseconds=500)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from projects.models import AgentType, Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 
 class OldImages(NamedTuple):

@@ -19,7 +19,7 @@ from projects.models.behind_gateway import NOTHING_SEEN
 from projects.models.ended import NOT_ENDED
 from projects.models.operation import Claim
 from projects.models.reconciliation import NO_TROUBLE
-from projects.rules.lifecycle import PREEMPTED_BY, Operation
+from projects.rules.status.lifecycle import PREEMPTED_BY, Operation
 
 ANSWER_WITHIN = 26.0
 """Seconds that all calls of a command may take, to the engine, Telegram and the provider, so that its answer comes

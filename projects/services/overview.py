@@ -18,13 +18,13 @@ from accounts import clock
 from accounts.models import User
 from projects.models import AgentType, AlertChannel, Batch, EngineHost, Event, Installation, Project, Sample
 from projects.models.sample import MINUTE
-from projects.rules.derivation import derive_status
 from projects.rules.event_sentences import tell_event
-from projects.rules.lifecycle import Facts
-from projects.rules.reasons import Reason
-from projects.rules.statuses import TRAITS, Status
-from projects.rules.traits import Look
-from projects.rules.urgency import ORDER, find_rank
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.reasons import Reason
+from projects.rules.status.statuses import TRAITS, Status
+from projects.rules.status.traits import Look
+from projects.rules.status.urgency import ORDER, find_rank
 from projects.services.batches import find_unfinished
 from projects.services.capacity import Capacity, measure_capacity
 from projects.services.old_images import OldImages, find_old_images

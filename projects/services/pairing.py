@@ -12,8 +12,8 @@ from containers.agent_contract import PairingKind
 from projects.errors import PairingUnknownError
 from projects.models import Actor, Project
 from projects.rules.bot import address_of
-from projects.rules.lifecycle import Desired
 from projects.rules.pairing import PairingMode
+from projects.rules.status.lifecycle import Desired
 from projects.services.operations import operation_in_progress
 from projects.services.update import check_may_be_changed
 

@@ -9,7 +9,7 @@ from projects.errors import InvalidFieldError
 from projects.models import Actor, AgentType, Plan, Project
 from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.rules.permissions import Egress, models_in_force
-from projects.rules.schema_settings import defaults_of
+from projects.rules.settings.schema import defaults_of
 
 EVENT = "egress"
 """The action of the event where staff decide for a project. Its outcome is what they have decided."""

@@ -12,7 +12,7 @@ from containers.get_engine import get_engine
 from projects.errors import CannotAdoptError
 from projects.models import Actor, AgentType, Plan, Project, Quarantined
 from projects.models.quarantine import KEPT_FOR, find_overdue
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.services.quarantine import STOP_TIMEOUT, as_uuid, has_project, record_event
 
 

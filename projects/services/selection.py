@@ -9,11 +9,11 @@ from operator import itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
 from projects.rules.search import is_found
-from projects.rules.statuses import Status
-from projects.rules.urgency import find_rank, needs_attention
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.statuses import Status
+from projects.rules.status.urgency import find_rank, needs_attention
 
 LONGEST_TEXT = 100
 """Of a search."""

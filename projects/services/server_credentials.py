@@ -11,10 +11,10 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import InvalidFieldError, UnusableSettingsError
 from projects.models import AgentType, Project
 from projects.models.behind_gateway import Servers
-from projects.rules.keyed_servers import CredentialLineError, Separated, header_of, separate
 from projects.rules.permissions import Egress
-from projects.rules.schema_settings import defaults_of
-from projects.rules.used_servers import check_use
+from projects.rules.settings.keyed_servers import CredentialLineError, Separated, header_of, separate
+from projects.rules.settings.schema import defaults_of
+from projects.rules.settings.used_servers import check_use
 
 NEEDS_GATEWAY = (
     "Credentials of servers are put in by the gateway, and there is none. Ask the staff for BERTH_GATEWAY=on, or leave "

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action, Desired
 from projects.rules.permissions import Egress
-from projects.rules.statuses import Status
+from projects.rules.status.lifecycle import Action, Desired
+from projects.rules.status.statuses import Status
 from projects.services.bulk import DELETE, Told, carry_out_and_tell
 from projects.services.clearing import clear_memory
 from projects.services.image_update import pin_image, request_update

@@ -13,8 +13,8 @@ from projects.models import Actor, Event, Plan, Project
 from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
-from projects.rules.lifecycle import Desired
-from projects.rules.merge_patch import merge_patch
+from projects.rules.settings.merge_patch import merge_patch
+from projects.rules.status.lifecycle import Desired
 from projects.services.admission import (
     check_bot,
     check_own_bots,

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from projects.models import Project
-from projects.rules.remedies import Remedy
+from projects.rules.status.remedies import Remedy
 from projects.services.places import Places
 from projects.watcher.pulse import REPAIR, Pulse
 from projects.watcher.reconcile_project import Repair

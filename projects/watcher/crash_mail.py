@@ -21,9 +21,9 @@ from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
 from projects.rules.alerts import AlertKind
-from projects.rules.lifecycle import Desired, Operation
-from projects.rules.reasons import Reason
-from projects.rules.remedies import Remedy
+from projects.rules.status.lifecycle import Desired, Operation
+from projects.rules.status.reasons import Reason
+from projects.rules.status.remedies import Remedy
 from projects.services.alert_channels import wants_mail
 from projects.services.bot_claims import VERIFY
 from projects.services.disk import EVENT, FULL

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from containers.agent_contract import AgentState
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 from projects.models import Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.watcher.ends import KILLED, End, FindEnd
 
 NEWS_WITHIN = timedelta(seconds=1)

@@ -13,7 +13,7 @@ from accounts import clock
 from accounts.moments import over
 from projects.models import Watch
 from projects.models.holder import name_process, process_has_ended
-from projects.rules import lifecycle
+from projects.rules.status import lifecycle
 
 log = logging.getLogger(__name__)
 

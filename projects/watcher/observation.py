@@ -10,8 +10,8 @@ from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Desired, count_crashes
-from projects.rules.reasons import code_of_end
+from projects.rules.status.lifecycle import Desired, count_crashes
+from projects.rules.status.reasons import code_of_end
 from projects.services.logs import read_log_tail
 from projects.watcher.crash_ends import describe_end
 from projects.watcher.ends import FindEnd

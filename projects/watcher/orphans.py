@@ -17,7 +17,7 @@ from containers.identity import is_labelled
 from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, Observation, Volume
 from projects.models import Event, Project, Quarantined
 from projects.models.event import SYSTEM
-from projects.rules.remedies import Remedy
+from projects.rules.status.remedies import Remedy
 from projects.services.quarantine import as_uuid, put_in_quarantine
 from projects.watcher.failures import concerns_all
 

@@ -11,8 +11,8 @@ from containers.errors import EngineError
 from containers.gateway.words import AgentsNetwork, Reach
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project, Watch
-from projects.rules.lifecycle import UNPROTECTED, Desired
 from projects.rules.permissions import Egress
+from projects.rules.status.lifecycle import UNPROTECTED, Desired
 from projects.services.operations import failure
 from projects.watcher.leader import note_firewall
 from projects.watcher.pulse import FIREWALL, STEP, Pulse

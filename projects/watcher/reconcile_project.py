@@ -11,7 +11,7 @@ from containers.errors import ContainerSilentError, EngineUnavailableError, Fire
 from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
-from projects.rules.remedies import Remedy, choose_remedy
+from projects.rules.status.remedies import Remedy, choose_remedy
 from projects.services.image_return import WITHIN
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.ends import FindEnd, with_late_news

@@ -12,8 +12,8 @@ from containers.vocabulary import ContainerState
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.models.operation import Claim
-from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
-from projects.rules.remedies import Remedy
+from projects.rules.status.lifecycle import UNPROTECTED, Desired, Operation
+from projects.rules.status.remedies import Remedy
 from projects.services.deletion import claim_deletion, finish_deletion, remove_container
 from projects.services.image_trial import carry_on
 from projects.services.operations import (

@@ -14,8 +14,15 @@ from containers.gateway.protocol import GatewayClient, Sighting
 from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.models.at_rest import AT_REST
-from projects.rules.lifecycle import Desired
-from projects.rules.sightings import FIRST_POLL_WITHIN, OK, UNRESPONSIVE, Judgement, has_fallen_silent, judge_sighting
+from projects.rules.status.lifecycle import Desired
+from projects.rules.status.sightings import (
+    FIRST_POLL_WITHIN,
+    OK,
+    UNRESPONSIVE,
+    Judgement,
+    has_fallen_silent,
+    judge_sighting,
+)
 from projects.services.budgets import note_refusal, note_room
 from projects.services.quarantine import as_uuid
 from projects.watcher.failures import passing_over

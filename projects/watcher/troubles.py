@@ -18,9 +18,9 @@ from projects.models import Project, Trouble
 from projects.models.at_rest import AT_REST
 from projects.models.event import SYSTEM
 from projects.rules.alerts import DEGRADED, RECOVER
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
-from projects.rules.statuses import Status
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.statuses import Status
 from projects.services.overview import UNREAD
 
 CRASH = "crash"

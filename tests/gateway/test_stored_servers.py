@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from gateway.entries.servers import read_servers
 
-from projects.rules.keyed_servers import CredentialLineError, secrets_of, separate
+from projects.rules.settings.keyed_servers import CredentialLineError, secrets_of, separate
 
 pytestmark = pytest.mark.one_database
 SCHEMA: Any = {"properties": {"keys": {"type": "array", "x-berth-credentials": True}}}

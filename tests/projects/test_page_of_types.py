@@ -8,7 +8,7 @@ import pytest
 from accounts.models import User
 from containers.engine.images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability
 from projects.models import AgentType
-from projects.rules.schema_settings import defaults_of
+from projects.rules.settings.schema import defaults_of
 from projects.rules.type_facts import PLACES, fill_variables
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine

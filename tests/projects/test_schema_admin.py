@@ -7,8 +7,8 @@ from django.test import Client
 
 from accounts.models import User
 from projects.models import AgentType
-from projects.rules.schema_editing import drop_setting, parts_of, put_setting, read_setting
-from projects.rules.schema_settings import settings_of
+from projects.rules.settings.schema import settings_of
+from projects.rules.settings.schema_editing import drop_setting, parts_of, put_setting, read_setting
 from tests.clients import api_of, browser_of
 from tests.projects.rules.test_setting_kinds import DEFS, PARTS
 

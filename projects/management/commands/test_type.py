@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from containers.errors import EngineError
 from projects.errors import ProjectError
 from projects.models import AgentType
-from projects.rules.own_settings import fits_schema
-from projects.rules.schema_settings import defaults_of
+from projects.rules.settings.own import fits_schema
+from projects.rules.settings.schema import defaults_of
 from projects.rules.type_trial import Line, Verdict
 from projects.services.type_trial import LONGEST, keeps_contract, try_type
 

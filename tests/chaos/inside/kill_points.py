@@ -74,7 +74,7 @@ def install() -> None:
     from containers.docker_api.client import DockerClient
     from projects.models import Project
     from projects.models.project import ProjectQuerySet
-    from projects.rules import lifecycle
+    from projects.rules.status import lifecycle
     from projects.services import creation
 
     if seconds := os.environ.get("CHAOS_LEASE"):

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from accounts import clock
 from accounts.models import User
 from projects.models import Event
-from projects.rules.reasons import REPORTED_CODES, code_of_end
+from projects.rules.status.reasons import REPORTED_CODES, code_of_end
 from projects.services.metrics import OPERATIONS, REASONS
 from projects.watcher.chores import do_chores
 from projects.watcher.leader import beat, become_leader

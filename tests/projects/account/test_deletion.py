@@ -11,7 +11,7 @@ from accounts import clock
 from accounts.errors import InvalidTokenError
 from accounts.models import ApiKey, OpenSession, OutgoingMail, User
 from projects.models import Actor, Event, Project
-from projects.rules.lifecycle import Action, Desired
+from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project, suspend_project
 from projects.services.account_deletion import ITSELF, carry_on, delete_account, finish_closed_accounts
 from projects.watcher.chores import do_chores

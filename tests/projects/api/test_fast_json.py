@@ -15,11 +15,11 @@ from projects.api.fast_json import render_detail, render_list
 from projects.api.serializers import ProjectDetailSerializer, ProjectSerializer
 from projects.models import Plan, Project, Spending
 from projects.models.snapshot import Snapshot, take_snapshot
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Desired, Operation
 from projects.rules.permissions import Egress
-from projects.rules.reasons import SENTENCES
-from projects.rules.statuses import Status
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Desired, Operation
+from projects.rules.status.reasons import SENTENCES
+from projects.rules.status.statuses import Status
 from tests.projects.rules.facts import NOW, WELL
 
 BOOLS = (False, True)

@@ -18,7 +18,7 @@ from accounts import clock
 from accounts.models import User
 from projects.api import polled_list
 from projects.models import AgentType, Plan, Project, Watch
-from projects.rules.lifecycle import LEASE, Operation
+from projects.rules.status.lifecycle import LEASE, Operation
 from tests.shortcuts import without_shortcuts
 
 PATHS = ("/api/projects", "/api/projects?limit=2", "/api/projects/{id}", "/api/auth/session")

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineUnavailableError
 from projects.models import Project, Run
-from projects.rules.lifecycle import Operation
+from projects.rules.status.lifecycle import Operation
 from projects.services.logs import KEPT_BYTES
 from projects.services.runs import KEPT_RUNS
 from projects.watcher.reconcile import reconcile

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.models import AgentType, Event, Plan, Project, Watch
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 
 
 def make_projects(owner: User, number: int, **fields: Any) -> list[Project]:

@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import User
 from projects.models import Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from tests.canaries import (
     CANARY_API_KEY,
     CANARY_OTHER_API_KEY,

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from projects.dashboard import bulk
 from projects.models import Event, Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from tests.deploying import token_of_bot
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import text_of

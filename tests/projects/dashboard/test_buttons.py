@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from containers.errors import EngineRefusedError
 from projects.models import Project
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.status.lifecycle import Desired, Operation
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import path_of, press, sensible_buttons, text_of
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from projects.models import Actor, AgentType, Event, Project
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 from projects.services import control_project
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import path_of, press, text_of

@@ -13,8 +13,8 @@ from accounts.models import User
 from projects.dashboard.list_query import ListQuery, Order
 from projects.dashboard.project_list import PAGE
 from projects.models import Project
-from projects.rules.lifecycle import Desired, Operation
-from projects.rules.statuses import Status
+from projects.rules.status.lifecycle import Desired, Operation
+from projects.rules.status.statuses import Status
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import text_of
 

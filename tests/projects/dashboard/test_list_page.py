@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from projects.models import Actor, Event, Project
-from projects.rules.lifecycle import Action, Desired
+from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project
 from tests.fakes.engine import MemoryEngine
 from tests.paths import ROOT

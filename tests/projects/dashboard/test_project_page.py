@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from projects.models import Project
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.status.lifecycle import Desired, Operation
 from tests.canaries import (
     CANARY_API_KEY,
     CANARY_TELEGRAM_TOKEN,

@@ -7,7 +7,7 @@ from django.test import Client
 
 from projects.models import Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 from projects.services import control_project
 from tests.fakes.engine import MemoryEngine
 

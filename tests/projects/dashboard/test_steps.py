@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import IdempotencyRecord, Project
-from projects.rules.statuses import Status
+from projects.rules.status.statuses import Status
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import Fields, path_of, text_of
 

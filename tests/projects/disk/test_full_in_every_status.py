@@ -12,8 +12,8 @@ from rest_framework.test import APIClient
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import Health
 from projects.models import Event, Project
-from projects.rules.lifecycle import Action, Operation
-from projects.rules.statuses import Status
+from projects.rules.status.lifecycle import Action, Operation
+from projects.rules.status.statuses import Status
 from projects.watcher.disk import measure_disks
 from projects.watcher.reconcile import reconcile
 from tests.deploying import deploy_project

@@ -19,7 +19,7 @@ from projects.rules.budget import (
     percent_spent,
 )
 from projects.rules.periods import EPOCH, Period, begin_of, end_of, hour_at, name_day
-from projects.rules.sightings import Judgement, is_refuted, judge_sighting
+from projects.rules.status.sightings import Judgement, is_refuted, judge_sighting
 
 pytestmark = pytest.mark.one_database
 AMOUNTS = (None, 0, 5, 9)

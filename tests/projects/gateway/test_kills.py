@@ -12,7 +12,7 @@ import pytest
 
 from accounts import clock
 from projects.models import Actor, Gateway, Project
-from projects.rules.lifecycle import Desired
+from projects.rules.status.lifecycle import Desired
 from projects.services import delete_project, lift_suspension, suspend_project
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile

@@ -11,7 +11,7 @@ from django.db import connection
 
 from accounts.models import User
 from projects.models import AgentType, Event, Project
-from projects.rules.used_servers import UNUSED
+from projects.rules.settings.used_servers import UNUSED
 from projects.services.export import write_export
 from projects.services.key_rotation import rotate_secrets
 from projects.services.logs import read_logs

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project
-from projects.rules.image_update import Step
+from projects.rules.status.image_update import Step
 from tests.fakes.engine import MemoryEngine
 from tests.projects.images.test_killed_updates import KILLED_IN
 from tests.projects.images.updating import NEW, OLD, REMEMBERED, copies, image_of, late, look, path_of, told

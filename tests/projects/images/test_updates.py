@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project
-from projects.rules.lifecycle import LONGEST_CLAIM
+from projects.rules.status.lifecycle import LONGEST_CLAIM
 from projects.services import image_return
 from projects.services.base_images import remove_unused_images
 from projects.services.image_update import pin_image

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError
 from projects.models import Event, Project
-from projects.rules.image_update import Due
+from projects.rules.status.image_update import Due
 from projects.services import image_trial
 from projects.services.image_return import TRIES
 from projects.services.memory import list_memories, read_memory

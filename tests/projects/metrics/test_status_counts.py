@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import clock
 from accounts.models import User
 from projects.models import AgentType, Plan, Project, Watch
-from projects.rules.lifecycle import LEASE, Operation
+from projects.rules.status.lifecycle import LEASE, Operation
 from projects.services.overview import know_all
 from projects.services.status_counts import count_projects
 from tests.factories import UserFactory

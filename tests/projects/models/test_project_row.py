@@ -14,7 +14,7 @@ from containers.vocabulary import ContainerState, Health
 from projects.models import AgentType, Plan, Project
 from projects.models.project_row import OwnRows, ProjectRow, read_own_project
 from projects.models.watcher import Watch
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.status.lifecycle import Desired, Operation
 
 pytestmark = pytest.mark.django_db
 NOW = timezone.now()

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Facts
-from projects.rules.reasons import explain
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.reasons import explain
 
 
 def reason_of(known: Facts, **seen: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from containers.vocabulary import ContainerState, Health
-from projects.rules.lifecycle import (
+from projects.rules.status.lifecycle import (
     CRASH_WINDOW,
     FRESH_FOR,
     Desired,

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projects.rules.control import Verdict, judge_action
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import (
+from projects.rules.status.control import Verdict, judge_action
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import (
     Action,
     Desired,
     Facts,
     Operation,
 )
-from projects.rules.statuses import Status
+from projects.rules.status.statuses import Status
 from tests.projects.rules.facts import ANY_FACTS
 
 P, N, C, S = Verdict.PROCEED, Verdict.NOTHING, Verdict.CONFLICT, Verdict.SUSPENDED

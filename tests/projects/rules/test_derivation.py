@@ -7,14 +7,14 @@ from hypothesis import given
 
 from containers.agent_contract import FATAL_EXIT_CODES
 from containers.vocabulary import ContainerState, Health
-from projects.rules.derivation import SETTLING, WHILE_IN_FLIGHT, derive_status
-from projects.rules.lifecycle import (
+from projects.rules.status.derivation import SETTLING, WHILE_IN_FLIGHT, derive_status
+from projects.rules.status.lifecycle import (
     FRESH_FOR,
     Desired,
     Facts,
     Operation,
 )
-from projects.rules.statuses import Status
+from projects.rules.status.statuses import Status
 from tests.projects.rules.facts import (
     ANY_FACTS,
     EXITED,

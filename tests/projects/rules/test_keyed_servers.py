@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from projects.rules import keyed_servers
-from projects.rules.keyed_servers import (
+from projects.rules.settings import keyed_servers
+from projects.rules.settings.keyed_servers import (
     CredentialLineError,
     header_of,
     secrets_of,
     separate,
     without_credentials,
 )
-from projects.rules.used_servers import UNUSED, check_use, for_agent
+from projects.rules.settings.used_servers import UNUSED, check_use, for_agent
 
 SCHEMA: Any = {
     "properties": {"keys": {"type": "array", "x-berth-credentials": True}, "mcp": {"type": "array"}, "q": True}

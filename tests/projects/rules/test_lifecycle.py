@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 
-from projects.rules.lifecycle import (
+from projects.rules.status.lifecycle import (
     CRASH_LIMIT,
     CRASH_WINDOW,
     Facts,

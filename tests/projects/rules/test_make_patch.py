@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from projects.dashboard.setting_fields import NULL_INSIDE, SettingFields
-from projects.rules.merge_patch import is_same_json, make_patch, merge_patch
+from projects.rules.settings.merge_patch import is_same_json, make_patch, merge_patch
 
 SCHEMA: Any = {"properties": {"any": {}}, "additionalProperties": False}
 TEXTS = st.sampled_from(["a", "b", "c"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projects.rules.merge_patch import find_changed_names, merge_patch
+from projects.rules.settings.merge_patch import find_changed_names, merge_patch
 
 # The examples of the RFC's appendix A.
 EXAMPLES: list[tuple[Any, Any, Any]] = [

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from containers.agent_contract import ProblemCode
 from containers.vocabulary import ContainerState, Health
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Desired, Facts, Operation
-from projects.rules.reasons import SENTENCES, explain
-from projects.rules.statuses import Status
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Desired, Facts, Operation
+from projects.rules.status.reasons import SENTENCES, explain
+from projects.rules.status.statuses import Status
 from tests.projects.rules.explaining import code_of, reason_of
 from tests.projects.rules.facts import ANY_FACTS, EXITED, GONE, RETRYING, STARTING, facts
 

@@ -3,9 +3,9 @@
 import pytest
 
 from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
-from projects.rules.lifecycle import Facts
-from projects.rules.reasons import CODES_OF_EXIT, SENTENCES, explain
-from projects.rules.statuses import Status
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.reasons import CODES_OF_EXIT, SENTENCES, explain
+from projects.rules.status.statuses import Status
 from tests.projects.rules.explaining import code_of
 from tests.projects.rules.facts import EXITED, RETRYING, facts
 

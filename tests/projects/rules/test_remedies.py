@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from containers.agent_contract import FATAL_EXIT_CODES
 from containers.vocabulary import ContainerState, Health
-from projects.rules.lifecycle import (
+from projects.rules.status.lifecycle import (
     CRASH_LIMIT,
     CRASH_WINDOW,
     Desired,
     Facts,
     Operation,
 )
-from projects.rules.remedies import Remedy, choose_remedy
+from projects.rules.status.remedies import Remedy, choose_remedy
 from tests.projects.rules.facts import (
     ANY_FACTS,
     EXITED,

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from projects.rules.own_settings import OWN_SETTINGS
-from projects.rules.schema_settings import defaults_of, settings_of
-from projects.rules.setting_kinds import Kind, Setting
-from projects.rules.settings_validator import SettingsValidator
+from projects.rules.settings.kinds import Kind, Setting
+from projects.rules.settings.own import OWN_SETTINGS
+from projects.rules.settings.schema import defaults_of, settings_of
+from projects.rules.settings.validator import SettingsValidator
 
 pytestmark = pytest.mark.one_database
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from rest_framework.test import APIClient
 
-from projects.rules.lifecycle import Action, Operation
-from projects.rules.statuses import TRAITS, Status
-from projects.rules.traits import Condition, Look
+from projects.rules.status.lifecycle import Action, Operation
+from projects.rules.status.statuses import TRAITS, Status
+from projects.rules.status.traits import Condition, Look
 
 ROOT = Path(__file__).resolve().parents[3]
 STYLES = (ROOT / "config/static/berth/berth.css").read_text()

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from projects.models import Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Operation
 from projects.rules.pairing import PairingMode
+from projects.rules.status.lifecycle import Operation
 from projects.services import make_pairing_link
 
 

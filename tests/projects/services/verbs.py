@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Actor, Project
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 from projects.services import (
     ProjectChange,
     control_project,

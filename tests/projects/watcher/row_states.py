@@ -10,7 +10,7 @@ from uuid import uuid4
 from containers.identity import container_name
 from containers.vocabulary import PROJECT_LABEL, AgentReport, ContainerState, Health
 from projects.models import Project
-from projects.rules.lifecycle import UNPROTECTED, Desired, Operation
+from projects.rules.status.lifecycle import UNPROTECTED, Desired, Operation
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.memory_container import MemoryContainer
 

@@ -13,8 +13,8 @@ from rest_framework.test import APIClient
 from containers.agent_contract import PROBLEMS_OF_EXIT, STATUS_MARK
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import CRASH_LIMIT, Action
-from projects.rules.reasons import code_of_end
+from projects.rules.status.lifecycle import CRASH_LIMIT, Action
+from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
 from projects.services.observation import refresh
 from projects.watcher import crash_ends

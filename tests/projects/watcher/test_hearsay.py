@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 from containers.vocabulary import Health
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Action, Desired
-from projects.rules.reasons import code_of_end
+from projects.rules.status.lifecycle import Action, Desired
+from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
 from projects.watcher.ends import Ends
 from tests.fakes.engine import MemoryEngine

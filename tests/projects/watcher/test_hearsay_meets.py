@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Event, Project
-from projects.rules.lifecycle import CRASH_LIMIT
+from projects.rules.status.lifecycle import CRASH_LIMIT
 from projects.watcher.ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses

@@ -11,7 +11,7 @@ import pytest
 from projects.models import Project, holder
 from projects.models.holder import has_ended, name_holder
 from projects.models.operation import Claim
-from projects.rules.lifecycle import Desired, Operation
+from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from projects.models import Watch
 from projects.models.holder import name_process
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 from projects.watcher.leader import beat, become_leader, step_down
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Action, Desired
+from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project
 from projects.watcher.ends import Ends
 from projects.watcher.prompt_ends import tell_ends

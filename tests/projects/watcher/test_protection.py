@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError
 from projects.models import Event, Project, Watch
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 from projects.watcher import protection
 from projects.watcher import watcher as loop
 from projects.watcher.protection import Probe, Protection

@@ -162,7 +162,7 @@ def test_the_first_piece_that_is_due_counts(seconds: float) -> None:
 
 def test_a_piece_has_longer_than_all_limits_inside_it() -> None:
     from containers.docker_api.client import CALL_LIMIT
-    from projects.rules.lifecycle import LONGEST_CLAIM
+    from projects.rules.status.lifecycle import LONGEST_CLAIM
 
     assert pulse.STEP > 3 * CALL_LIMIT
     assert LONGEST_CLAIM.total_seconds() < pulse.REPAIR

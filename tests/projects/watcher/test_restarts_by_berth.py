@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import FirewallMissingError
 from projects.models import Event, Project, Watch
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 from projects.watcher.leader import become_leader, step_down
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -9,7 +9,7 @@ from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.vocabulary import ContainerState, Health
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.rules.lifecycle import Action
+from projects.rules.status.lifecycle import Action
 from projects.services import control_project
 from projects.watcher import second_looks
 from projects.watcher.ends import Ends

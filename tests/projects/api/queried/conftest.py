@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project, Watch
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 from tests.projects.api.queried.rows import KINDS, twin
 
 

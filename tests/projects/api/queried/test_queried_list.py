@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from projects.api.queried_list import SORT
 from projects.models import Project, Watch
-from projects.rules.statuses import TRAITS, Status
+from projects.rules.status.statuses import TRAITS, Status
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.api.queried.rows import twin

@@ -10,7 +10,7 @@ from accounts import clock
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from projects.models import Watch
-from projects.rules.lifecycle import LEASE
+from projects.rules.status.lifecycle import LEASE
 from tests.factories import ApiKeyFactory, plain_key
 
 

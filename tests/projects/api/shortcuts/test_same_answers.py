@@ -15,8 +15,8 @@ from rest_framework.views import APIView
 from accounts.models import UsageCounter, User
 from containers.vocabulary import ContainerState
 from projects.models import Project, Watch
-from projects.rules.lifecycle import Desired, Operation
-from projects.rules.statuses import Status
+from projects.rules.status.lifecycle import Desired, Operation
+from projects.rules.status.statuses import Status
 from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 from tests.shortcuts import LONG_AGO, PATHS, columns, put, told, without_shortcuts

@@ -63,8 +63,8 @@ class Facts(NamedTuple):
     is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
     contrary of what the agent says is wrong. `lacks_tools`: it says that it answers, but without all of its tools.
     `awaits_poll`: the gateway has not yet seen this run of the agent reach Telegram.
-    `update_step` and `update_until` tell of a new image that is tried (`projects.rules.image_update`), `ready_within`
-    how many seconds it has from each start.
+    `update_step` and `update_until` tell of a new image that is tried (`projects.rules.status.image_update`),
+    `ready_within` how many seconds it has from each start.
     """
 
     now: datetime

@@ -1,8 +1,8 @@
 """The order in which a list shows projects: trouble first."""
 
-from projects.rules.lifecycle import Facts
-from projects.rules.statuses import Status
-from projects.rules.traits import Look
+from projects.rules.status.lifecycle import Facts
+from projects.rules.status.statuses import Status
+from projects.rules.status.traits import Look
 
 ORDER = (Look.ENDED, Look.TROUBLE, Look.UNKNOWN, Look.HELD, Look.MOVING, Look.WELL, Look.STILL)
 """What its owner has to act on, what may need them, what changes by itself, what is as they want it."""

@@ -14,9 +14,9 @@ from django.db.models import TextChoices
 
 from accounts.moments import lasts
 from containers.vocabulary import ContainerState
-from projects.rules.derivation import derive_status
-from projects.rules.lifecycle import Desired, Facts
-from projects.rules.statuses import Status
+from projects.rules.status.derivation import derive_status
+from projects.rules.status.lifecycle import Desired, Facts
+from projects.rules.status.statuses import Status
 
 LONGEST_TRIAL = timedelta(minutes=15)
 """A type cannot give its images more time to become ready than this, with the start itself."""

@@ -1,10 +1,10 @@
-"""What each status says of itself: the columns of the table in `projects.rules.statuses`."""
+"""What each status says of itself: the columns of the table in `projects.rules.status.statuses`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from projects.rules.lifecycle import Action, Operation
+from projects.rules.status.lifecycle import Action, Operation
 
 
 class Condition(StrEnum):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from projects.rules.json_documents import FormJSONDecoder
+from projects.rules.settings.json_documents import FormJSONDecoder
 
 
 class Kind(StrEnum):
@@ -39,7 +39,7 @@ class Setting:
     choices: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
     holds_credentials: bool = False
-    """Its texts end with credentials (`projects/rules/keyed_servers.py`)."""
+    """Its texts end with credentials (`projects/rules/settings/keyed_servers.py`)."""
 
     def show(self, value: Any) -> str:
         """The value as the field holds it; nothing for a setting that is not set."""

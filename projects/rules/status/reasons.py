@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import TypedDict
 
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
-from projects.rules.lifecycle import UNPROTECTED, Desired, Facts
 from projects.rules.periods import name_day
-from projects.rules.sightings import UNRESPONSIVE
-from projects.rules.statuses import Status
+from projects.rules.status.lifecycle import UNPROTECTED, Desired, Facts
+from projects.rules.status.sightings import UNRESPONSIVE
+from projects.rules.status.statuses import Status
 
 SENTENCES = {
     # What the agent reports, and what its exit codes mean (the agent contract).

@@ -5,8 +5,8 @@ from datetime import timedelta
 from accounts.moments import is_future, is_recent
 from containers.agent_contract import FATAL_EXIT_CODES
 from containers.vocabulary import ContainerState, Health
-from projects.rules.lifecycle import FRESH_FOR, Desired, Facts
-from projects.rules.statuses import TRAITS, Status
+from projects.rules.status.lifecycle import FRESH_FOR, Desired, Facts
+from projects.rules.status.statuses import TRAITS, Status
 
 SETTLING = timedelta(seconds=3)
 """How long a container without a health check is `starting`."""

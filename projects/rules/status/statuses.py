@@ -1,13 +1,13 @@
 """The statuses of a project, and one table of everything that varies with them.
 
 A new status is a member of `Status` and a row of `TRAITS`. It needs a rule in berth.css only where none of the looks
-fits it. When it applies is decided in `projects.rules.derivation`.
+fits it. When it applies is decided in `projects.rules.status.derivation`.
 """
 
 from django.db.models import TextChoices
 
-from projects.rules.lifecycle import Action, Operation
-from projects.rules.traits import Condition, Look, Traits
+from projects.rules.status.lifecycle import Action, Operation
+from projects.rules.status.traits import Condition, Look, Traits
 
 
 class Status(TextChoices):

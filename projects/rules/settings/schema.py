@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from projects.rules.keyed_servers import SCHEMA_WORD
-from projects.rules.own_settings import OWN_SETTINGS, may_be_default
-from projects.rules.setting_kinds import Kind, Setting
+from projects.rules.settings.keyed_servers import SCHEMA_WORD
+from projects.rules.settings.kinds import Kind, Setting
+from projects.rules.settings.own import OWN_SETTINGS, may_be_default
 
 FIRST = ("instructions", "model", "allowed_users")
 """Settings that Berth itself knows, in their order on a form.

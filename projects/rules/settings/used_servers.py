@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from projects.rules.keyed_servers import CredentialLineError, marked
+from projects.rules.settings.keyed_servers import CredentialLineError, marked
 
 UNUSED = "No other setting has this address. Write it as it stands there, also what is at its end."
 

@@ -2,9 +2,9 @@
 
 from enum import Enum, auto
 
-from projects.rules.lifecycle import Action, Facts, Operation
-from projects.rules.statuses import Status
-from projects.rules.traits import Condition
+from projects.rules.status.lifecycle import Action, Facts, Operation
+from projects.rules.status.statuses import Status
+from projects.rules.status.traits import Condition
 
 
 class Verdict(Enum):

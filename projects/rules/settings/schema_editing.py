@@ -7,8 +7,8 @@ from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from typing import Any
 
-from projects.rules.schema_settings import settings_of
-from projects.rules.setting_kinds import Kind, Setting
+from projects.rules.settings.kinds import Kind, Setting
+from projects.rules.settings.schema import settings_of
 
 
 class Shape(StrEnum):

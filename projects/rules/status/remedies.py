@@ -5,8 +5,8 @@ from enum import StrEnum
 
 from accounts.moments import lasts
 from containers.vocabulary import ContainerState
-from projects.rules.image_update import choose_due
-from projects.rules.lifecycle import CRASH_LIMIT, CRASH_WINDOW, Desired, Facts, is_crash_loop
+from projects.rules.status.image_update import choose_due
+from projects.rules.status.lifecycle import CRASH_LIMIT, CRASH_WINDOW, Desired, Facts, is_crash_loop
 
 
 class Remedy(StrEnum):

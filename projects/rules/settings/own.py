@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from projects.errors import UnusableSettingsError
-from projects.rules.settings_validator import SettingsValidator
+from projects.rules.settings.validator import SettingsValidator
 
 SETTINGS_BYTES = 16 * 1024
 """The length of all settings together, as JSON."""

@@ -1,0 +1,1 @@
+"""The settings of agents: how they are written, judged by a schema, and changed."""

@@ -1,0 +1,1 @@
+"""What a project's status is, why, and what follows from it."""
