@@ -17,7 +17,7 @@ from projects.growth_admin import ShowsGrowth
 from projects.image_admin import IMAGES, UpdatesImages
 from projects.log_admin import ShowsLog
 from projects.models import Event, Project, Provider, Quarantined
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.snapshot import take_snapshot
 from projects.provider_admin import ProviderAdmin
 from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.disk import describe_size

@@ -17,7 +17,7 @@ from accounts.http import AuthenticatedRequest
 from projects.api.idempotency import Answer, answer_once
 from projects.api.own_projects import OwnProjectsViewSet, find_actor, read_id
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.statuses import Status
 from projects.services.bulk import act_on_each, carry_out

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from projects.models import Project
-from projects.models.project_row import ProjectRow
-from projects.models.snapshot import Snapshot
+from projects.models.rows.project import ProjectRow
+from projects.models.rows.snapshot import Snapshot
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts
 

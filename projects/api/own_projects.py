@@ -15,7 +15,7 @@ from projects.api.revalidation import Revalidation
 from projects.api.serializers import ProjectDetailSerializer
 from projects.api.wait import wait_until_settled
 from projects.models import Actor, Project
-from projects.models.snapshot import Snapshot, take_snapshot
+from projects.models.rows.snapshot import Snapshot, take_snapshot
 
 
 class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):

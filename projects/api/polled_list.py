@@ -19,10 +19,10 @@ from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from accounts.moments import is_recent
 from projects.api.fast_json import render_list
-from projects.models.project_row import ProjectRow
-from projects.models.row_facts import is_watch_alive
-from projects.models.row_versions import RowVersions
-from projects.models.steadiness import Steadiness, find_steadiness
+from projects.models.rows.facts import is_watch_alive
+from projects.models.rows.project import ProjectRow
+from projects.models.rows.steadiness import Steadiness, find_steadiness
+from projects.models.rows.versions import RowVersions
 from projects.rules.status.lifecycle import FRESH_FOR
 from projects.services.observation import ANSWERING, refresh_rows
 

@@ -16,8 +16,8 @@ from projects.api.fast_json import render_list, render_with
 from projects.api.pagination import CURSOR, LIMIT, MAX_LIMIT
 from projects.api.parameters import choice, refuse_parameter, words
 from projects.models import Project
-from projects.models.project_row import OwnRows, ProjectRow
-from projects.models.snapshot import Snapshot
+from projects.models.rows.project import OwnRows, ProjectRow
+from projects.models.rows.snapshot import Snapshot
 from projects.rules.status.statuses import Status
 from projects.services.observation import refresh_rows
 from projects.services.selection import LONGEST_TEXT, NEWEST_FIRST, SORTS, TROUBLE_FIRST, Known, know, select

@@ -16,7 +16,7 @@ from projects.api.image_serializer import ImageSerializer
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Project
-from projects.models.snapshot import Snapshot
+from projects.models.rows.snapshot import Snapshot
 from projects.rules.permissions import Egress
 from projects.rules.settings.merge_patch import merge_patch
 from projects.rules.status.statuses import Status

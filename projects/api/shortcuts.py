@@ -12,9 +12,9 @@ from accounts.models import User
 from projects.api import polled_list
 from projects.api.fast_json import render_detail
 from projects.api.own_projects import read_id
-from projects.models.project_row import SHOWN, find_to_show, make_shown
-from projects.models.row_versions import COLUMNS, are_numbered, make_row_versions, with_row_versions
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.project import SHOWN, find_to_show, make_shown
+from projects.models.rows.snapshot import take_snapshot
+from projects.models.rows.versions import COLUMNS, are_numbered, make_row_versions, with_row_versions
 from projects.services.observation import is_fresh
 
 _USER_AND_VERSIONS = TokenQuery(lambda: with_row_versions(User.objects.all()), *COLUMNS)

@@ -15,7 +15,7 @@ from projects.api.report_serializers import OwnEventSerializer
 from projects.api.revalidation import release_connection
 from projects.models import Event
 from projects.models.event_cursor import GAP_CLOSES_WITHIN
-from projects.models.project_row import OwnRows
+from projects.models.rows.project import OwnRows
 from projects.services.observation import refresh_rows
 
 POLL_SECONDS = 1.0

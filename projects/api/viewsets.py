@@ -29,8 +29,8 @@ from projects.api.serializers import (
     ProjectDetailSerializer,
     ValidationSerializer,
 )
-from projects.models.project_row import OwnRows, ProjectRow, own_rows, read_own_project
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.project import OwnRows, ProjectRow, own_rows, read_own_project
+from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.statuses import Status
 from projects.rules.status.traits import Condition

@@ -22,7 +22,7 @@ from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS, refused
 from projects.dashboard.steps import before_there_is_a_row, describe_steps, find_of_form
 from projects.models import Event, Project
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.snapshot import take_snapshot
 from projects.services import check_creation, create_project
 from projects.services.credential_looks import look_at_token, offer_models, tell_provider
 

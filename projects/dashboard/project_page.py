@@ -11,7 +11,7 @@ from projects.dashboard.steps import describe_steps, is_new
 from projects.dashboard.usage_in_words import describe_usage
 from projects.errors import UnknownRunError
 from projects.models import Project, Run
-from projects.models.snapshot import Snapshot, take_snapshot
+from projects.models.rows.snapshot import Snapshot, take_snapshot
 from projects.rules.disk import describe_size
 from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.status.control import is_sensible

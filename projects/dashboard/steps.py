@@ -9,7 +9,7 @@ from accounts.moments import is_recent
 from containers.agent_contract import AgentState
 from containers.vocabulary import Health
 from projects.models import IdempotencyRecord, Project
-from projects.models.snapshot import Snapshot
+from projects.models.rows.snapshot import Snapshot
 from projects.rules.status.lifecycle import Facts, Operation
 from projects.rules.status.statuses import Status
 from projects.rules.status.traits import Condition

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from projects.models import Project
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.snapshot import take_snapshot
 from projects.rules.budget import SpentFacts
 from projects.services.usage import UsageLine
 

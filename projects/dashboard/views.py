@@ -24,7 +24,7 @@ from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.dashboard.steps import describe_steps
 from projects.errors import UnknownRunError
 from projects.models import Project
-from projects.models.snapshot import take_snapshot
+from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.traits import Condition
 from projects.services import control_project, delete_project, update_project

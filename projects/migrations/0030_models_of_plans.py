@@ -1,7 +1,7 @@
 """Which models a plan allows."""
 
 import django.core.validators
-import projects.models.permissions
+import projects.models.columns.permissions
 from django.db import migrations, models
 
 
@@ -16,6 +16,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='plan',
             name='allowed_models',
-            field=models.TextField(blank=True, db_default='', default='', help_text='The models that its projects may use, one on each line. Empty: all. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.permissions.check_models]),
+            field=models.TextField(blank=True, db_default='', default='', help_text='The models that its projects may use, one on each line. Empty: all. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.columns.permissions.check_models]),
         ),
     ]

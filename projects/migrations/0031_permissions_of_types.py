@@ -1,7 +1,7 @@
 """What the agents of a type reach, and which models they may use."""
 
 import django.core.validators
-import projects.models.permissions
+import projects.models.columns.permissions
 from django.db import migrations, models
 
 
@@ -16,12 +16,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agenttype',
             name='allowed_hosts',
-            field=models.TextField(blank=True, db_default='', default='', help_text='Hosts of the internet that its agents reach through the gateway, one on each line: api.example.com, or api.example.com:8443. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.permissions.check_hosts]),
+            field=models.TextField(blank=True, db_default='', default='', help_text='Hosts of the internet that its agents reach through the gateway, one on each line: api.example.com, or api.example.com:8443. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.columns.permissions.check_hosts]),
         ),
         migrations.AddField(
             model_name='agenttype',
             name='allowed_models',
-            field=models.TextField(blank=True, db_default='', default='', help_text='The models that its projects may use, one on each line. Empty: all. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.permissions.check_models]),
+            field=models.TextField(blank=True, db_default='', default='', help_text='The models that its projects may use, one on each line. Empty: all. In force within seconds.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.columns.permissions.check_models]),
         ),
         migrations.AddField(
             model_name='agenttype',

@@ -4,7 +4,7 @@ from typing import Any
 
 import accounts.text
 import django.core.validators
-import projects.models.type_facts
+import projects.models.columns.type_facts
 from django.db import migrations, models
 
 SHIPPED = {"slug": "assistant", "image": "berth/assistant:latest"}
@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agenttype',
             name='default_models',
-            field=models.TextField(blank=True, db_default='', default='', help_text='The model of a project that names none: one on a line, or one for each provider, such as `anthropic: claude-haiku-5-5`. Empty: the image chooses.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.type_facts.check_default_models]),
+            field=models.TextField(blank=True, db_default='', default='', help_text='The model of a project that names none: one on a line, or one for each provider, such as `anthropic: claude-haiku-5-5`. Empty: the image chooses.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.columns.type_facts.check_default_models]),
         ),
         migrations.AddField(
             model_name='agenttype',
@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='agenttype',
             name='variables',
-            field=models.TextField(blank=True, db_default='', default='', help_text='More variables for an image that knows nothing of the contract, one on each line, such as `OPENAI_BASE_URL={provider_api}`. docs/agent-types.md lists what the braces may hold.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.type_facts.check_variables]),
+            field=models.TextField(blank=True, db_default='', default='', help_text='More variables for an image that knows nothing of the contract, one on each line, such as `OPENAI_BASE_URL={provider_api}`. docs/agent-types.md lists what the braces may hold.', validators=[django.core.validators.MaxLengthValidator(20000), projects.models.columns.type_facts.check_variables]),
         ),
         migrations.RunPython(describe_the_shipped_type, migrations.RunPython.noop),
     ]

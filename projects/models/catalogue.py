@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
 from accounts.text import check_hides_nothing
-from projects.models.budget import GivesBudget
-from projects.models.permissions import LimitsReach, NamesModels
-from projects.models.type_facts import DescribesItself
+from projects.models.columns.budget import GivesBudget
+from projects.models.columns.permissions import LimitsReach, NamesModels
+from projects.models.columns.type_facts import DescribesItself
 from projects.rules.settings.json_documents import find_unstorable
 
 MIB = 1024 * 1024

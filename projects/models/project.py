@@ -14,20 +14,20 @@ from accounts.text import check_hides_nothing
 from containers.identity import container_name
 from containers.vocabulary import Observation
 from projects.models.agent_user import RunsAsUser
-from projects.models.at_rest import AT_REST
-from projects.models.behind_gateway import BehindGateway
 from projects.models.catalogue import AgentType, Plan
+from projects.models.columns.behind_gateway import BehindGateway
+from projects.models.columns.disk_use import Measured
+from projects.models.columns.ended import Ended
+from projects.models.columns.image_update import RunsImage
+from projects.models.columns.observation import Observed
+from projects.models.columns.pairing import PairsPeople
+from projects.models.columns.reconciliation import Reconciled
+from projects.models.columns.reserved_memory import HOLDS_MEMORY, ReservesMemory
 from projects.models.credentials import Credentialed
-from projects.models.disk_use import Measured
-from projects.models.ended import Ended
 from projects.models.event import Actor, Event
-from projects.models.image_update import RunsImage
-from projects.models.observation import Observed
 from projects.models.operation import Claimable, operation_is_whole
-from projects.models.pairing import PairsPeople
-from projects.models.reconciliation import Reconciled
-from projects.models.reserved_memory import HOLDS_MEMORY, ReservesMemory
-from projects.models.row_facts import RowFacts
+from projects.models.rows.at_rest import AT_REST
+from projects.models.rows.facts import RowFacts
 from projects.models.watcher import Watch
 from projects.rules.disk import DISK_FULL
 from projects.rules.status.derivation import derive_status

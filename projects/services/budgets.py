@@ -14,7 +14,7 @@ from accounts.moments import future, is_future, over
 from accounts.services.outbox import queue_mail
 from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
-from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.usage import add_up
 from projects.rules.alerts import AlertKind

@@ -10,7 +10,7 @@ from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project
-from projects.models.disk_use import emptied
+from projects.models.columns.disk_use import emptied
 from projects.models.operation import Claim
 from projects.rules.bot import BOT_DENIED
 from projects.rules.disk import DISK_FULL

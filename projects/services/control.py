@@ -6,8 +6,8 @@ from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Actor, Plan, Project
+from projects.models.columns.reconciliation import NO_TROUBLE
 from projects.models.operation import Claim
-from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.bot import CLAIMED
 from projects.rules.status.control import Verdict, judge_action
 from projects.rules.status.lifecycle import Action, Desired, Operation

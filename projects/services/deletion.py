@@ -7,9 +7,9 @@ from containers.errors import EngineError, EngineUnavailableError, StillStopping
 from containers.get_engine import get_engine
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Event, Project
+from projects.models.columns.reconciliation import NO_TROUBLE
 from projects.models.event import SYSTEM
 from projects.models.operation import Claim
-from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.rules.status.remedies import Remedy
 from projects.services.gateway import Telling

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 from containers.gateway.entries import BotEntry, Budget, Entry, Price, ProviderEntry, ProviderKind, Spent
 from projects.credentials.verification import PROBES
 from projects.models import ModelPrice, Project
-from projects.models.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named
 from projects.rules.budget import MILLION, in_millionths

@@ -12,7 +12,7 @@ from containers.gateway.words import Reach
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.models.agent_address import has_address, take_address
-from projects.models.behind_gateway import NEXT_VERSION, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.columns.behind_gateway import NEXT_VERSION, VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.rules.named_providers import spoken_by
 from projects.services.gateway_place import Place
 

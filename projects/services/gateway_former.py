@@ -5,7 +5,7 @@ from django.db import transaction
 from containers.gateway.words import ADDRESS_LABEL
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.models.behind_gateway import NEXT_VERSION
+from projects.models.columns.behind_gateway import NEXT_VERSION
 from projects.models.installation import lock_installation
 from projects.services.gateway import leave_gateway, tell
 

@@ -11,10 +11,10 @@ from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.models import Project
+from projects.models.columns.image_update import NO_UPDATE, ONLY_COPY_LEFT
+from projects.models.columns.reconciliation import NO_TROUBLE
 from projects.models.event import SYSTEM
-from projects.models.image_update import NO_UPDATE, ONLY_COPY_LEFT
 from projects.models.operation import Claim
-from projects.models.reconciliation import NO_TROUBLE
 from projects.rules.status.image_update import Step
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.image_update import NEW_IMAGE

@@ -15,8 +15,8 @@ from containers.errors import EngineError, EngineRefusedError, EngineUnavailable
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Project
+from projects.models.columns.image_update import NO_UPDATE, ONLY_COPY_LEFT
 from projects.models.event import SYSTEM
-from projects.models.image_update import NO_UPDATE, ONLY_COPY_LEFT
 from projects.models.operation import Claim
 from projects.rules.status.image_update import Due, Step, choose_due
 from projects.rules.status.lifecycle import Desired

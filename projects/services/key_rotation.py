@@ -11,9 +11,9 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.credentials.encryption import uses_first_key
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.models import KeyCheck, Project
-from projects.models.behind_gateway import SERVER_CREDENTIALS, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.columns.behind_gateway import SERVER_CREDENTIALS, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.models.columns.pairing import PAIRING_SECRET
 from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
-from projects.models.pairing import PAIRING_SECRET
 
 _NOBODY = UUID(int=0)
 _FIELD = "canary"  # as the rows of every installation have it

@@ -12,8 +12,8 @@ from accounts import clock
 from accounts.models import User
 from projects.credentials.verification import CredentialCheck
 from projects.models import AgentType, Plan, Project
+from projects.models.columns.operation import in_flight
 from projects.models.operation import Claim
-from projects.models.operation_columns import in_flight
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import Operation
 from projects.services.operations import time_allowed

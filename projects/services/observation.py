@@ -21,7 +21,7 @@ from containers.identity import group_by_key
 from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project
-from projects.models.project_row import ProjectRow
+from projects.models.rows.project import ProjectRow
 from projects.rules.status.lifecycle import FRESH_FOR, Desired, Facts
 from projects.services.container_spec import OWNER_LABEL
 

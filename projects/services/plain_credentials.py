@@ -14,7 +14,7 @@ from accounts import clock
 from containers.gateway.entries import new_virtual_pass
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import AgentType, Project
-from projects.models.behind_gateway import NEXT_VERSION
+from projects.models.columns.behind_gateway import NEXT_VERSION
 from projects.rules.settings.keyed_servers import has_plain, marked, take_out
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pa
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import InvalidFieldError, UnusableSettingsError
 from projects.models import AgentType, Project
-from projects.models.behind_gateway import Servers
+from projects.models.columns.behind_gateway import Servers
 from projects.rules.permissions import Egress
 from projects.rules.settings.keyed_servers import CredentialLineError, Separated, header_of, separate
 from projects.rules.settings.schema import defaults_of

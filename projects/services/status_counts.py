@@ -13,7 +13,7 @@ from django.db.models import BooleanField, Case, Count, ExpressionWrapper, F, Ma
 
 from accounts import clock, moments
 from projects.models import Project, Watch
-from projects.models.row_facts import RowFacts
+from projects.models.rows.facts import RowFacts
 from projects.rules.status.derivation import AWAITING, derive_status
 from projects.rules.status.lifecycle import FRESH_FOR, Operation
 from projects.rules.status.statuses import Status

@@ -8,7 +8,7 @@ from accounts import clock
 from containers.errors import EngineUnavailableError, StillStoppingError
 from projects.errors import NoPlaceError
 from projects.models import Actor, Project
-from projects.models.reconciliation import NO_TROUBLE
+from projects.models.columns.reconciliation import NO_TROUBLE
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services.control import control_project
 from projects.services.operations import claim_stop, command_deadline, record_outcome, want_stopped

@@ -10,7 +10,7 @@ from accounts import clock
 from projects.credentials.verification import CredentialCheck, parse_bot_id
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
-from projects.models.behind_gateway import NEXT_VERSION, NOTHING_SEEN
+from projects.models.columns.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
 from projects.rules.settings.merge_patch import merge_patch

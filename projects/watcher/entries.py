@@ -18,8 +18,8 @@ from containers.errors import EngineRefusedError
 from containers.gateway.protocol import GatewayClient, Standing
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
-from projects.models.at_rest import AT_REST
-from projects.models.behind_gateway import HAS_VIRTUAL
+from projects.models.columns.behind_gateway import HAS_VIRTUAL
+from projects.models.rows.at_rest import AT_REST
 from projects.services.gateway_entry import Word, digest_settings, is_in_force, make_word, read_prices
 from projects.services.gateway_place import knows_sources
 from projects.services.gateway_spent import read_spent

@@ -19,7 +19,7 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError, ProjectGoneError
 from projects.models import Project
-from projects.models.reconciliation import NO_TROUBLE, pause_after
+from projects.models.columns.reconciliation import NO_TROUBLE, pause_after
 
 log = logging.getLogger(__name__)
 

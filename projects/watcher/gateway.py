@@ -16,8 +16,8 @@ from containers.errors import EngineError
 from containers.gateway.protocol import GatewayClient
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project
-from projects.models.at_rest import AT_REST
 from projects.models.installation import read_hold
+from projects.models.rows.at_rest import AT_REST
 from projects.services.budgets import forget_past
 from projects.services.gateway_place import FORMER_GOES_ON, ensure_gateway
 from projects.watcher.entries import reconcile_entries

@@ -14,7 +14,7 @@ from uuid import UUID
 from accounts import clock
 from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
-from projects.models.watched_row import WatchedRow, compare_all, find_watched
+from projects.models.rows.watched import WatchedRow, compare_all, find_watched
 from projects.services.agent_users import learn_users
 from projects.services.installation import Conflicts, find_conflicts, hold, observe_instance
 from projects.services.quarantine import as_uuid
@@ -46,7 +46,7 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
 ) -> Round:
     """Looks at every container of this instance once.
 
-    `narrow`: reads only rows that may need something (`projects.models.watched_row`), and passes over those that are
+    `narrow`: reads only rows that may need something (`projects.models.rows.watched`), and passes over those that are
     well. What it does is the same, and costs nothing for projects that are down and are to be.
 
     Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers

@@ -15,8 +15,8 @@ from accounts import clock
 from accounts.text import has_control_characters
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
-from projects.models.at_rest import AT_REST
-from projects.models.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.rows.at_rest import AT_REST
 from projects.models.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.rules.periods import hour_at
 from projects.services.budgets import note_spending

@@ -13,7 +13,7 @@ from accounts import clock
 from containers.vocabulary import Health
 from projects.api.long_requests import PER_USER, acquire_lease
 from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, LongRequest, Project, Watch
-from projects.models.reconciliation import LONGEST_PAUSE
+from projects.models.columns.reconciliation import LONGEST_PAUSE
 from projects.rules.status.image_update import LONGEST_TRIAL, Step, choose_due
 from projects.rules.status.lifecycle import CRASH_LIMIT, Operation
 from projects.services.batches import begin_batch, end_what_was_lost

@@ -16,7 +16,7 @@ from containers.docker import removal
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from projects.models import Watch
-from projects.models.row_facts import is_watch_alive
+from projects.models.rows.facts import is_watch_alive
 
 FILES = (
     *("berth.sqlite3*", "*.key", "static", "static.digest", "serve-*.pid", "migrating.lock", "restore.json"),

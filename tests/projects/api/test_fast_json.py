@@ -14,7 +14,7 @@ from containers.vocabulary import ContainerState, Health
 from projects.api.fast_json import render_detail, render_list
 from projects.api.serializers import ProjectDetailSerializer, ProjectSerializer
 from projects.models import Plan, Project, Spending
-from projects.models.snapshot import Snapshot, take_snapshot
+from projects.models.rows.snapshot import Snapshot, take_snapshot
 from projects.rules.permissions import Egress
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Desired, Operation

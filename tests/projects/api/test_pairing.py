@@ -38,7 +38,7 @@ def test_it_is_another_one_each_day_and_the_same_within_one(
     midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
     urls = []
     for later in (timedelta(seconds=1), timedelta(hours=23, minutes=59), timedelta(days=1, seconds=1)):
-        monkeypatch.setattr("projects.models.pairing.clock.now", lambda later=later: midnight + later)
+        monkeypatch.setattr("projects.models.columns.pairing.clock.now", lambda later=later: midnight + later)
         named.refresh_from_db()
         assert named.bot is not None
         urls.append(named.bot["url"])

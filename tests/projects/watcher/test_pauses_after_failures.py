@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts import clock
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project, Watch
-from projects.models.reconciliation import LONGEST_PAUSE, pause_after
+from projects.models.columns.reconciliation import LONGEST_PAUSE, pause_after
 from projects.watcher import reconcile_project
 from projects.watcher.reconcile import reconcile
 from tests.clients import browser_of

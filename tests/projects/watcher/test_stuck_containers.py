@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from containers.errors import ContainerSilentError
 from containers.vocabulary import Health
 from projects.models import Event, Project
-from projects.models.reconciliation import LONGEST_SILENCE
+from projects.models.columns.reconciliation import LONGEST_SILENCE
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import grow_old, look, statuses
 from tests.projects.watcher.rows import later

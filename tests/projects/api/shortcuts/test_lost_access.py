@@ -12,7 +12,7 @@ from accounts.models import ApiKey, User
 from accounts.services import still_signed_in
 from accounts.throttling import rate_limits
 from projects.models import Project
-from projects.models.row_versions import are_numbered
+from projects.models.rows.versions import are_numbered
 from tests.clients import Call
 from tests.factories import ApiKeyFactory, plain_key
 from tests.shortcuts import LONG_AGO, PATHS, put, told, without_shortcuts

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from containers.vocabulary import Health
-from projects.models.project_row import ProjectRow
+from projects.models.rows.project import ProjectRow
 from projects.rules.status.derivation import AWAITING, SETTLING
 from projects.rules.status.lifecycle import Desired
 

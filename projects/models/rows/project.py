@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.models import User
 from projects.models.project import Project
-from projects.models.row_facts import RowFacts
+from projects.models.rows.facts import RowFacts
 from projects.models.usage import Spending
 from projects.rules.budget import LIMITS, Budget
 

@@ -9,8 +9,8 @@ from django.db.models import F, Q
 from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.encryption import decrypt_secret, encrypt_secret
-from projects.models.budget import Budgeted
-from projects.models.permissions import Permitted
+from projects.models.columns.budget import Budgeted
+from projects.models.columns.permissions import Permitted
 
 VIRTUAL_TOKEN = "virtual_token"  # noqa: S105 - the name of a field
 VIRTUAL_KEY = "virtual_key"

@@ -1,0 +1,1 @@
+"""Groups of columns that belong together: abstract models, of which a table is made."""
