@@ -15,7 +15,7 @@ from containers.get_engine import get_engine
 from projects.models import Installation, Watch
 from projects.models.installation import read_hold
 from projects.models.watcher import is_beating, read_heartbeat
-from projects.services.gateway_place import is_in_trouble
+from projects.services.gateway.place import is_in_trouble
 
 HELD = "held: nothing is repaired until an operator decides. The first page of the admin and the log say why."
 

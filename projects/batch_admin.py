@@ -25,8 +25,8 @@ from projects.errors import NoPlaceError
 from projects.models import Actor, Batch, Project
 from projects.models.batch import NOT_DONE, OPEN, ItemState
 from projects.models.event import BY_STAFF
-from projects.services import batches
-from projects.services.batches import AT_ONCE, MOST
+from projects.services.staff import batches
+from projects.services.staff.batches import AT_ONCE, MOST
 
 STEP_SECONDS = 1.0
 """For how long a step goes on to a next project. The last one may take as long as any command."""

@@ -16,7 +16,7 @@ from accounts.http import client_address
 from projects.models import Actor, ModelPrice, Project, Spending
 from projects.models.event import BY_STAFF
 from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
-from projects.services.budgets import grant_budget, pass_on_prices
+from projects.services.limits.budgets import grant_budget, pass_on_prices
 
 
 @admin.register(ModelPrice)

@@ -20,12 +20,12 @@ from projects.rules.budget import LIMITS
 from projects.rules.settings.json_documents import FormJSONDecoder, FormJSONEncoder
 from projects.rules.status.lifecycle import Desired
 from projects.schema_admin import EditsSchema
-from projects.services.base_images import describe_base, note_image_now
-from projects.services.budgets import pass_on_plan
-from projects.services.capacity import measure_capacity
-from projects.services.image_update import count_old_images
-from projects.services.permissions import pass_on_permissions
-from projects.services.type_trial import try_in_request
+from projects.services.images.bases import describe_base, note_image_now
+from projects.services.images.type_trial import try_in_request
+from projects.services.images.update import count_old_images
+from projects.services.limits.budgets import pass_on_plan
+from projects.services.limits.capacity import measure_capacity
+from projects.services.limits.permissions import pass_on_permissions
 
 FIRST = (
     *("slug", "title", "description", "image", "base_image", "declared", "old_images", "available", "is_default"),

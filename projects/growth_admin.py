@@ -8,7 +8,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
-from projects.services.growth import measure_disk, measure_tables
+from projects.services.staff.growth import measure_disk, measure_tables
 
 
 class ShowsGrowth(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only

@@ -15,8 +15,8 @@ from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.rules.log_lines import read_lines
-from projects.services.log_events import read_new_lines
-from projects.services.logs import read_logs
+from projects.services.reports.log_events import read_new_lines
+from projects.services.reports.logs import read_logs
 
 FIRST_LINES = 200
 NOTED_AGAIN = timedelta(hours=1)

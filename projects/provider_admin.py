@@ -17,7 +17,7 @@ from accounts.admin_permissions import EditableByAdmins, is_admin
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address
 from projects.models import Project, Provider
 from projects.rules.status.lifecycle import Desired
-from projects.services.budgets import pass_on_provider
+from projects.services.limits.budgets import pass_on_provider
 
 NOT_PUBLIC = (
     "This leads into a private network or to this machine. Tick “private” where that is meant; agents without the "

@@ -18,7 +18,7 @@ from projects.errors import CannotAdoptError
 from projects.models import Actor, Quarantined
 from projects.models.event import BY_STAFF
 from projects.models.installation import read_hold
-from projects.services.quarantine_decisions import (
+from projects.services.inventory.decisions import (
     adopt_from_quarantine,
     delete_from_quarantine,
     describe_overdue,

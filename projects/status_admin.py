@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from accounts.text import check_hides_nothing
 from projects.models import Project
 from projects.rules.status.statuses import Status
-from projects.services.overview import Known, know_all
+from projects.services.staff.overview import Known, know_all
 
 LONGEST_REASON = 200
 

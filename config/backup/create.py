@@ -22,7 +22,7 @@ from config.backup.schema import Migration, archived_models, copies, read_applie
 from config.backup.whole_files import whole_file
 from projects.models import Installation
 from projects.models.installation import read_installation
-from projects.services.key_rotation import check_keys
+from projects.services.credentials.key_rotation import check_keys
 
 Say = Callable[[str], None]
 

@@ -28,7 +28,7 @@ from config.backup.schema import (
 from config.database.faults import InUseError
 from containers.identity import forget_installation_id
 from projects.models import Installation, Project
-from projects.services.service_health import note_backup
+from projects.services.alerts.service_health import note_backup
 
 IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again; nothing was changed."
 

@@ -12,7 +12,7 @@ from config.database.faults import find_fault
 from config.database.limits import time_limit
 from config.outages import find_outage, log_outage
 from projects.models.tally import Labels
-from projects.services.metrics import Metrics, read_metrics
+from projects.services.staff.metrics import Metrics, read_metrics
 
 Numbers = Mapping[tuple[str, ...], int]
 """By the values of the labels."""

@@ -16,8 +16,8 @@ from containers.side_work import begin_in_time
 from projects.models import AlertDelivery
 from projects.models.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind
-from projects.services.alert_sending import MAIL
-from projects.services.service_telling import note_service
+from projects.services.alerts.sending import MAIL
+from projects.services.alerts.service_telling import note_service
 from projects.watcher.alert_lanes import Lanes, Run, find_due
 from projects.watcher.outbox import RENDERERS
 

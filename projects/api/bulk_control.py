@@ -20,7 +20,7 @@ from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.statuses import Status
-from projects.services.bulk import act_on_each, carry_out
+from projects.services.commands.bulk import act_on_each, carry_out
 from projects.services.observation import refresh
 
 MOST = 50

@@ -9,7 +9,7 @@ from accounts.http import AuthenticatedRequest
 from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.api.serializers import ProjectDetailSerializer
 from projects.models.rows.snapshot import take_snapshot
-from projects.services.image_update import request_update
+from projects.services.images.update import request_update
 from projects.services.observation import refresh
 
 

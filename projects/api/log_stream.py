@@ -19,7 +19,7 @@ from projects.api.long_requests import acquire_lease, renew
 from projects.api.revalidation import Revalidation, release_connection
 from projects.errors import ProjectError
 from projects.models import Project
-from projects.services.places import STREAMS
+from projects.services.bulkheads import STREAMS
 
 _SILENCE = b": still here\n\n"
 """A comment, which shows each side that the other is still connected."""

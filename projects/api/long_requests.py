@@ -16,7 +16,7 @@ from accounts.moments import over
 from projects.errors import NoPlaceError, TooManyStreamsError
 from projects.models import LongRequest
 from projects.models.long_request import HELD_FOR
-from projects.services.places import Places
+from projects.services.bulkheads import Places
 
 PER_USER = 5
 

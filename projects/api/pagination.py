@@ -13,7 +13,7 @@ from rest_framework.request import Request
 
 from accounts.api.parameters import Parameter, ParameterError
 from projects.api.parameters import number, refuse_parameter
-from projects.services.sorted_pages import Position
+from projects.services.lists.sorted_pages import Position
 
 MAX_LIMIT = 200
 WRONG_CURSOR = "Take the cursor from the Link header of the page before."

@@ -19,9 +19,9 @@ from projects.models import Project
 from projects.models.rows.project import OwnRows, ProjectRow
 from projects.models.rows.snapshot import Snapshot
 from projects.rules.status.statuses import Status
+from projects.services.lists.selection import LONGEST_TEXT, NEWEST_FIRST, SORTS, TROUBLE_FIRST, Known, know, select
+from projects.services.lists.sorted_pages import Position, cut_page
 from projects.services.observation import refresh_rows
-from projects.services.selection import LONGEST_TEXT, NEWEST_FIRST, SORTS, TROUBLE_FIRST, Known, know, select
-from projects.services.sorted_pages import Position, cut_page
 
 
 def _read_text(raw: str) -> str:

@@ -17,10 +17,10 @@ from projects.api.report_serializers import EventSerializer, RunSerializer
 from projects.api.revalidation import Revalidation
 from projects.api.stats_serializers import STATS, SeriesSerializer, UsageSerializer
 from projects.models import Event
-from projects.services.logs import read_logs
 from projects.services.observation import refresh
-from projects.services.runs import current_number, list_runs, read_run
-from projects.services.stats import read_series, read_usage
+from projects.services.reports.logs import read_logs
+from projects.services.reports.runs import current_number, list_runs, read_run
+from projects.services.reports.stats import read_series, read_usage
 
 STATS_SINCE = moment(
     "since",

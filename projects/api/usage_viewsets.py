@@ -14,7 +14,7 @@ from projects.api.budget_serializers import UsageLineSerializer
 from projects.api.log_stream import AnyAccept
 from projects.api.own_projects import OwnProjectsViewSet
 from projects.api.parameters import choice, moment, refuse_parameter
-from projects.services.usage import LONGEST, MOST_LINES, list_usage, write_csv
+from projects.services.reports.usage import LONGEST, MOST_LINES, list_usage, write_csv
 
 SINCE = moment("since", description="From the hour or day on in which this lies. Else 30 days ago.")
 UNTIL = moment("until", description="Only what begins before this. Else now.")

@@ -7,8 +7,8 @@ from projects.api.long_requests import acquire_lease
 from projects.api.revalidation import Revalidation, release_connection
 from projects.errors import ProjectGoneError, TooManyStreamsError
 from projects.models import Project
+from projects.services.bulkheads import WAITS
 from projects.services.observation import refresh
-from projects.services.places import WAITS
 
 POLL_SECONDS = 0.25
 

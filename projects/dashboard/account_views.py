@@ -21,9 +21,9 @@ from projects.dashboard.log_views import SessionRevalidation
 from projects.dashboard.own_projects import actor
 from projects.errors import AccountKeptError, TooManyExportsError, TooManyStreamsError
 from projects.models import Project
-from projects.services.account_deletion import check_may_go, delete_account
-from projects.services.export import start_export
-from projects.services.places import STREAMS
+from projects.services.account.deletion import check_may_go, delete_account
+from projects.services.account.export import start_export
+from projects.services.bulkheads import STREAMS
 
 RENEW_EVERY = 15.0
 """Seconds. A lease lasts longer than that, and than a client may keep a piece waiting."""

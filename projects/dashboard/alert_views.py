@@ -16,7 +16,7 @@ from projects.dashboard.refusals import status_of
 from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel, AlertDelivery, DeliveryState
 from projects.rules.alerts import AlertKind, Way
-from projects.services.alert_channels import (
+from projects.services.alerts.channels import (
     choose_kinds,
     find_channels,
     remove_channel,
@@ -24,8 +24,8 @@ from projects.services.alert_channels import (
     set_bot,
     set_webhook,
 )
-from projects.services.alert_chat import find_chat, set_chat
-from projects.services.alert_sending import send_test
+from projects.services.alerts.chat import find_chat, set_chat
+from projects.services.alerts.sending import send_test
 
 LOG = 15
 """Messages of a way that the page shows."""

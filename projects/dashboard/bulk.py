@@ -13,7 +13,7 @@ from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS
 from projects.models import Actor, Project
 from projects.rules.status.lifecycle import Action
-from projects.services.bulk import DELETE, act_on_each, carry_out_and_tell
+from projects.services.commands.bulk import DELETE, act_on_each, carry_out_and_tell
 
 LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}
 

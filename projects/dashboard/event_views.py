@@ -14,7 +14,7 @@ from accounts.http import SignedInRequest
 from projects.dashboard.own_projects import find_project
 from projects.models import Event, Project
 from projects.rules.event_sentences import tell_event
-from projects.services.usage import FORMULAS
+from projects.services.reports.usage import FORMULAS
 
 SHOWN = 50
 MOST = 10_000

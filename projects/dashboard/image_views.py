@@ -12,7 +12,7 @@ from accounts.http import SignedInRequest
 from projects.dashboard.own_projects import actor, find_project, own_project
 from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, refused
-from projects.services.image_update import request_update
+from projects.services.images.update import request_update
 
 
 @login_required

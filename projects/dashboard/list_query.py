@@ -7,7 +7,7 @@ from django.db.models import TextChoices
 from django.http import QueryDict
 
 from projects.rules.status.statuses import Status
-from projects.services.selection import LONGEST_TEXT
+from projects.services.lists.selection import LONGEST_TEXT
 
 
 class Order(TextChoices):

@@ -22,9 +22,9 @@ from projects.dashboard.own_projects import find_project, read_run_number
 from projects.dashboard.refusals import status_of
 from projects.errors import ProjectError, UnknownRunError
 from projects.models import Project
-from projects.services.log_events import MOST_LINES, encode_line, skip_known
-from projects.services.logs import read_logs
-from projects.services.runs import current_number, read_run
+from projects.services.reports.log_events import MOST_LINES, encode_line, skip_known
+from projects.services.reports.logs import read_logs
+from projects.services.reports.runs import current_number, read_run
 
 
 class SessionRevalidation:

@@ -13,7 +13,7 @@ from projects.dashboard.forms import DeleteProjectForm
 from projects.dashboard.own_projects import actor, own_project
 from projects.dashboard.refusals import act_on_form
 from projects.services import clear_memory
-from projects.services.update import check_may_be_changed
+from projects.services.commands.update import check_may_be_changed
 
 
 @login_required

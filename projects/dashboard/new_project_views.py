@@ -24,7 +24,7 @@ from projects.dashboard.steps import before_there_is_a_row, describe_steps, find
 from projects.models import Event, Project
 from projects.models.rows.snapshot import take_snapshot
 from projects.services import check_creation, create_project
-from projects.services.credential_looks import look_at_token, offer_models, tell_provider
+from projects.services.commands.credential_looks import look_at_token, offer_models, tell_provider
 
 Page = Callable[[SignedInRequest], HttpResponse]
 

@@ -18,9 +18,9 @@ from projects.dashboard.project_rows import Row, make_digest, show_rows
 from projects.models import Project
 from projects.rules.status.statuses import TRAITS, Status
 from projects.rules.status.urgency import ORDER
+from projects.services.lists.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, know, select
+from projects.services.lists.sorted_pages import numbered
 from projects.services.observation import refresh
-from projects.services.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, know, select
-from projects.services.sorted_pages import numbered
 
 PAGE = 25
 """Rows of a page."""

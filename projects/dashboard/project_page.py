@@ -17,9 +17,9 @@ from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.status.control import is_sensible
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.traits import Condition
-from projects.services.logs import read_logs
 from projects.services.observation import refresh
-from projects.services.runs import current_number, read_run
+from projects.services.reports.logs import read_logs
+from projects.services.reports.runs import current_number, read_run
 
 LOG_LINES = 200
 

@@ -13,7 +13,7 @@ from projects.rules.bot import Bot
 from projects.rules.event_sentences import tell_event
 from projects.rules.status.statuses import Status
 from projects.rules.status.traits import Condition
-from projects.services.selection import Known
+from projects.services.lists.selection import Known
 
 
 class LastEvent(NamedTuple):

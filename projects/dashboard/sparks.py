@@ -10,7 +10,7 @@ from projects.dashboard.project_rows import Row
 from projects.models.sample import MINUTE
 from projects.rules.curves import draw_line, round_up
 from projects.rules.disk import describe_size
-from projects.services.samples import Point, floor, read_samples
+from projects.services.reports.samples import Point, floor, read_samples
 
 STEP, PLACES = timedelta(minutes=3), 20
 """Of a curve."""

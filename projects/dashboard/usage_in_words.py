@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from projects.models import Project
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.budget import SpentFacts
-from projects.services.usage import UsageLine
+from projects.services.reports.usage import UsageLine
 
 
 class ShownLine(NamedTuple):

@@ -17,8 +17,8 @@ from projects.dashboard.refusals import act_on_form
 from projects.dashboard.usage_in_words import describe_lines, describe_usage
 from projects.rules.periods import Period, begin_of
 from projects.services import ProjectChange, update_project
-from projects.services.update import check_may_be_changed
-from projects.services.usage import list_usage, write_csv
+from projects.services.commands.update import check_may_be_changed
+from projects.services.reports.usage import list_usage, write_csv
 
 SHOWN = timedelta(days=30)
 

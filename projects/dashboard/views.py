@@ -28,9 +28,9 @@ from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.traits import Condition
 from projects.services import control_project, delete_project, update_project
-from projects.services.deletion import check_may_be_deleted
+from projects.services.commands.deletion import check_may_be_deleted
+from projects.services.commands.update import check_may_be_changed
 from projects.services.operations import command_deadline
-from projects.services.update import check_may_be_changed
 
 pages_and_forms = require_http_methods(["GET", "HEAD", "POST"])
 DONE = {Action.START: "is started", Action.STOP: "is stopped", Action.RESTART: "is restarted"}

@@ -4,15 +4,15 @@ Every operation claims the project, acts on the engine with no transaction open,
 under the claim's id, so that a slow loser can never overwrite the winner.
 """
 
-from projects.services.change import change_project
-from projects.services.clearing import clear_memory
-from projects.services.control import control_project
-from projects.services.creation import check_creation, create_project
-from projects.services.deletion import delete_project
-from projects.services.new_project import NewProject
-from projects.services.pairing import PairingLink, make_pairing_link
-from projects.services.suspension import lift_suspension, suspend_project
-from projects.services.update import ProjectChange, update_project
+from projects.services.commands.change import change_project
+from projects.services.commands.clearing import clear_memory
+from projects.services.commands.control import control_project
+from projects.services.commands.creation import check_creation, create_project
+from projects.services.commands.deletion import delete_project
+from projects.services.commands.new_project import NewProject
+from projects.services.commands.pairing import PairingLink, make_pairing_link
+from projects.services.commands.suspension import lift_suspension, suspend_project
+from projects.services.commands.update import ProjectChange, update_project
 
 __all__ = [
     "NewProject",

@@ -25,8 +25,8 @@ from projects.rules.settings.own import PROVIDERS, check_own_settings
 from projects.rules.settings.schema import defaults_of
 from projects.rules.settings.used_servers import for_agent
 from projects.rules.type_facts import CREDENTIALS, as_text, fill_variables, places_in
-from projects.services.gateway_place import Place
-from projects.services.server_credentials import ways_of
+from projects.services.credentials.of_servers import ways_of
+from projects.services.gateway.place import Place
 
 OWNER_LABEL = "berth.owner"
 

@@ -2,7 +2,7 @@
 
 from django import template
 
-from projects.services.overview import Overview, read_overview
+from projects.services.staff.overview import Overview, read_overview
 
 register = template.Library()
 

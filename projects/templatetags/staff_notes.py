@@ -7,9 +7,9 @@ from accounts.services.outbox_health import describe_trouble
 from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 from projects.models.installation import read_hold
-from projects.services.gateway_place import describe_trouble as describe_gateway_trouble
-from projects.services.quarantine_decisions import describe_overdue
-from projects.services.service_health import describe_backup, describe_disk, describe_watcher
+from projects.services.alerts.service_health import describe_backup, describe_disk, describe_watcher
+from projects.services.gateway.place import describe_trouble as describe_gateway_trouble
+from projects.services.inventory.decisions import describe_overdue
 
 register = template.Library()
 

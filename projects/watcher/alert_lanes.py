@@ -21,7 +21,7 @@ from accounts.moments import over
 from containers.side_work import begin_in_time
 from projects.models import AlertDelivery, DeliveryState
 from projects.rules.alerts import PAUSES, AlertKind, Way, pause_after
-from projects.services.alert_sending import Sent, deliver, record
+from projects.services.alerts.sending import Sent, deliver, record
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from django.db import DatabaseError, IntegrityError, close_old_connections, conn
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, find_kind
-from projects.services.alert_placing import place
-from projects.services.service_telling import note_service
+from projects.services.alerts.placing import place
+from projects.services.alerts.service_telling import note_service
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.crash_mail import NEEDS_THE_OWNER
 from projects.watcher.failures import concerns_all

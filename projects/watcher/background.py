@@ -12,7 +12,7 @@ from django.db import connection
 
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
-from projects.services.places import Places
+from projects.services.bulkheads import Places
 from projects.watcher.pulse import REPAIR, Pulse
 from projects.watcher.reconcile_project import Repair
 

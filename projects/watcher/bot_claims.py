@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connections
 
 from projects.credentials.encryption import SecretUnreadableError
-from projects.services.bot_claims import confirm_claim, find_unconfirmed
+from projects.services.credentials.bot_claims import confirm_claim, find_unconfirmed
 from projects.watcher.pulse import CONFIRMATION, Pulse
 from projects.watcher.threads import Errands
 

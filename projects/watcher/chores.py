@@ -2,7 +2,7 @@
 
 import logging
 
-from projects.services.account_deletion import finish_closed_accounts
+from projects.services.account.deletion import finish_closed_accounts
 from projects.watcher.reminders import remind
 from projects.watcher.tallies import tally_events
 

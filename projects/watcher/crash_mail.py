@@ -24,9 +24,9 @@ from projects.rules.alerts import AlertKind
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.rules.status.reasons import Reason
 from projects.rules.status.remedies import Remedy
-from projects.services.alert_channels import wants_mail
-from projects.services.bot_claims import VERIFY
-from projects.services.disk import EVENT, FULL
+from projects.services.alerts.channels import wants_mail
+from projects.services.credentials.bot_claims import VERIFY
+from projects.services.limits.disk import EVENT, FULL
 from projects.watcher.failures import concerns_all
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models.installation import read_hold
-from projects.services.disk import find_due, note_disk_use
+from projects.services.limits.disk import find_due, note_disk_use
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

@@ -20,10 +20,10 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
 from projects.models.columns.behind_gateway import HAS_VIRTUAL
 from projects.models.rows.at_rest import AT_REST
-from projects.services.gateway_entry import Word, digest_settings, is_in_force, make_word, read_prices
-from projects.services.gateway_place import knows_sources
-from projects.services.gateway_spent import read_spent
-from projects.services.quarantine import as_uuid
+from projects.services.gateway.entry import Word, digest_settings, is_in_force, make_word, read_prices
+from projects.services.gateway.place import knows_sources
+from projects.services.gateway.spent import read_spent
+from projects.services.inventory.quarantine import as_uuid
 
 log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.installation import read_hold
 from projects.models.rows.at_rest import AT_REST
-from projects.services.budgets import forget_past
-from projects.services.gateway_place import FORMER_GOES_ON, ensure_gateway
+from projects.services.gateway.place import FORMER_GOES_ON, ensure_gateway
+from projects.services.limits.budgets import forget_past
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.news import Remembered
 from projects.watcher.plain_credentials import PlainCredentials

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from django.db import DatabaseError, close_old_connections, connections
 
 from containers.errors import EngineError
-from projects.services.base_images import note_images, remove_unused_images
-from projects.services.capacity import learn_host_memory
+from projects.services.images.bases import note_images, remove_unused_images
+from projects.services.limits.capacity import learn_host_memory
 
 log = logging.getLogger(__name__)
 

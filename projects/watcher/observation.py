@@ -12,7 +12,7 @@ from projects.models import Project
 from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Desired, count_crashes
 from projects.rules.status.reasons import code_of_end
-from projects.services.logs import read_log_tail
+from projects.services.reports.logs import read_log_tail
 from projects.watcher.crash_ends import describe_end
 from projects.watcher.ends import FindEnd
 

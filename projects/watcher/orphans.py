@@ -18,7 +18,7 @@ from containers.vocabulary import INSTANCE_LABEL, QUARANTINE_LABEL, Observation,
 from projects.models import Event, Project, Quarantined
 from projects.models.event import SYSTEM
 from projects.rules.status.remedies import Remedy
-from projects.services.quarantine import as_uuid, put_in_quarantine
+from projects.services.inventory.quarantine import as_uuid, put_in_quarantine
 from projects.watcher.failures import concerns_all
 
 log = logging.getLogger(__name__)

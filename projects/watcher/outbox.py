@@ -7,7 +7,8 @@ from django.db import DatabaseError, connections
 
 from accounts.services import code_alarm, email_change, invitations, sign_up
 from accounts.services.outbox import Renderer, send_due
-from projects.services import alert_sending, budgets, disk
+from projects.services.alerts import sending
+from projects.services.limits import budgets, disk
 from projects.watcher import alert_mail, budget_mail, crash_mail, disk_mail
 from projects.watcher.pulse import SENDING, Pulse
 from projects.watcher.threads import LastingThread
@@ -32,7 +33,7 @@ RENDERERS: dict[str, Renderer] = {
     crash_mail.KIND: crash_mail.render_crash_mail,
     disk.MAIL: disk_mail.render_disk_mail,
     budgets.MAIL: budget_mail.render_budget_mail,
-    alert_sending.MAIL: alert_mail.render_alert_mail,
+    sending.MAIL: alert_mail.render_alert_mail,
 }
 
 

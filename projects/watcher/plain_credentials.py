@@ -4,7 +4,7 @@ import logging
 import time
 from uuid import UUID
 
-from projects.services.plain_credentials import seal_plain
+from projects.services.credentials.plain import seal_plain
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from django.db import DatabaseError
 from accounts import clock
 from containers.vocabulary import ContainerState
 from projects.models import Project
-from projects.services.quarantine import as_uuid
+from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends import FindEnd
 from projects.watcher.failures import locked_rows
 from projects.watcher.hearsay import heard_state

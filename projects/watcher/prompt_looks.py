@@ -16,7 +16,7 @@ from containers.errors import EngineError
 from containers.side_work import do_side_by_side
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.services.quarantine import as_uuid
+from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.changed_keys import ChangedKeys
 from projects.watcher.ends import Ends
 from projects.watcher.inspection import AT_ONCE, inspect

@@ -16,8 +16,8 @@ from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
 from projects.models.rows.watched import WatchedRow, compare_all, find_watched
 from projects.services.agent_users import learn_users
-from projects.services.installation import Conflicts, find_conflicts, hold, observe_instance
-from projects.services.quarantine import as_uuid
+from projects.services.inventory.installation import Conflicts, find_conflicts, hold, observe_instance
+from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.ends import FindEnd
 from projects.watcher.failures import Confinement, concerns_all, locked_rows

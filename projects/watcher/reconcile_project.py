@@ -12,7 +12,7 @@ from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.status.remedies import Remedy, choose_remedy
-from projects.services.image_return import WITHIN
+from projects.services.images.way_back import WITHIN
 from projects.services.operations import command_deadline, repair_within
 from projects.watcher.ends import FindEnd, with_late_news
 from projects.watcher.failures import FORESEEN, concerns_all, note_failure, note_success

@@ -7,7 +7,7 @@ from accounts import clock
 from accounts.moments import is_recent, not_recent
 from projects.models import Installation
 from projects.models.installation import read_installation
-from projects.services.quarantine_decisions import describe_overdue
+from projects.services.inventory.decisions import describe_overdue
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from projects.models.event import SYSTEM
 from projects.models.operation import Claim
 from projects.rules.status.lifecycle import UNPROTECTED, Desired, Operation
 from projects.rules.status.remedies import Remedy
-from projects.services.deletion import claim_deletion, finish_deletion, remove_container
-from projects.services.image_trial import carry_on
+from projects.services.commands.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.commands.start_and_stop import bring_up, take_down
+from projects.services.images.trial import carry_on
 from projects.services.operations import (
     Outcome,
     failure,
@@ -24,7 +25,6 @@ from projects.services.operations import (
     repair_within,
     time_allowed,
 )
-from projects.services.start_and_stop import bring_up, take_down
 
 
 def carry_out(remedy: Remedy, project: Project) -> bool:

@@ -24,7 +24,7 @@ from containers.vocabulary import ContainerState, Usage
 from projects.models import Project, Sample
 from projects.models.rows.at_rest import AT_REST
 from projects.models.sample import LARGEST
-from projects.services.samples import floor, roll_up
+from projects.services.reports.samples import floor, roll_up
 from projects.watcher.pulse import STEP, Pulse
 from projects.watcher.threads import LastingThread
 

@@ -23,8 +23,8 @@ from projects.rules.status.sightings import (
     has_fallen_silent,
     judge_sighting,
 )
-from projects.services.budgets import note_refusal, note_room
-from projects.services.quarantine import as_uuid
+from projects.services.inventory.quarantine import as_uuid
+from projects.services.limits.budgets import note_refusal, note_room
 from projects.watcher.failures import passing_over
 from projects.watcher.news import Remembered
 

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from projects.models import EventCursor
 from projects.models.tally import Labels, Subject, count_on
-from projects.services.metrics import CURSOR
+from projects.services.staff.metrics import CURSOR
 
 BATCH = 500
 MOST_BATCHES = 40

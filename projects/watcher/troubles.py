@@ -21,7 +21,7 @@ from projects.rules.alerts import DEGRADED, RECOVER
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts
 from projects.rules.status.statuses import Status
-from projects.services.overview import UNREAD
+from projects.services.staff.overview import UNREAD
 
 CRASH = "crash"
 

@@ -19,8 +19,8 @@ from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.rows.at_rest import AT_REST
 from projects.models.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.rules.periods import hour_at
-from projects.services.budgets import note_spending
-from projects.services.quarantine import as_uuid
+from projects.services.inventory.quarantine import as_uuid
+from projects.services.limits.budgets import note_spending
 from projects.watcher.failures import passing_over
 from projects.watcher.usage_tallies import tally_usage
 

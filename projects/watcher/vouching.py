@@ -18,7 +18,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from accounts import clock
 from containers.vocabulary import ContainerState, EngineEvent
 from projects.models import Project
-from projects.services.quarantine import as_uuid
+from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends import Ends
 from projects.watcher.failures import locked_rows
 from projects.watcher.hearsay import heard_state

@@ -73,7 +73,7 @@ def of_the_others() -> list[str]:
     from containers.agent_contract import ExitCode
     from projects.management.commands.test_type import WITHIN
     from projects.rules.type_trial import STOP_WITHIN
-    from projects.services.type_trial import WITHIN_REQUEST
+    from projects.services.images.type_trial import WITHIN_REQUEST
 
     return [
         (

@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 from accounts.models import User
 from projects.models import Project, Quarantined
-from projects.services.batches import begin_batch
+from projects.services.staff.batches import begin_batch
 from tests.browser.conftest import PICTURES
 from tests.browser.project_pages import deploy_named
 

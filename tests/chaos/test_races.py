@@ -14,7 +14,7 @@ from django.db import connections
 from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
-from projects.services.places import COMMANDS as COMMANDS_AT_ONCE
+from projects.services.bulkheads import COMMANDS as COMMANDS_AT_ONCE
 from projects.watcher.reconcile import reconcile
 from tests.chaos.inside import kill_points
 from tests.chaos.racing import COMMANDS, assert_one_at_a_time, at_once

@@ -10,9 +10,9 @@ from projects.models import AlertChannel, AlertDelivery, Event, Installation, Se
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import AGAIN_WITHIN, Part
-from projects.services.alert_placing import place
-from projects.services.service_health import describe_backup
-from projects.services.service_telling import note_service
+from projects.services.alerts.placing import place
+from projects.services.alerts.service_health import describe_backup
+from projects.services.alerts.service_telling import note_service
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.troubles import note_troubles
 from tests.moments.world import World

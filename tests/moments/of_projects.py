@@ -16,10 +16,10 @@ from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, L
 from projects.models.columns.reconciliation import LONGEST_PAUSE
 from projects.rules.status.image_update import LONGEST_TRIAL, Step, choose_due
 from projects.rules.status.lifecycle import CRASH_LIMIT, Operation
-from projects.services.batches import begin_batch, end_what_was_lost
-from projects.services.bot_claims import find_unconfirmed
-from projects.services.capacity import learn_host_memory
-from projects.services.places import Places
+from projects.services.bulkheads import Places
+from projects.services.credentials.bot_claims import find_unconfirmed
+from projects.services.limits.capacity import learn_host_memory
+from projects.services.staff.batches import begin_batch, end_what_was_lost
 from projects.watcher.disk import measure_disks
 from projects.watcher.reconcile import reconcile
 from tests.deploying import PROJECT

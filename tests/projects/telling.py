@@ -3,7 +3,7 @@
 import pytest
 
 from containers.side_work import SideWork
-from projects.services import gateway
+from projects.services.gateway import telling as gateway
 
 FIRST, LAST = "told first", "told last"
 """Before the container is made, or after it."""

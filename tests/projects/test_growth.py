@@ -15,8 +15,8 @@ from django.utils.html import escape
 from accounts.models import User
 from projects.models import Event, EventCursor, event_bounds
 from projects.models.event import BY_STAFF
-from projects.services.growth import UNKNOWN, measure_disk, measure_tables
-from projects.services.growth_bounds import BOUNDS
+from projects.services.staff.growth import UNKNOWN, measure_disk, measure_tables
+from projects.services.staff.growth_bounds import BOUNDS
 from projects.watcher.retention import prune
 from tests.clients import browser_of
 

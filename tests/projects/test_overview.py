@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from projects.models import AgentType, EngineHost, Plan, Project, Sample
-from projects.services.capacity import learn_host_memory
-from projects.services.overview import MOST_SHOWN, read_overview
+from projects.services.limits.capacity import learn_host_memory
+from projects.services.staff.overview import MOST_SHOWN, read_overview
 from projects.templatetags import overview
 from tests.browser.project_pages import deploy_named
 from tests.clients import browser_of

@@ -13,7 +13,7 @@ from containers.engine.trials import TrialRun
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import ContainerSpec
 from projects.models import AgentType
-from projects.services.type_trial import GOING_ON, try_in_request
+from projects.services.images.type_trial import GOING_ON, try_in_request
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.memory_images import try_well

@@ -17,7 +17,7 @@ from accounts.models import ApiKey, Notice, OpenSession, OutgoingMail, UsageCoun
 from containers.identity import container_name, own_labels
 from containers.vocabulary import ContainerState
 from projects.models import Batch, ModelPrice, Project, Provider, Quarantined, Spending
-from projects.services.batches import begin_batch
+from projects.services.staff.batches import begin_batch
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory

@@ -19,7 +19,8 @@ from containers.firewall import names, rules
 from containers.hardening import confinement, limits
 from projects.dashboard import account_views
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
-from projects.services import operations, places
+from projects.services import bulkheads as places
+from projects.services import operations
 from projects.watcher import disk, protection, retention
 from tests.containers.engine_fixtures import make_spec
 from tests.containers.memory_under_test import MemoryUnderTest

@@ -13,7 +13,7 @@ from config.backup.marker import require_no_restore
 from config.database.faults import find_fault
 from config.management.full_disk import explain_full_disk
 from config.serving.port import require_free_port
-from projects.services.key_rotation import check_keys
+from projects.services.credentials.key_rotation import check_keys
 
 
 class Command(BaseCommand):

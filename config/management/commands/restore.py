@@ -8,8 +8,8 @@ from config.backup.restore import planned_restore
 from config.backup.schema import known
 from config.backup.words import count_kinds, counted
 from containers.errors import EngineError
-from projects.services.installation import look_for_conflicts
-from projects.services.memory import count_missing_agents
+from projects.services.inventory.installation import look_for_conflicts
+from projects.services.inventory.memory import count_missing_agents
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from django.core.management.base import BaseCommand, CommandError
 from accounts.errors import SecondFactorUnreadableError
 from accounts.services.second_factor import rotate_second_factors
 from projects.credentials.encryption import SecretUnreadableError
-from projects.services.alert_channels import rotate_alert_secrets
-from projects.services.key_rotation import rotate_secrets
+from projects.services.alerts.channels import rotate_alert_secrets
+from projects.services.credentials.key_rotation import rotate_secrets
 
 
 class Command(BaseCommand):

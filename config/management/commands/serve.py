@@ -20,7 +20,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.wanted_images import are_built
 from containers.firewall.iptables import can_set_rules
 from containers.programs import is_local_engine
-from projects.services.key_rotation import check_keys
+from projects.services.credentials.key_rotation import check_keys
 
 
 class Command(BaseCommand):

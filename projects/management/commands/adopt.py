@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
 from projects.models import Actor
-from projects.services.installation import Conflicts, adopt, look_for_conflicts
+from projects.services.inventory.installation import Conflicts, adopt, look_for_conflicts
 
 OPERATOR = Actor(label="operator", source="manage.py adopt")
 

@@ -8,7 +8,7 @@ from accounts.models import User
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError
 from projects.models import Actor, AgentType, Plan, Quarantined
-from projects.services.quarantine_decisions import (
+from projects.services.inventory.decisions import (
     adopt_from_quarantine,
     delete_from_quarantine,
     describe_overdue,

@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from containers.errors import EngineUnavailableError
 from projects.models import Project
-from projects.services.key_rotation import check_keys
+from projects.services.credentials.key_rotation import check_keys
 from projects.watcher.reconcile import reconcile
 
 

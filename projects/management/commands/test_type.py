@@ -9,7 +9,7 @@ from projects.models import AgentType
 from projects.rules.settings.own import fits_schema
 from projects.rules.settings.schema import defaults_of
 from projects.rules.type_trial import Line, Verdict
-from projects.services.type_trial import LONGEST, keeps_contract, try_type
+from projects.services.images.type_trial import LONGEST, keeps_contract, try_type
 
 WITHIN = 60.0
 

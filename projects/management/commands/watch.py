@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from projects.services.key_rotation import check_keys
+from projects.services.credentials.key_rotation import check_keys
 from projects.watcher.pulse import Pulse
 from projects.watcher.watcher import Watcher
 

@@ -75,7 +75,7 @@ def install() -> None:
     from projects.models import Project
     from projects.models.project import ProjectQuerySet
     from projects.rules.status import lifecycle
-    from projects.services import creation
+    from projects.services.commands import creation
 
     if seconds := os.environ.get("CHAOS_LEASE"):
         lifecycle.LEASE = timedelta(seconds=int(seconds))

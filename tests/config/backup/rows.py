@@ -42,7 +42,7 @@ from projects.models.alert import ADDRESS
 from projects.models.installation import read_installation
 from projects.models.tally import Subject
 from projects.rules.alerts import Way
-from projects.services.key_rotation import check_keys
+from projects.services.credentials.key_rotation import check_keys
 from tests.clients import api_of, make_person
 from tests.deploying import deploy_project
 from tests.factories import ApiKeyFactory

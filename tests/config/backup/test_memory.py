@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from config.backup import memory as memories
 from containers.errors import EngineError, EngineUnavailableError
 from projects.models import Plan, Project
-from projects.services.memory import KeptMemory, read_memory
+from projects.services.inventory.memory import KeptMemory, read_memory
 from projects.watcher.reconcile import reconcile
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import photograph
@@ -89,7 +89,7 @@ def test_an_agent_that_is_deleted_meanwhile_is_left_out(
 def test_files_with_holes_do_not_fill_the_disk_of_the_backup(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("projects.services.memory.MARGIN", 0)
+    monkeypatch.setattr("projects.services.inventory.memory.MARGIN", 0)
     Plan.objects.update(disk_mb=1)
     engine.states[volumes[0]] = pack_state({"hole": "x" * (3 << 20)})
     said = run("backup", archive, "--with-memory")
@@ -103,7 +103,7 @@ def test_nor_do_those_that_are_made_between_the_two_readings(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is read a second time is not read for longer than what is kept."""
-    monkeypatch.setattr("projects.services.memory.MARGIN", 0)
+    monkeypatch.setattr("projects.services.inventory.memory.MARGIN", 0)
     Plan.objects.update(disk_mb=1)
     states: list[dict[str, str]] = [{"small": "x"}, {"hole": "x" * (9 << 20)}]
     read: list[int] = []

@@ -14,7 +14,7 @@ from accounts import clock
 from accounts.models import User
 from projects.models import Event
 from projects.rules.status.reasons import REPORTED_CODES, code_of_end
-from projects.services.metrics import OPERATIONS, REASONS
+from projects.services.staff.metrics import OPERATIONS, REASONS
 from projects.watcher.chores import do_chores
 from projects.watcher.leader import beat, become_leader
 from projects.watcher.reconcile import reconcile

@@ -13,7 +13,7 @@ from accounts.models import ApiKey, OpenSession, OutgoingMail, User
 from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project, suspend_project
-from projects.services.account_deletion import ITSELF, carry_on, delete_account, finish_closed_accounts
+from projects.services.account.deletion import ITSELF, carry_on, delete_account, finish_closed_accounts
 from projects.watcher.chores import do_chores
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
@@ -72,7 +72,7 @@ def test_a_silent_engine_and_a_killed_process_leave_nothing_by_half(
     deploy_project(api_of(alice))
     engine.unavailable = True
     with monkeypatch.context() as patch:
-        patch.setattr("projects.services.account_deletion.carry_on", lambda *_: False)  # killed after the first step
+        patch.setattr("projects.services.account.deletion.carry_on", lambda *_: False)  # killed after the first step
         delete(browser_of(alice))
     assert closed(alice)
     assert Project.objects.get().desired == Desired.RUNNING
@@ -122,7 +122,7 @@ def test_a_project_that_is_suspended_at_that_moment_stays_for_the_staff(
 ) -> None:
     project = deploy_project(api_of(alice))
     with monkeypatch.context() as patch:
-        patch.setattr("projects.services.account_deletion.carry_on", lambda *_: False)
+        patch.setattr("projects.services.account.deletion.carry_on", lambda *_: False)
         delete(browser_of(alice))
     suspend_project(project=Project.objects.get(), actor=STAFF)
     do_chores()

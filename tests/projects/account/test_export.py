@@ -15,7 +15,7 @@ from accounts.models import OutgoingMail, User
 from accounts.services import still_signed_in
 from projects.dashboard import account_views
 from projects.models import AlertChannel, AlertDelivery, Event, LongRequest, Project, Sample
-from projects.services.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
+from projects.services.account.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
 from tests import canaries
 from tests.clients import api_of, browser_of
 from tests.deploying import deploy_project

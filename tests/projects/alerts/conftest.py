@@ -9,7 +9,7 @@ import pytest
 from accounts import clock
 from accounts.models import User
 from projects.models import Project
-from projects.services.alert_channels import set_webhook
+from projects.services.alerts.channels import set_webhook
 from projects.watcher import troubles
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.alerts import open_cursor, read_events

@@ -11,8 +11,9 @@ from accounts.models import User
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import PAUSES, Way
-from projects.services import alert_placing, alert_sending
-from projects.services.alert_sending import send_test
+from projects.services.alerts import placing as alert_placing
+from projects.services.alerts import sending as alert_sending
+from projects.services.alerts.sending import send_test
 from projects.watcher import alert_lanes, retention
 from projects.watcher.alert_lanes import Lanes
 from tests.projects.alerts.conftest import Receiver

@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import User
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.rules.alerts import Way
-from projects.services.places import COMMANDS
+from projects.services.bulkheads import COMMANDS
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN as TOKEN
 from tests.canaries import CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of

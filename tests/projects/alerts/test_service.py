@@ -20,9 +20,9 @@ from projects.models import AlertChannel, AlertDelivery, Gateway, Installation, 
 from projects.models.installation import read_installation
 from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import LASTS, WELL_FOR, Part
-from projects.services.alert_channels import choose_kinds, set_webhook
-from projects.services.service_health import find_troubles
-from projects.services.service_telling import note_service
+from projects.services.alerts.channels import choose_kinds, set_webhook
+from projects.services.alerts.service_health import find_troubles
+from projects.services.alerts.service_telling import note_service
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.leader import beat
 from tests.clients import browser_of

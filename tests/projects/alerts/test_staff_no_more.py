@@ -10,9 +10,9 @@ from config.serving.stand_in import StandIn
 from projects.models import AlertDelivery
 from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import Moment, Part
-from projects.services.alert_channels import choose_kinds, set_webhook
-from projects.services.alert_placing import place_of_service
-from projects.services.alert_sending import deliver
+from projects.services.alerts.channels import choose_kinds, set_webhook
+from projects.services.alerts.placing import place_of_service
+from projects.services.alerts.sending import deliver
 from projects.watcher.alert_lanes import Lanes
 from tests.clients import browser_of
 from tests.mailing import deliver as send_mails

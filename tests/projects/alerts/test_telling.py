@@ -16,8 +16,8 @@ from containers.vocabulary import Health
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Event, Project, Trouble
 from projects.models.event import SYSTEM
 from projects.rules.alerts import FLAPS_WITHIN, PAUSES, AlertKind, Way
-from projects.services.alert_channels import choose_kinds, set_webhook
-from projects.services.budgets import EVENT as BUDGET
+from projects.services.alerts.channels import choose_kinds, set_webhook
+from projects.services.limits.budgets import EVENT as BUDGET
 from projects.watcher import alert_lanes, troubles
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.alerts import open_cursor, read_events

@@ -11,7 +11,7 @@ from accounts.models import User
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
-from projects.services.alert_channels import choose_kinds, renew_secret, rotate_alert_secrets, set_webhook
+from projects.services.alerts.channels import choose_kinds, renew_secret, rotate_alert_secrets, set_webhook
 from projects.watcher import troubles
 from projects.watcher.alert_lanes import Lanes
 from projects.watcher.alerts import open_cursor, read_events

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from projects.credentials.redaction import DISGUISED
 from projects.models import LongRequest, Project
-from projects.services.logs import MAX_BYTES
+from projects.services.reports.logs import MAX_BYTES
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from projects.api import log_stream, long_requests
 from projects.models import LongRequest, Project
-from projects.services.places import Places
+from projects.services.bulkheads import Places
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.following import hang_up
 

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from accounts import clock
 from containers.agent_contract import PairingKind, read_pairing_code
 from projects.models import Event, Project
-from projects.services.key_rotation import rotate_secrets
+from projects.services.credentials.key_rotation import rotate_secrets
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.pairing import PLAIN, bot_of, make, read_link, report, secret_of
 

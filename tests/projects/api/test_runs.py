@@ -10,8 +10,8 @@ from rest_framework.test import APIClient
 from containers.errors import EngineUnavailableError
 from projects.models import Project, Run
 from projects.rules.status.lifecycle import Operation
-from projects.services.logs import KEPT_BYTES
-from projects.services.runs import KEPT_RUNS
+from projects.services.reports.logs import KEPT_BYTES
+from projects.services.reports.runs import KEPT_RUNS
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
@@ -177,7 +177,7 @@ def test_a_stranger_sees_no_run(bobs_api: APIClient, project: Project, control: 
 
 
 def test_two_processes_that_keep_the_same_run_make_one(project: Project, engine: MemoryEngine, log: Any) -> None:
-    from projects.services.runs import keep_run
+    from projects.services.reports.runs import keep_run
 
     log("one")
     ended = engine.inspect(project.container_key)

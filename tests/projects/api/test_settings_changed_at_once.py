@@ -11,7 +11,7 @@ from accounts.models import User
 from projects.models import AgentType, Project
 from projects.models.event import SYSTEM
 from projects.services import ProjectChange, update_project
-from projects.services import update as service
+from projects.services.commands import update as service
 from tests.problem_document import codes_of
 from tests.projects.api.commands import Change
 

@@ -8,8 +8,9 @@ from accounts.models import User
 from projects import batch_admin
 from projects.models import Event, Project
 from projects.models.batch import ItemState
-from projects.services import batches, staff_actions
 from projects.services.operations import ANSWER_WITHIN
+from projects.services.staff import actions as staff_actions
+from projects.services.staff import batches
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.batches.pages import begin, choose, states, step, text_of

@@ -110,7 +110,7 @@ SEPARATORS = {
 
 
 def shown(text: str) -> str:
-    """As `projects.services.logs` shows what stands behind the time of a line."""
+    """As `projects.services.reports.logs` shows what stands behind the time of a line."""
     return CANARIES.redact(clean(text))
 
 

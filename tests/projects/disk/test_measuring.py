@@ -11,7 +11,7 @@ from containers.errors import EngineRefusedError
 from projects.models import Plan, Project
 from projects.rules.disk import DISK_FULL
 from projects.services.container_spec import build_spec
-from projects.services.disk import note_disk_use
+from projects.services.limits.disk import note_disk_use
 from projects.watcher.disk import Disks, describe_missed, measure_disks
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -5,7 +5,7 @@ from typing import Any
 from containers.gateway.words import AgentsNetwork, Reach
 from projects.models import Actor, AgentType, Project
 from projects.rules.permissions import Egress
-from projects.services.permissions import impose_egress
+from projects.services.limits.permissions import impose_egress
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of
 

@@ -9,7 +9,7 @@ import pytest
 from containers.errors import AddressUnusableError
 from containers.gateway.words import AgentsNetwork, Reach
 from projects.models import Project
-from projects.services.start_and_stop import ADDRESSES
+from projects.services.commands.start_and_stop import ADDRESSES
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN

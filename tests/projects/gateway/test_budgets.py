@@ -10,8 +10,8 @@ from django.core import mail
 from accounts.models import OutgoingMail
 from projects.models import Actor, Event, Project
 from projects.rules.budget import Budget
-from projects.services import budgets
-from projects.services.budgets import grant_budget
+from projects.services.limits import budgets
+from projects.services.limits.budgets import grant_budget
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY

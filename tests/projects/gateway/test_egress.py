@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from containers.gateway.words import Reach
 from projects.models import AgentType, Event, Project
 from projects.rules.permissions import Egress, egress_in_force
-from projects.services.permissions import impose_egress
+from projects.services.limits.permissions import impose_egress
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine

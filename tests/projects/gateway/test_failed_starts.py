@@ -43,7 +43,7 @@ def unusable(_: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
             raise faults.pop()
         return build_spec(*given)
 
-    monkeypatch.setattr("projects.services.start_and_stop.build_spec", refuse_once)
+    monkeypatch.setattr("projects.services.commands.start_and_stop.build_spec", refuse_once)
 
 
 FAULTS = [refused, without_image, name_taken, unusable]

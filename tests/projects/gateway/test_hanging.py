@@ -9,8 +9,8 @@ import pytest
 from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
 from projects.models import Actor, Event, Project
-from projects.services import gateway as service
 from projects.services import suspend_project
+from projects.services.gateway import telling as service
 from projects.watcher import gateway as look
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows

@@ -15,8 +15,9 @@ from projects.credentials import verification
 from projects.errors import InvalidFieldError
 from projects.models import Project, Provider
 from projects.models.event import SYSTEM
-from projects.services import ProjectChange, creation, update, update_project
-from projects.services.admission import lock_provider
+from projects.services import ProjectChange, update_project
+from projects.services.commands import creation, update
+from projects.services.commands.admission import lock_provider
 from tests.canaries import CANARY_API_KEY
 from tests.deploying import PROJECT, token_of_bot
 from tests.fakes.engine import MemoryEngine

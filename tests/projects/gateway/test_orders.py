@@ -8,7 +8,7 @@ import pytest
 from projects.models import Actor, Project
 from projects.rules.budget import Budget
 from projects.services import delete_project, suspend_project
-from projects.services.budgets import grant_budget
+from projects.services.limits.budgets import grant_budget
 from projects.watcher.gateway import look_after_gateway
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine

@@ -7,9 +7,9 @@ import pytest
 
 from containers.gateway.protocol import GatewayClient
 from projects.models import Gateway, Project
-from projects.services import gateway_entry
-from projects.services.gateway_entry import digest_settings
-from projects.services.plain_credentials import seal_plain
+from projects.services.credentials.plain import seal_plain
+from projects.services.gateway import entry as gateway_entry
+from projects.services.gateway.entry import digest_settings
 from projects.watcher import plain_credentials
 from projects.watcher.entries import reconcile_entries
 from projects.watcher.plain_credentials import PlainCredentials
@@ -88,7 +88,7 @@ def test_a_new_watcher_goes_through_all_rows_twice_some_at_a_time(monkeypatch: p
 
 def test_rows_are_looked_through_in_parts(deploy: Callable[..., Project], monkeypatch: pytest.MonkeyPatch) -> None:
     first = deploy(settings={})
-    monkeypatch.setattr("projects.services.plain_credentials.AT_ONCE", 1)
+    monkeypatch.setattr("projects.services.credentials.plain.AT_ONCE", 1)
     assert seal_plain() == first.pk
     assert seal_plain(after=first.pk) is None
 

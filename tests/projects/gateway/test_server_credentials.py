@@ -12,9 +12,9 @@ from django.db import connection
 from accounts.models import User
 from projects.models import AgentType, Event, Project
 from projects.rules.settings.used_servers import UNUSED
-from projects.services.export import write_export
-from projects.services.key_rotation import rotate_secrets
-from projects.services.logs import read_logs
+from projects.services.account.export import write_export
+from projects.services.credentials.key_rotation import rotate_secrets
+from projects.services.reports.logs import read_logs
 from tests.canaries import CANARY_OF_SERVER, find_canary
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine

@@ -19,7 +19,7 @@ from projects.errors import ProjectError
 from projects.models import Actor, Project
 from projects.rules.budget import Budget
 from projects.services import lift_suspension, suspend_project
-from projects.services.budgets import grant_budget
+from projects.services.limits.budgets import grant_budget
 from projects.watcher.gateway import look_after_gateway
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY

@@ -8,8 +8,8 @@ import pytest
 
 from projects.models import HourlyUsage, Plan, Project
 from projects.rules.budget import LIMITS
-from projects.services.budgets import pass_on_prices
-from projects.services.gateway_spent import read_spent
+from projects.services.gateway.spent import read_spent
+from projects.services.limits.budgets import pass_on_prices
 from projects.watcher.gateway import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from accounts import clock
 from projects.models import HourlyUsage, Project, Spending
 from projects.models.usage import COUNTS
-from projects.services import usage as service
+from projects.services.reports import usage as service
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 
 from containers.engine.images import ImageFacts
 from projects.models import Project
-from projects.services.base_images import note_images
+from projects.services.images.bases import note_images
 from tests.fakes.engine import MemoryEngine
 from tests.projects.images.updating import NAME, NEW, OLD, REMEMBERED
 

@@ -8,8 +8,8 @@ from rest_framework.test import APIClient
 
 from containers.engine.images import ImageFacts
 from projects.models import Actor, AgentType, Project
-from projects.services.base_images import remove_unused_images
-from projects.services.image_update import pin_image
+from projects.services.images.bases import remove_unused_images
+from projects.services.images.update import pin_image
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.images.updating import NAME, NEW, OLD, image_of, late, path_of, told

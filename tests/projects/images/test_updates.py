@@ -8,9 +8,9 @@ from accounts.models import User
 from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import LONGEST_CLAIM
-from projects.services import image_return
-from projects.services.base_images import remove_unused_images
-from projects.services.image_update import pin_image
+from projects.services.images import way_back as image_return
+from projects.services.images.bases import remove_unused_images
+from projects.services.images.update import pin_image
 from projects.services.operations import time_allowed
 from projects.watcher.pulse import REPAIR
 from projects.watcher.reconcile import reconcile

@@ -10,9 +10,9 @@ from rest_framework.test import APIClient
 from containers.errors import EngineRefusedError
 from projects.models import Event, Project
 from projects.rules.status.image_update import Due
-from projects.services import image_trial
-from projects.services.image_return import TRIES
-from projects.services.memory import list_memories, read_memory
+from projects.services.images import trial as image_trial
+from projects.services.images.way_back import TRIES
+from projects.services.inventory.memory import list_memories, read_memory
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state
 from tests.projects.images.updating import NEW, OLD, REMEMBERED, copies, image_of, late, look, path_of, told

@@ -16,8 +16,8 @@ from accounts import clock
 from accounts.models import User
 from projects.models import AgentType, Plan, Project, Watch
 from projects.rules.status.lifecycle import LEASE, Operation
-from projects.services.overview import know_all
-from projects.services.status_counts import count_projects
+from projects.services.staff.overview import know_all
+from projects.services.staff.status_counts import count_projects
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from projects.models import Event, EventCursor, HourlyUsage, Project, Tally
 from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
 from projects.models.tally import ANSWERED, FAILED, MOST, SENT, Labels, Subject, count_on
-from projects.services.metrics import CURSOR, read_metrics
+from projects.services.staff.metrics import CURSOR, read_metrics
 from projects.watcher import tallies
 from projects.watcher.retention import prune
 from projects.watcher.tallies import tally_events

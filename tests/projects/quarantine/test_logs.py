@@ -13,8 +13,8 @@ from django.utils import timezone
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.vocabulary import QUARANTINE_LABEL
 from projects.models import Project, Quarantined
-from projects.services.logs import KEPT_BYTES, KEPT_LINES
-from projects.services.quarantine import TRIED_FOR
+from projects.services.inventory.quarantine import TRIED_FOR
+from projects.services.reports.logs import KEPT_BYTES, KEPT_LINES
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.quarantine.deciding import CHANGES, run

@@ -11,7 +11,7 @@ from containers.docker.images import read_capabilities
 from containers.engine.images import Capability, ImageFacts
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import AgentType
-from projects.services.base_images import note_image, note_images
+from projects.services.images.bases import note_image, note_images
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 

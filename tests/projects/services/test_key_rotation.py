@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
 from projects.models import KeyCheck, Project
-from projects.services.key_rotation import check_keys, rotate_secrets
+from projects.services.credentials.key_rotation import check_keys, rotate_secrets
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 
 

@@ -9,7 +9,9 @@ from rest_framework.test import APIClient
 
 from containers.call_limits import seconds_left
 from projects.models import Project
-from projects.services import creation, operations, provider_choice
+from projects.services import operations
+from projects.services.commands import creation
+from projects.services.credentials import provider_choice
 from tests.clients import browser_of
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine

@@ -11,7 +11,7 @@ from accounts.models import User
 from projects.dashboard.list_query import Order
 from projects.dashboard.project_list import SORT_OF
 from projects.models import Project
-from projects.services.selection import TROUBLE_FIRST
+from projects.services.lists.selection import TROUBLE_FIRST
 from tests.clients import api_of, browser_of
 from tests.deploying import deploy_project, token_of_bot
 from tests.fakes.engine import MemoryEngine

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from projects.errors import NoPlaceError
-from projects.services.places import COMMANDS, STREAMS, WAITS, Places
+from projects.services.bulkheads import COMMANDS, STREAMS, WAITS, Places
 
 POOLS = {"commands": COMMANDS, "waits": WAITS, "streams": STREAMS}
 

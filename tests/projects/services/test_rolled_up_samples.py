@@ -7,7 +7,7 @@ import pytest
 
 from projects.models import Project, Sample
 from projects.models.sample import MINUTE, QUARTER
-from projects.services.samples import read_samples, roll_up
+from projects.services.reports.samples import read_samples, roll_up
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from projects.services.sorted_pages import Position, cut_page
+from projects.services.lists.sorted_pages import Position, cut_page
 
 pytestmark = pytest.mark.one_database
 

@@ -11,7 +11,7 @@ from containers.errors import EngineError, EngineRefusedError, EngineUnavailable
 from containers.vocabulary import ContainerState
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
-from projects.services import start_and_stop
+from projects.services.commands import start_and_stop
 from projects.watcher import observation, reconcile_project, repair
 from projects.watcher.reconcile import reconcile
 from projects.watcher.round import Round

@@ -18,7 +18,7 @@ from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.models import Event, Project
 from projects.models.rows import watched as watched_row
 from projects.models.rows.watched import find_watched
-from projects.services import start_and_stop
+from projects.services.commands import start_and_stop
 from projects.services.container_spec import build_spec
 from projects.watcher import reconcile as rounds
 from projects.watcher.reconcile import reconcile

@@ -19,7 +19,7 @@ from accounts.services.email_change import ask_for_email
 from accounts.services.invitations import invite
 from accounts.throttling.retention import WINDOW_SECONDS
 from projects.models import Event, EventCursor, LongRequest
-from projects.services.export import start_export
+from projects.services.account.export import start_export
 from projects.watcher import retention
 from projects.watcher import watcher as loop
 from projects.watcher.retention import Retention, prune

@@ -13,7 +13,7 @@ from django.utils import timezone
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project, Sample
 from projects.models.sample import LARGEST, MINUTE
-from projects.services.samples import read_samples
+from projects.services.reports.samples import read_samples
 from projects.watcher import samples as module
 from projects.watcher.pulse import Pulse
 from projects.watcher.samples import MOST_SILENT, Samples

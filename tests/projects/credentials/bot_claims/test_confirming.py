@@ -11,8 +11,8 @@ from projects.credentials.verification import CredentialCheck
 from projects.errors import InvalidFieldError
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.services import bot_claims as service
-from projects.services.bot_claims import confirm_claim
+from projects.services.credentials import bot_claims as service
+from projects.services.credentials.bot_claims import confirm_claim
 from projects.watcher import bot_claims
 from projects.watcher import watcher as loop
 from projects.watcher.bot_claims import BotClaims, confirm_claims

@@ -7,8 +7,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Project
-from projects.services import control
-from projects.services.capacity import learn_host_memory
+from projects.services.commands import control
+from projects.services.limits.capacity import learn_host_memory
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN
 from tests.clients import browser_of

@@ -7,7 +7,7 @@ from django.core import mail
 from rest_framework.test import APIClient
 
 from projects.models import Project
-from projects.services.bot_claims import confirm_claim
+from projects.services.credentials.bot_claims import confirm_claim
 from projects.watcher.bot_claims import confirm_claims
 from projects.watcher.reconcile import reconcile
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN

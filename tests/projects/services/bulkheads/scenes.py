@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from projects.models import Plan, Project
-from projects.services.places import COMMANDS, WAITS
+from projects.services.bulkheads import COMMANDS, WAITS
 from tests.clients import api_of, browser_of
 from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine

@@ -11,7 +11,7 @@ from projects.admin import ProjectAdmin
 from projects.api import wait
 from projects.confinement_admin import CONFINING
 from projects.models import Project
-from projects.services.places import WAITS
+from projects.services.bulkheads import WAITS
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.bulkheads.scenes import (

@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
-from projects.services.capacity import measure_capacity
+from projects.services.limits.capacity import measure_capacity
 from projects.watcher.reconcile import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import EngineHost, Project
-from projects.services.capacity import ASK_EVERY, measure_capacity
+from projects.services.limits.capacity import ASK_EVERY, measure_capacity
 from tests.clients import browser_of
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine

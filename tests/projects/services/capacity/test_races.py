@@ -8,8 +8,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
-from projects.services.capacity import measure_capacity
-from projects.services.places import COMMANDS
+from projects.services.bulkheads import COMMANDS
+from projects.services.limits.capacity import measure_capacity
 from tests.chaos.racing import at_once
 from tests.clients import api_of, make_person
 from tests.deploying import PROJECT, deploy_project

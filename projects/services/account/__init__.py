@@ -1,0 +1,1 @@
+"""All that belongs to one account: taken along by its owner, and deleted with it."""

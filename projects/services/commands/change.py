@@ -1,0 +1,19 @@
+"""A change and the restart that brings it to the agent, as one command."""
+
+from django.views.decorators.debug import sensitive_variables
+
+from projects.models import Actor, Project
+from projects.rules.status.lifecycle import Action
+from projects.services.commands.control import control_project
+from projects.services.commands.update import ProjectChange, update_project
+from projects.services.operations import command_deadline
+
+
+@sensitive_variables("change")
+def change_project(*, project: Project, change: ProjectChange, actor: Actor, restart: bool) -> Project:
+    """Returns the project as it is then. Raises what `update_project` and `control_project` raise."""
+    with command_deadline():
+        project = update_project(project=project, change=change, actor=actor)
+        if restart:
+            project = control_project(project=project, action=Action.RESTART, actor=actor)
+    return project

@@ -1,0 +1,145 @@
+"""Clears what an agent remembers: its container and the volume of its state go, and it begins anew."""
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts import clock
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from containers.vocabulary import ContainerState
+from projects.errors import ProjectSuspendedError
+from projects.models import Actor, Project
+from projects.models.columns.disk_use import emptied
+from projects.models.operation import Claim
+from projects.rules.bot import BOT_DENIED
+from projects.rules.disk import DISK_FULL
+from projects.rules.status.control import Verdict, judge_action
+from projects.rules.status.lifecycle import Action, Desired, Operation
+from projects.services.bulkheads import takes_place
+from projects.services.commands.start_and_stop import bring_up
+from projects.services.limits.capacity import learn_host_memory, reserve_memory
+from projects.services.observation import observe_now
+from projects.services.operations import (
+    NO_FAILURES,
+    ForeseenError,
+    Outcome,
+    command_deadline,
+    operation_in_progress,
+    operation_lost,
+    record_outcome,
+    released_if_broken,
+    time_allowed,
+)
+from projects.services.reports.runs import keep_run
+
+CLEAR = "clear memory"
+"""The action of the event."""
+
+
+@takes_place
+def clear_memory(*, project: Project, actor: Actor) -> Project:
+    """Deletes what the agent remembers, for good, and returns the project. One that is wanted running begins anew.
+
+    Its settings, its credentials and the logs of its runs stay. Raises `NoPlaceError`, `ProjectSuspendedError`,
+    `NoCapacityError`, `OperationInProgressError`, `OperationLostError`, `SecretUnreadableError`,
+    `UnusableSettingsError` and `EngineError`. Where the engine is silent nothing is lost that a repetition does not
+    finish.
+    """
+    try:
+        with command_deadline():
+            error = _clear(project, actor)
+    except Exception:
+        project.event(actor, CLEAR, "failed").save()
+        raise
+    if error is not None:
+        raise error
+    return project
+
+
+def _clear(project: Project, actor: Actor) -> ForeseenError | None:
+    """Returns the error that was recorded as the outcome, if any."""
+    observe_now(project)
+    check_may_be_cleared(project)
+    learn_host_memory()
+    starts = project.desired == Desired.RUNNING and project.failure_code not in BOT_DENIED
+    claim = _claim(project, starts=starts)
+    if claim is None:
+        project.refresh_from_db()
+        raise operation_in_progress(project)
+    with released_if_broken(project, claim):
+        outcome = _remove_memory(project, claim)
+        if outcome.error is None:
+            outcome = _begin_anew(project, claim, outcome, starts=starts)
+    event = project.event(actor, CLEAR, "failed" if outcome.error else "done")
+    record_outcome(project, claim, outcome, events=[event])
+    return outcome.error
+
+
+def check_may_be_cleared(project: Project) -> None:
+    """Raises what it has against the command, as a restart does."""
+    facts = project.facts()
+    match judge_action(Action.RESTART, status=project.status, operation=facts.operation, suspended=facts.suspended):
+        case Verdict.SUSPENDED:
+            raise _suspended(project)
+        case Verdict.CONFLICT:
+            raise operation_in_progress(project)
+
+
+def _claim(project: Project, *, starts: bool) -> Claim | None:
+    """What failed before is forgotten only once the memory is gone: until then the agent must not run.
+
+    Which codes were used is forgotten as well, so that a new secret has to void them all.
+    """
+    pairing = project.encrypt_pairing_secret(in_force_from=project.generation + 1) if project.pairs else {}
+    with transaction.atomic():
+        reserved = reserve_memory(project_id=project.pk, plan=project.plan) if starts else {}
+        return project.claim(
+            Operation.RESTART if starts else Operation.STOP,
+            lasting=time_allowed(),
+            unchanged=True,
+            unless_suspended=True,
+            **reserved,
+            **pairing,
+        )
+
+
+def _remove_memory(project: Project, claim: Claim) -> Outcome:
+    engine = get_engine()
+    try:
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        _check_still_wanted(project, claim)
+        ended = engine.inspect(project.container_key)
+        if ended is not None and ended.state is not ContainerState.CREATED:
+            keep_run(project, ended)
+        engine.remove(project.container_key, volumes=True)
+    except EngineError as error:
+        return Outcome(error=error)
+    now = clock.now()
+    return Outcome(values={**emptied(now), **project.observed_values(None), "observed_at": now})
+
+
+def _check_still_wanted(project: Project, claim: Claim) -> None:
+    """Raises where somebody has taken the project over while its agent ended, for which an agent may take long: what
+    staff suspend is kept as it is, and what was started since is not what was to be cleared.
+    """
+    row = Project.objects.select_related("owner").filter(pk=project.pk).first()
+    if row is not None and row.is_suspended:
+        raise _suspended(project)
+    if row is None or row.operation_id != claim.id:
+        raise operation_lost(project)
+
+
+def _suspended(project: Project) -> ProjectSuspendedError:
+    return ProjectSuspendedError(
+        f"“{project.name}” is suspended and stays as it is until the staff lift the suspension. Ask them."
+    )
+
+
+def _begin_anew(project: Project, claim: Claim, cleared: Outcome, *, starts: bool) -> Outcome:
+    """Starts the agent, or leaves it down. That its memory is empty is noted in any case."""
+    forgotten: dict[str, Any] = {"failure_code": "", "failed_at": None} if project.failure_code == DISK_FULL else {}
+    if not starts:
+        return Outcome(values=cleared.values | forgotten)
+    begun = bring_up(project, claim, desired_if_silent=Desired.RUNNING)
+    return Outcome(values=cleared.values | NO_FAILURES | begun.values, error=begun.error)

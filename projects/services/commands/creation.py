@@ -1,0 +1,191 @@
+"""A new project, from the request to a running container."""
+
+import logging
+from dataclasses import replace
+from uuid import uuid4
+
+from django.db import IntegrityError, transaction
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.models import User
+from containers.errors import EngineError
+from projects.credentials.tool_servers import look_at_servers
+from projects.credentials.verification import CredentialCheck, parse_bot_id, verify_credentials
+from projects.errors import OperationLostError, ProjectGoneError
+from projects.models import Actor, Event, IdempotencyRecord, Project
+from projects.models.agent_user import take_uid
+from projects.models.operation import Claim
+from projects.models.provider import read_named_for
+from projects.rules.status.lifecycle import Desired
+from projects.services.agent_users import learn_users
+from projects.services.bulkheads import COMMANDS, takes_place
+from projects.services.commands.admission import (
+    check_bot,
+    check_image,
+    check_own_bots,
+    check_plan_limit,
+    claim_bot,
+    lock_owner,
+    lock_provider,
+)
+from projects.services.commands.deletion import claim_deletion, finish_deletion, remove_container
+from projects.services.commands.new_project import NewProject, make_row
+from projects.services.commands.start_and_stop import bring_up
+from projects.services.container_spec import check_spec
+from projects.services.credentials.of_servers import check_server_credentials
+from projects.services.gateway.equipment import equip_new, is_to_go_behind
+from projects.services.gateway.place import known_place
+from projects.services.limits.budgets import check_budget
+from projects.services.limits.capacity import check_capacity, learn_host_memory, reserve_memory
+from projects.services.limits.permissions import check_egress, check_model
+from projects.services.operations import (
+    ForeseenError,
+    Outcome,
+    command_deadline,
+    failure_code,
+    operation_in_progress,
+    record_outcome,
+)
+
+log = logging.getLogger(__name__)
+
+
+@takes_place
+@sensitive_variables("wanted")
+def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
+    """Deploys a project and returns it. Where it raises, nothing of the project is left.
+
+    Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
+    `UnusableSettingsError`, `OperationLostError` and `EngineError`.
+    """
+    with command_deadline():
+        check = _look_then_ask(owner=owner, wanted=wanted)
+        learn_users()
+        project, claim = _insert_claimed(owner=owner, wanted=wanted, check=check)
+        try:
+            outcome = bring_up(project, claim, desired_if_silent=Desired.DELETED)
+            events = _deploy_events(project, actor, check, outcome.error)
+            if outcome.error is None:
+                record_outcome(project, claim, outcome, events=events)
+                return project
+            deletion = _record_failure(project, claim, outcome, events)
+        except OperationLostError as error:
+            _check_it_still_exists(project, error)
+            Event.objects.bulk_create(_deploy_events(project, actor, check))
+            return project
+        except Exception:  # nobody foresaw it
+            _clean_up(project, _claim_clean_up(project))
+            raise
+        _clean_up(project, deletion)
+        raise outcome.error
+
+
+def _record_failure(project: Project, claim: Claim, outcome: Outcome, events: list[Event]) -> Claim | None:
+    """Ends the deploy and begins the deletion at once: nobody may see a failed project that nobody was told of."""
+    with transaction.atomic():
+        record_outcome(project, claim, outcome, events=events)
+        return _claim_clean_up(project)
+
+
+def _deploy_events(
+    project: Project, actor: Actor, check: CredentialCheck, error: ForeseenError | None = None
+) -> list[Event]:
+    if error is not None:
+        return [project.event(actor, "deploy", failure_code(error))]
+    warnings = [project.event(actor, "deploy", "warning", detail=warning) for warning in check.warnings]
+    return [project.event(actor, "deploy", "done"), *warnings]
+
+
+@sensitive_variables("wanted")
+def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
+    """Checks what `create_project` checks and raises what it raises, but makes nothing."""
+    with COMMANDS.take(owner.email), command_deadline():
+        check = _look_then_ask(owner=owner, wanted=wanted)
+        more = look_at_servers(wanted.agent_type.settings_schema, wanted.settings)
+    check = replace(check, warnings=(*check.warnings, *more))
+    check_bot(owner=owner, check=check, project_id=wanted.project_id)
+    return check
+
+
+@sensitive_variables("wanted")
+def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
+    """Asks Telegram and the provider, once nothing that is known here stands in the way."""
+    check_image(wanted.agent_type)
+    host = learn_host_memory()
+    check_plan_limit(owner=owner, plan=wanted.plan)
+    check_budget(wanted.budget, ceiling=wanted.plan.budget)
+    check_egress(wanted.egress, least=wanted.agent_type.least_egress)
+    check_model(wanted.settings, agent_type=wanted.agent_type, plan=wanted.plan)
+    check_server_credentials(wanted.agent_type, wanted.settings)
+    check_capacity(project_id=wanted.project_id, plan=wanted.plan, host=host)
+    if wanted.telegram_token:
+        check_own_bots(owner=owner, bot_id=parse_bot_id(wanted.telegram_token), project_id=wanted.project_id)
+    chosen = str(wanted.settings.get("provider", ""))
+    return verify_credentials(
+        telegram_token=wanted.telegram_token,
+        api_key=wanted.api_key,
+        provider=chosen,
+        named=read_named_for(api_key=wanted.api_key, chosen=chosen),
+    )
+
+
+@sensitive_variables("wanted")
+def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) -> tuple[Project, Claim]:
+    """Inserts the row, already claimed by the deploy."""
+    claim = Claim(id=uuid4(), generation=1, contested=False, is_first=wanted.is_first)
+    project = make_row(owner=owner, wanted=wanted, check=check, claim=claim)
+    check_spec(project)  # a row whose container cannot be described must never be written
+    place = known_place() if is_to_go_behind(project) else None
+    try:
+        with transaction.atomic():
+            lock_provider(check.provider)
+            lock_owner(owner)
+            check_plan_limit(owner=owner, plan=wanted.plan)
+            claim_bot(owner=owner, check=check, project_id=project.pk)
+            reserve_memory(project_id=project.pk, plan=wanted.plan)
+            project.uid = take_uid()
+            if place is not None:
+                equip_new(project, place)  # else its start does
+            project.save(force_insert=True)
+            project.know_spending(None)
+    except IntegrityError:
+        if Project.objects.filter(pk=project.pk).exists():  # a retry took over from a request that was just slow
+            raise operation_in_progress(project) from None
+        check_bot(owner=owner, check=check, project_id=project.pk)
+        raise
+    return project, claim
+
+
+def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
+    """A stop during the deploy leaves a project, which is the answer then. After a deletion `error` is raised."""
+    try:
+        project.refresh_from_db()
+    except ProjectGoneError:
+        raise error from None
+
+
+def _claim_clean_up(project: Project) -> Claim | None:
+    """Begins the deletion of what a failed deploy has made. None where staff have suspended the project since.
+
+    The Idempotency-Key is free from now on, also where this process is killed: its retry makes another project.
+    """
+    try:
+        with transaction.atomic():
+            claim = claim_deletion(project, unless_suspended=True)
+            if claim is not None:
+                IdempotencyRecord.objects.filter(project_id=project.pk, answer="").delete()
+            return claim
+    except ProjectGoneError:
+        return None
+
+
+def _clean_up(project: Project, claim: Claim | None) -> None:
+    """Removes what a failed deploy has made. Where the engine is silent, the watcher removes it later."""
+    if claim is None:
+        return
+    try:
+        finish_deletion(project, claim, remove_container(project))
+    except ProjectGoneError:
+        return
+    except EngineError:
+        log.warning("The remains of project %s are left to the watcher.", project.pk)

@@ -1,0 +1,68 @@
+"""What can be said of a credential while somebody still fills in the form. Nothing is made or stored."""
+
+from typing import NamedTuple
+from uuid import uuid4
+
+from django.views.decorators.debug import sensitive_variables
+
+from accounts.models import User
+from projects.credentials.bot_picture import read_bot_picture
+from projects.credentials.verification import (
+    CredentialCheck,
+    looks_whole,
+    parse_bot_id,
+    verify_credentials,
+)
+from projects.models import AgentType, Plan
+from projects.models.provider import read_named
+from projects.rules.named_providers import recognise_provider
+from projects.rules.permissions import models_in_force
+from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.schema import defaults_of
+from projects.services.bulkheads import COMMANDS
+from projects.services.commands.admission import check_bot, check_own_bots
+
+
+class LookedAt(NamedTuple):
+    """`picture` is the bot's, as a `data:` address; empty where there is none to show."""
+
+    check: CredentialCheck
+    picture: str
+
+
+@sensitive_variables("telegram_token")
+def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
+    """Asks Telegram whose token it is; None for one of which only a part is typed.
+
+    Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`.
+    """
+    new = uuid4()
+    check_own_bots(owner=owner, bot_id=parse_bot_id(telegram_token), project_id=new)
+    if not looks_whole(telegram_token):
+        return None
+    with COMMANDS.take(owner.email):
+        check = verify_credentials(telegram_token=telegram_token, api_key="")
+        check_bot(owner=owner, check=check, project_id=new)
+        picture = ""
+        if check.bot_known and check.bot_id is not None:
+            picture = read_bot_picture(telegram_token=telegram_token, bot_id=check.bot_id)
+    return LookedAt(check, picture)
+
+
+@sensitive_variables("api_key")
+def tell_provider(*, api_key: str, chosen: str) -> str:
+    """The provider that the settings name, else the one whose keys look like this; empty for no key."""
+    named = read_named()
+    if chosen in PROVIDERS or chosen in named:
+        return chosen
+    return recognise_provider(api_key, named) if api_key else ""
+
+
+def offer_models(*, agent_type: AgentType, plan: Plan | None, provider: str) -> tuple[str, list[str]]:
+    """The model of an agent whose settings name none, empty where the image chooses, and the names to choose from."""
+    allowed = models_in_force((agent_type.allowed_models, plan.allowed_models if plan else ""))
+    named = defaults_of(agent_type.settings_schema).get("model")
+    default = named if isinstance(named, str) else agent_type.default_model_of(provider)
+    if allowed is None:
+        return default, [default] if default else []
+    return default if default in allowed else "", sorted(allowed)

@@ -1,0 +1,116 @@
+"""The end of a project: the row goes once the container, its volumes and its secrets are confirmed gone."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
+from containers.get_engine import get_engine
+from projects.errors import ProjectSuspendedError
+from projects.models import Actor, Event, Project
+from projects.models.columns.reconciliation import NO_TROUBLE
+from projects.models.event import SYSTEM
+from projects.models.operation import Claim
+from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
+from projects.rules.status.remedies import Remedy
+from projects.services.bulkheads import COMMANDS
+from projects.services.gateway.telling import Telling
+from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
+
+
+def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) -> bool:
+    """Returns whether the project is gone. It is `deleting`, and the watcher removes it, where the engine is silent,
+    the agent takes longer to end than an answer may, or the actor has as many commands under way as may be.
+
+    Only staff delete a suspended project: its owner would get the bot and the place back, and staff could no longer see
+    what they suspended it for. Raises `ProjectSuspendedError`, `OperationInProgressError`, `ProjectGoneError` and
+    `EngineError`.
+    """
+    claim = None
+    if by_staff or not project.is_suspended:
+        claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
+    if claim is None:
+        _record_refusal(project, actor)
+        return False
+    if not COMMANDS.try_take(actor.label):
+        project.record(claim, events=[project.event(actor, "delete", "recorded")])
+        return False
+    try:
+        with command_deadline():
+            outcome = remove_container(project)
+    finally:
+        COMMANDS.give_back(actor.label)
+    is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
+    word = "recorded" if is_silent else "failed" if outcome.error else "done"
+    return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", word)])
+
+
+def record_deletion(project: Project, actor: Actor) -> bool:
+    """Leaves the deletion to the watcher. Returns False where an operation that does not give way is in flight, or the
+    project is suspended: then nothing is recorded. Raises `ProjectGoneError`.
+    """
+    claim = claim_deletion(project, unless_suspended=True, **NO_TROUBLE)
+    return claim is not None and project.record(claim, events=[project.event(actor, "delete", "recorded")])
+
+
+def claim_deletion(
+    project: Project, *, seconds: float = ANSWER_WITHIN, unless_suspended: bool = False, **values: Any
+) -> Claim | None:
+    """Claims the project for a deletion that asks the engine for so many seconds."""
+    return project.claim(
+        Operation.DELETE,
+        lasting=time_allowed(seconds=seconds),
+        preempting=PREEMPTED_BY[Operation.DELETE],
+        unless_suspended=unless_suspended,
+        desired=Desired.DELETED,
+        **values,
+    )
+
+
+def _record_refusal(project: Project, actor: Actor) -> None:
+    """Returns where another deletion is under way. Raises `ProjectSuspendedError`, and `OperationInProgressError` where
+    a suspension was lifted at this moment.
+    """
+    project.refresh_from_db()
+    is_deleted = project.desired == Desired.DELETED
+    project.event(actor, "delete", "recorded" if is_deleted else "failed").save()
+    if not is_deleted:
+        check_may_be_deleted(project)
+        raise operation_in_progress(project)
+
+
+def check_may_be_deleted(project: Project) -> None:
+    """Raises `ProjectSuspendedError`, as a deletion by the owner does."""
+    if project.is_suspended:
+        raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
+
+
+def remove_container(project: Project) -> Outcome:
+    """Removes the container, its volumes and its secrets, and has the gateway know that its credentials are void."""
+    telling = Telling(project) if project.has_virtual_credentials else None
+    engine = get_engine()
+    try:
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        engine.remove(project.container_key, volumes=True)
+    except EngineError as error:
+        return Outcome(error=error)
+    finally:
+        if telling is not None:
+            telling.finish()
+    return Outcome()
+
+
+def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events: Iterable[Event] = ()) -> bool:
+    """Deletes the row, or ends the operation where something is left, and writes the events with it.
+
+    An event that says so goes with each row. Without one, a container that the engine makes late would look like that
+    of a project of a newer database, and hold up the mending of all.
+
+    Returns whether the row was deleted. Raises the outcome's error, but for a silent engine.
+    """
+    if outcome.error is None:
+        recorded = list(events) or [project.event(SYSTEM, Remedy.FINISH_DELETION, "done")]
+        return project.record_deletion(claim, events=recorded)
+    project.record(claim, events=events)
+    if not isinstance(outcome.error, EngineUnavailableError | StillStoppingError):
+        raise outcome.error
+    return False

@@ -1,0 +1,187 @@
+"""The two acts that operations share: starting a claimed project's container, and stopping it."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from accounts import clock
+from accounts.durability import keep_commits
+from containers.agent_contract import AgentState
+from containers.errors import (
+    AddressUnusableError,
+    EngineError,
+    EngineUnavailableError,
+    FirewallMissingError,
+    ImageMissingError,
+    StillStoppingError,
+    SupersededError,
+)
+from containers.get_engine import get_engine
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation
+from projects.credentials.encryption import SecretUnreadableError
+from projects.errors import GatewayOffError, UnusableSettingsError
+from projects.models import Project
+from projects.models.operation import Claim
+from projects.models.watcher import agents_are_barred
+from projects.rules.status.lifecycle import Desired
+from projects.services.agent_users import learn_users
+from projects.services.container_spec import build_spec
+from projects.services.credentials.pairing_secret import ensure_pairing_secret
+from projects.services.gateway.former import stay_with
+from projects.services.gateway.place import Place
+from projects.services.gateway.telling import Telling, leave_gateway, prepare, tell
+from projects.services.gateway.way import about_to_tell
+from projects.services.operations import Outcome, failure, failure_code, operation_lost
+from projects.services.reports.runs import keep_run
+
+ADDRESSES = 4
+"""How many a start tries."""
+
+
+def bring_up(
+    project: Project,
+    claim: Claim,
+    *,
+    desired_if_silent: Desired,
+    or_newest: bool = True,
+    seen: Observation | None = None,
+) -> Outcome:
+    """Starts a container of the claim's generation. `seen` is what the engine told of the one before the claim.
+
+    Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
+    is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
+    outcome holds the failure. Where the engine has lost the image that the agent ran, it gets that of its type
+    `or_newest`, else that is a refusal. Raises `OperationLostError` and `ProjectGoneError`.
+    """
+    try:
+        if agents_are_barred():
+            raise FirewallMissingError
+        _ensure_user(project)
+        ensure_pairing_secret(project)
+        place, made = _deploy_somewhere(project, claim, or_newest=or_newest, seen=seen)
+    except SupersededError:
+        raise operation_lost(project) from None
+    except (EngineUnavailableError, StillStoppingError) as error:
+        # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
+        return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
+    except (SecretUnreadableError, UnusableSettingsError, GatewayOffError, EngineError) as error:
+        return Outcome(error=error, values=_look_after_failure(project) | failure(failure_code(error)))
+    if place is None and made.container_id != project.container_id:
+        leave_gateway(project)
+    return Outcome(values=_observed(project, _as_started(made)) | {"image_id": made.image_id or project.image_id})
+
+
+def _deploy_somewhere(
+    project: Project, claim: Claim, *, or_newest: bool, seen: Observation | None
+) -> tuple[Place | None, Observation]:
+    """At another address where the agent cannot have its own: the network is another one, or somebody has taken it."""
+    for attempt in range(ADDRESSES):
+        place = prepare(project, elsewhere=attempt > 0)
+        keep_commits()  # a database that knows less than the engine would have nothing mended
+        with suppress(AddressUnusableError):
+            return place, _deploy_known_image(project, claim, place, or_newest=or_newest, seen=seen)
+        claim, seen = replace(claim, is_first=False), None
+    raise AddressUnusableError
+
+
+def _deploy_known_image(
+    project: Project, claim: Claim, place: Place | None, *, or_newest: bool, seen: Observation | None
+) -> Observation:
+    """The image that it ran before or, where the engine has lost that and `or_newest`, the one of its type."""
+    try:
+        return _deploy(project, claim, place, seen)
+    except ImageMissingError:
+        if not (project.image_id and or_newest):
+            raise
+        project.image_id = ""
+        return _deploy(project, claim, place)
+
+
+def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observation | None = None) -> Observation:
+    """The gateway is told while the container is made."""
+    telling = Telling(project, place) if place else None
+    try:
+        return get_engine().deploy(
+            replace(build_spec(project, place), is_first=claim.is_first),
+            confirm=lambda: project.holds(claim),
+            retire=lambda ended: keep_run(project, ended),
+            seen=seen,
+        )
+    finally:
+        if telling is not None:
+            telling.finish()
+
+
+def _ensure_user(project: Project) -> None:
+    """Gives a number to a project that was last deployed when all had the same."""
+    if project.uid is None:
+        learn_users()
+        project.ensure_uid()
+
+
+def take_down(project: Project, claim: Claim) -> Outcome:
+    """Stops the container, so that no process of it runs, and has the gateway know that its credentials are void.
+
+    An agent that its owner stops may use them to its end; one that staff have suspended may not.
+    """
+    if project.is_suspended:
+        telling = Telling(project) if project.has_virtual_credentials else None
+        outcome = _take_down(project, claim)
+        if telling is not None:
+            telling.finish()
+        return outcome
+    with about_to_tell(project):
+        outcome = _take_down(project, claim)
+    tell(project)
+    return outcome
+
+
+def _take_down(project: Project, claim: Claim) -> Outcome:
+    engine = get_engine()
+    try:
+        seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        if claim.contested:
+            # The operation that lost may be about to start its container: one that is removed cannot be started.
+            if ended := engine.inspect(project.container_key):
+                keep_run(project, ended)
+            engine.remove(project.container_key)
+        if seen is None or claim.contested:
+            seen = engine.inspect(project.container_key)
+        return Outcome(values=_observed(project, seen))
+    except StillStoppingError as error:
+        return Outcome(error=error, values=_inspect_after_failure(project))
+    except EngineError as error:
+        return Outcome(error=error)
+
+
+def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
+    return project.observed_values(seen) | {"observed_at": clock.now()}
+
+
+def _as_started(seen: Observation) -> Observation:
+    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count.
+
+    The engine calls what has ended unhealthy. A moment after its start it was neither that nor ready.
+    """
+    if seen.state != ContainerState.EXITED:
+        return seen
+    health = Health.NONE if seen.health == Health.NONE else Health.STARTING
+    report = AgentReport(state=AgentState.STARTING)
+    return replace(seen, state=ContainerState.RUNNING, health=health, exit_code=None, finished_at=None, report=report)
+
+
+def _look_after_failure(project: Project) -> dict[str, Any]:
+    """Of a start. The container of before may go on, and does so with what it was made with."""
+    try:
+        seen = get_engine().inspect(project.container_key)
+    except EngineError:
+        return {}
+    stay_with(project, seen)
+    return _observed(project, seen)
+
+
+def _inspect_after_failure(project: Project) -> dict[str, Any]:
+    try:
+        return _observed(project, get_engine().inspect(project.container_key))
+    except EngineError:
+        return {}

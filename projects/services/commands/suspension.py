@@ -1,0 +1,60 @@
+"""Suspension by the staff: the container of a suspended project is down until the suspension is lifted."""
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts import clock
+from containers.errors import EngineUnavailableError, StillStoppingError
+from projects.errors import NoPlaceError
+from projects.models import Actor, Project
+from projects.models.columns.reconciliation import NO_TROUBLE
+from projects.rules.status.lifecycle import Action, Desired
+from projects.services.bulkheads import COMMANDS
+from projects.services.commands.control import control_project
+from projects.services.commands.start_and_stop import take_down
+from projects.services.operations import claim_stop, command_deadline, record_outcome, want_stopped
+
+
+def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Project:
+    """Stops the container and keeps it down. What the owner wants is kept for when the suspension is lifted.
+
+    `because` is a sentence for the owner, of at most 200 characters.
+
+    Raises `OperationInProgressError`, `OperationLostError` and `EngineError`.
+    """
+    suspended = {"suspended_at": clock.now(), "suspended_because": because, **NO_TROUBLE}
+    try:
+        with COMMANDS.take(actor.label):
+            return _stop_suspended(project, actor, **suspended)
+    except NoPlaceError:
+        want_stopped(project, **suspended)
+        project.event(actor, "suspend", "recorded", detail=because).save()
+        return project
+
+
+def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project:
+    claim = claim_stop(project, **suspended)
+    if claim is None:
+        project.event(actor, "suspend", "recorded", detail=suspended["suspended_because"]).save()
+        return project
+    with command_deadline():
+        outcome = take_down(project, claim)
+    is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
+    word = "recorded" if is_silent else "failed" if outcome.error else "done"
+    event = project.event(actor, "suspend", word, detail=suspended["suspended_because"])
+    record_outcome(project, claim, outcome, events=[event])
+    if outcome.error is not None and not is_silent:
+        raise outcome.error
+    return project
+
+
+def lift_suspension(*, project: Project, actor: Actor) -> Project:
+    """Gives the project back to its owner, and starts it where it was wanted running."""
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).update(suspended_at=None, suspended_because="", updated_at=clock.now())
+        project.event(actor, "lift suspension", "done").save()
+    project.refresh_from_db()
+    if project.desired == Desired.RUNNING and not project.is_suspended:
+        return control_project(project=project, action=Action.START, actor=actor)
+    return project

@@ -1,0 +1,91 @@
+"""What a project has for the gateway: an address on the agents' network, and virtual credentials."""
+
+from ipaddress import IPv4Network
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.views.decorators.debug import sensitive_variables
+
+from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
+from containers.gateway.words import Reach
+from projects.credentials.encryption import SecretUnreadableError
+from projects.models import Project
+from projects.models.agent_address import has_address, take_address
+from projects.models.columns.behind_gateway import NEXT_VERSION, VIRTUAL_KEY, VIRTUAL_TOKEN
+from projects.rules.named_providers import spoken_by
+from projects.services.gateway.place import Place
+
+
+def is_to_go_behind(project: Project) -> bool:
+    """Whether its next container is to."""
+    columns = (project.telegram_token_ciphertext, project.api_key_ciphertext, project.server_credentials_ciphertext)
+    has_credential = any(columns)
+    return settings.BERTH_GATEWAY and (has_credential or Reach(project.egress) is Reach.GATEWAY)
+
+
+@sensitive_variables("values")
+def equip_new(project: Project, place: Place) -> None:
+    """Of a row that is not written yet. Call it in the transaction that writes it. Raises `NoCapacityError`."""
+    values = _missing_virtual(project) | {"address": take_address(place.network.addresses(Reach(project.egress)))}
+    for field, value in values.items():
+        setattr(project, field, value)
+    project.is_behind_gateway = True
+
+
+@sensitive_variables("values")
+def equip(project: Project, place: Place, *, elsewhere: bool = False) -> None:
+    """Writes what the row lacks. `elsewhere`: it needs another address than it has.
+
+    There is no moment without an address: the gateway would look at the credential alone.
+
+    Raises `NoCapacityError` and `ProjectGoneError`.
+    """
+    network = place.network.addresses(Reach(project.egress))
+    values: dict[str, Any] = {**_missing_virtual(project)}
+    needs_address = elsewhere or not has_address(project, network)
+    version = NEXT_VERSION if values or needs_address else {}
+    if not project.is_behind_gateway:
+        values["is_behind_gateway"] = True
+    if needs_address:
+        _write_with_address(project, network, {**values, **version})
+    elif values:
+        Project.objects.filter(pk=project.pk).update(**values, **version)
+    if written := [*values, *version, *(["address"] if needs_address else [])]:
+        project.refresh_from_db(fields=written)
+
+
+@sensitive_variables("values")
+def _write_with_address(project: Project, network: IPv4Network, values: dict[str, Any]) -> None:
+    rows = Project.objects.filter(pk=project.pk)
+    with transaction.atomic():
+        # Where another start has given it another address meanwhile, that one stays.
+        if not rows.filter(address=project.address).update(**values, address=take_address(network)):
+            rows.update(**values)
+
+
+@sensitive_variables()
+def _missing_virtual(project: Project) -> dict[str, str]:
+    """The columns of virtual credentials that are to be made, or no longer have the shape of the real ones."""
+    values: dict[str, str] = {}
+    if project.telegram_token_ciphertext:
+        bot_id, known = project.bot_id or 0, _read_virtual(project, VIRTUAL_TOKEN)
+        number, _, virtual = known.partition(":")
+        if number != str(bot_id):
+            # For another bot only the number changes, which the gateway does not look at.
+            fresh = f"{bot_id}:{virtual}" if virtual else new_virtual_token(bot_id)
+            values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
+    if project.api_key_ciphertext:
+        fresh = new_virtual_key(ProviderKind(spoken_by(project.provider)))
+        if not _read_virtual(project, VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
+            values |= project.encrypt_virtual(VIRTUAL_KEY, fresh)
+    return values
+
+
+@sensitive_variables()
+def _read_virtual(project: Project, field: str) -> str:
+    """Empty also where the key is gone with which it was encrypted: unlike a real one, it can be made anew."""
+    try:
+        return project.decrypt_virtual(field)
+    except SecretUnreadableError:
+        return ""

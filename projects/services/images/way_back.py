@@ -1,0 +1,143 @@
+"""The way back of an agent from a new image to its old one and its memory (`projects.rules.status.image_update`)."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from accounts import clock
+from containers.errors import EngineError, EngineUnavailableError
+from containers.get_engine import get_engine
+from projects.models import Project
+from projects.models.columns.image_update import NO_UPDATE, ONLY_COPY_LEFT
+from projects.models.columns.reconciliation import NO_TROUBLE
+from projects.models.event import SYSTEM
+from projects.models.operation import Claim
+from projects.rules.status.image_update import Step
+from projects.rules.status.lifecycle import Desired, Operation
+from projects.services.commands.start_and_stop import bring_up
+from projects.services.images.update import NEW_IMAGE
+from projects.services.operations import (
+    NO_FAILURES,
+    Outcome,
+    command_deadline,
+    failure,
+    record_outcome,
+    released_if_broken,
+    time_allowed,
+)
+from projects.services.reports.runs import keep_run
+
+log = logging.getLogger(__name__)
+
+WITHIN = 72.0
+"""Seconds for all that a step asks of the engine: to stop an agent, to copy what it keeps, and to start it."""
+
+TRIES = 8
+"""How often in a row the way back may fail, with longer and longer pauses: some ten minutes."""
+
+DROP_AGAIN = timedelta(minutes=10)
+"""After a copy could not be removed. Nothing waits for that."""
+
+NOT_READY = "The new image was not ready within {} seconds, so the old one runs again"
+ENDED = "The new image ended, so the old one runs again"
+NO_COPY = "There was no copy of what it keeps, so that is left as the new image has left it."
+STUCK = "What it kept could not be put back in {} tries. The copy of it is kept. Start it to try again."
+
+_NO_FAILURES = {name: value for name, value in NO_FAILURES.items() if name not in NO_TROUBLE}
+"""How often the way back has failed stays known."""
+
+
+def claim_step(project: Project, *, only: Q | None = None, **values: Any) -> Claim | None:
+    """Claims the project for the step that this object says is next, and `only` where the row fulfils that, too."""
+    unchanged = Q(update_step=project.update_step) & (only or Q())
+    lasting = time_allowed(seconds=WITHIN)
+    return project.claim(Operation.RESTART, lasting=lasting, unchanged=True, only=unchanged, **values)
+
+
+def note_step(project: Project, claim: Claim, **values: Any) -> bool:
+    """Writes down within an operation how far it is. Returns whether the claim still holds."""
+    if not Project.objects.filter(pk=project.pk, operation_id=claim.id).update(**values):
+        return False
+    for name, value in values.items():
+        setattr(project, name, value)
+    return True
+
+
+def go_back(project: Project) -> bool:
+    """Puts the copy back where there is one, and starts the old image. Returns whether anything was done."""
+    begins, step = project.update_step == Step.TRIAL, project.update_step
+    if step == Step.BACK and project.reconcile_failures >= TRIES:
+        return _give_up(project)
+    why, detail = _why(project), ""
+    values = NO_FAILURES if begins else _NO_FAILURES
+    claim = claim_step(project, **values, update_step=Step.BACK if step in {Step.TRIAL, Step.STUCK} else step)
+    if claim is None:
+        return False
+    if begins:
+        project.event(SYSTEM, NEW_IMAGE, "given up", detail=why).save()
+    with released_if_broken(project, claim), command_deadline(WITHIN):
+        if project.update_step == Step.BACK:
+            _take_away(project)
+            if not get_engine().return_copy(project.container_key, image=project.agent_type.image):
+                detail = NO_COPY
+            # From here on the old image may write, and the copy is never put back again.
+            if not note_step(project, claim, update_step=Step.RETURNED, image_id=project.former_image_id):
+                return False
+        outcome = bring_up(project, claim, desired_if_silent=Desired.RUNNING, or_newest=False)
+    return _record_return(project, claim, outcome, detail)
+
+
+def drop_copy(project: Project) -> bool:
+    """Removes the copy after an update, or has that tried again later. Returns whether it is gone."""
+    rows = Project.objects.filter(pk=project.pk, update_step=Step.DROP)
+    try:
+        get_engine().drop_copy(project.container_key)
+    except EngineError as error:
+        log.warning("The copy of what %s kept is still there: %s", project.container_name, error)
+        rows.update(update_until=clock.now() + DROP_AGAIN)
+        return False
+    return bool(rows.update(**NO_UPDATE))
+
+
+def _record_return(project: Project, claim: Claim, outcome: Outcome, detail: str) -> bool:
+    if isinstance(outcome.error, EngineUnavailableError):
+        record_outcome(project, claim, outcome)
+        raise outcome.error
+    event = project.event(SYSTEM, NEW_IMAGE, "failed" if outcome.error else "undone", detail=detail)
+    values = {"image_id": project.image_id} | outcome.values
+    record_outcome(project, claim, Outcome(values=values), events=[event], **ONLY_COPY_LEFT)
+    drop_copy(project)
+    return True
+
+
+def _give_up(project: Project) -> bool:
+    """Keeps the copy, and leaves the agent down until its owner starts it."""
+    rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation, update_step=Step.BACK)
+    values = {"update_step": Step.STUCK, "image_id": project.former_image_id} | failure("copy_not_returned")
+    with transaction.atomic():
+        if not rows.update(**values):
+            return False
+        project.event(SYSTEM, NEW_IMAGE, "failed", detail=STUCK.format(TRIES)).save()
+    return True
+
+
+def _why(project: Project) -> str:
+    """In plain words, as the row tells it before the way back begins."""
+    facts = project.facts()
+    if facts.is_up:
+        reason, sentence = project.explain(facts), NOT_READY.format(project.agent_type.ready_timeout)
+    else:
+        reason, sentence = project.reason, ENDED
+    return f"{sentence}. {reason.message}" if reason else sentence
+
+
+def _take_away(project: Project) -> None:
+    """Stops the agent, keeps the log of the run, and removes its container."""
+    engine = get_engine()
+    engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+    if ended := engine.inspect(project.container_key):
+        keep_run(project, ended)
+    engine.remove(project.container_key)

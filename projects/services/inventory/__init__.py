@@ -1,0 +1,1 @@
+"""What the engine holds of this installation: whose engine it is, agents that nobody knows, and what agents keep."""

@@ -1,0 +1,161 @@
+"""Whether this database and the engine belong together, and what an operator decides where they do not.
+
+A restored older backup knows less than the containers: it lacks projects, or the last deploys of some. A restored
+backup of the time before an upgrade may have another id than the containers of its projects. As long as that is so
+nothing is repaired, because every remedy could destroy what the newer database knew.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts import clock
+from containers.get_engine import get_engine
+from containers.identity import forget_installation_id, is_labelled, is_ours
+from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, QUARANTINE_LABEL, Observation
+from projects.errors import CannotAdoptError
+from projects.models import Actor, Event, Installation, Project, Quarantined
+from projects.models.installation import read_installation
+from projects.services.agent_users import learn_users
+from projects.services.inventory.quarantine import as_uuid, put_in_quarantine
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflicts:
+    """What the engine has and this database cannot know of, each by its key.
+
+    `unknown`: containers with our id, of projects that the database has never heard of. `newer`: containers with our
+    id of a later generation than the row's, which is the value. `foreign`: containers of our projects that carry the
+    id of another installation, which is the value.
+    """
+
+    unknown: tuple[str, ...] = ()
+    newer: Mapping[str, int] = field(default_factory=dict)
+    foreign: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.unknown or self.newer or self.foreign)
+
+    def describe(self) -> str:
+        """One sentence for operators; empty where there is no conflict."""
+        parts = (
+            (len(self.unknown), "of projects that this database does not know"),
+            (len(self.newer), "from later deploys than this database knows"),
+            (len(self.foreign), "of projects of this database that carry the id of another installation"),
+        )
+        found = " and ".join(f"{count} container{'s' * (count > 1)} {what}" for count, what in parts if count)
+        if not found:
+            return ""
+        return (
+            f"Nothing is repaired, because the engine has {found}. If this database is an older backup, stop "
+            "Berth and restore the right one; to go on with this database, run `manage.py adopt` (with `--dry-run` it "
+            "says which they are, and changes nothing)."
+        )
+
+
+def observe_instance(*, unless_busy: bool = False, briefly: Collection[str] = ()) -> list[Observation]:
+    """All containers of this BERTH_INSTANCE, those of other installations included.
+
+    With `unless_busy` those of projects on which an operation is under way are as the list has them: the engine would
+    not answer for one that it is just starting, and what it said would count for nothing. So are those with a key in
+    `briefly`.
+    """
+    busy = Project.objects.filter(instance=settings.BERTH_INSTANCE, operation_deadline__gt=clock.now())
+    keys = {str(pk) for pk in busy.values_list("pk", flat=True)} if unless_busy else set()
+    return get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True, briefly=keys.union(briefly))
+
+
+def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, int]) -> Conflicts:
+    """`generations` are those of the rows by key, read after the engine was asked."""
+    without_row, newer, foreign = [], {}, {}
+    for seen in observed:
+        known = generations.get(seen.key)
+        if known is None:
+            if is_labelled(seen.labels) and QUARANTINE_LABEL not in seen.labels:
+                without_row.append(seen.key)
+        elif not is_ours(seen.labels):
+            foreign[seen.key] = seen.labels.get(INSTALLATION_LABEL, "")
+        elif seen.generation > known:
+            newer[seen.key] = seen.generation
+    return Conflicts(unknown=_never_heard_of(without_row), newer=newer, foreign=foreign)
+
+
+def hold(conflicts: Conflicts) -> None:
+    """Notes why nothing is repaired, or that all is well again, where staff see it."""
+    because = conflicts.describe()
+    installation = read_installation()
+    if installation.held_because == because:
+        return
+    since = clock.now() if because else None
+    Installation.objects.filter(pk=installation.pk).update(held_because=because, held_since=since)
+    if because:
+        log.error("%s", because)
+    else:
+        log.info("The database and the engine agree again. What differs is repaired.")
+
+
+def look_for_conflicts() -> Conflicts:
+    forget_installation_id()
+    observed = observe_instance()
+    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE).values_list("pk", "generation")
+    return find_conflicts(observed, {str(pk): generation for pk, generation in rows})
+
+
+def adopt(*, actor: Actor) -> list[str]:
+    """Goes on with this database, and returns sentences that say what was done.
+
+    Takes on the id that the containers of the projects carry, takes over later deploys, and puts what belongs to no
+    project into quarantine. Raises `CannotAdoptError` and `EngineError`.
+    """
+    done: list[str] = []
+    conflicts = look_for_conflicts()
+    if conflicts.foreign:
+        done.append(_take_on_id(conflicts))
+        conflicts = look_for_conflicts()
+    for key, generation in conflicts.newer.items():
+        if _take_over(UUID(key), generation, actor):
+            done.append(f"Took over deploy {generation} of project {key}.")
+    learn_users()
+    kept = [key for key in conflicts.unknown if put_in_quarantine(key, actor=actor)]
+    done += [f"Put the agent of project {key} into quarantine." for key in kept]
+    hold(look_for_conflicts())
+    return done
+
+
+def _take_on_id(conflicts: Conflicts) -> str:
+    ids = sorted(set(conflicts.foreign.values()))
+    if len(ids) > 1:
+        raise CannotAdoptError(f"The containers carry {len(ids)} ids: {', '.join(ids)}. Remove the wrong ones.")
+    made_here = [seen for seen in observe_instance() if is_labelled(seen.labels)]
+    if made_here:
+        raise CannotAdoptError(
+            f"This installation has made {len(made_here)} containers under an id of its own. Stop and remove one side."
+        )
+    Installation.objects.filter(pk=read_installation().pk).update(identifier=ids[0])
+    forget_installation_id()
+    return f"Took on the id {ids[0]}, which {len(conflicts.foreign)} containers carry."
+
+
+def _take_over(pk: UUID, generation: int, actor: Actor) -> bool:
+    with transaction.atomic():
+        rows = Project.objects.filter(pk=pk, generation__lt=generation, operation="")
+        if not rows.update(generation=generation, updated_at=clock.now()):
+            return False
+        Project.objects.get(pk=pk).event(actor, "adopt", "done", detail=f"deploy {generation}").save()
+    return True
+
+
+def _never_heard_of(keys: Iterable[str]) -> tuple[str, ...]:
+    """Those without an event and without an entry in the quarantine. A project that was deleted has left events."""
+    wanted = {key for key in keys if as_uuid(key)}
+    if not wanted:
+        return ()
+    heard = {str(pk) for pk in Event.objects.filter(project_id__in=wanted).values_list("project_id", flat=True)}
+    heard |= set(Quarantined.objects.filter(key__in=wanted).values_list("key", flat=True))
+    return tuple(sorted(wanted - heard))

@@ -1,0 +1,136 @@
+"""Agents that carry the id of this installation and belong to no project: stopped and kept until somebody decides."""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.views.decorators.debug import sensitive_variables
+
+from accounts import clock
+from accounts.moments import is_recent
+from containers.errors import EngineError, EngineUnavailableError
+from containers.get_engine import get_engine
+from containers.identity import is_labelled
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation
+from projects.models import Actor, Event, Project, Quarantined
+from projects.services.agent_users import learn_users
+from projects.services.container_spec import OWNER_LABEL
+from projects.services.reports.logs import read_last_lines
+
+log = logging.getLogger(__name__)
+
+STOP_TIMEOUT = 15
+"""Seconds that the agent gets to end. Nobody knows its type any more."""
+
+READ_WITHIN = 3.0
+TRIED_FOR = timedelta(minutes=10)
+"""How long after its entry an agent in quarantine stays as it is, stopped, where its log cannot be read."""
+
+NOBODY = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """What the engine has of a key."""
+
+    name: str
+    owner_key: str
+    generation: int
+    created_at: datetime | None
+
+
+def put_in_quarantine(key: str, *, actor: Actor) -> bool:
+    """Stops the containers of this key, removes the credentials and notes what is kept. Raises `EngineError`.
+
+    Returns False, having done nothing, where there is a project of this key or the engine has nothing of it.
+    """
+    if has_project(key):
+        return False
+    remains = find_remains(key)
+    if remains is None:
+        return False
+    learn_users()  # what is deleted from quarantine one day tells nobody which number it had
+    values = {
+        "instance": settings.BERTH_INSTANCE,
+        "owner_key": remains.owner_key[:64],
+        "container_name": remains.name[:100],
+        "generation": remains.generation,
+    }
+    # The row first: a process that is killed now leaves one that says what the next round goes on with.
+    with transaction.atomic():
+        entry, is_new = Quarantined.objects.update_or_create(
+            key=key, defaults=values, create_defaults={**values, "since": clock.now()}
+        )
+        if is_new:
+            record_event(key, remains.owner_key, actor, "quarantine")
+    get_engine().quarantine(key, timeout=STOP_TIMEOUT, retire=lambda ended: _keep_log(entry, ended))
+    return True
+
+
+@sensitive_variables()
+def _keep_log(entry: Quarantined, ended: Observation) -> None:
+    """Keeps what the agent printed last, as that of an ended run is kept: it goes together with the container.
+
+    Its credentials are read for that, because no row has them. Raises `EngineUnavailableError`, so that a later round
+    tries again, for as long as there is hope that the log can be read.
+    """
+    engine = get_engine()
+    try:
+        with engine.deadline(READ_WITHIN):
+            log_kept = read_last_lines(entry.key, secrets=engine.read_secrets(entry.key))
+    except EngineError as error:
+        if isinstance(error, EngineUnavailableError) and is_recent(entry.since, within=TRIED_FOR, now=clock.now()):
+            raise
+        log.warning("The log of %s could not be kept: %s", ended.name, error)
+        return
+    if log_kept:
+        Quarantined.objects.filter(pk=entry.pk).update(log=log_kept, container_id=ended.container_id)
+
+
+def find_remains(key: str) -> Remains | None:
+    """What the engine has of this key under our id, or None."""
+    engine = get_engine()
+    within = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key}
+    containers = [seen for seen in engine.observe(within) if is_labelled(seen.labels)]
+    if containers:
+        best = max(containers, key=lambda each: each.rank)
+        owner = best.labels.get(OWNER_LABEL, "")
+        return Remains(name=best.name, owner_key=owner, generation=best.generation, created_at=best.created_at)
+    volumes = [volume for volume in engine.list_volumes(within) if is_labelled(volume.labels)]
+    if not volumes:
+        return None
+    owner = volumes[0].labels.get(OWNER_LABEL, "")
+    return Remains(name="", owner_key=owner, generation=0, created_at=volumes[0].created_at)
+
+
+def record_event(key: str, owner_key: str, actor: Actor, action: str) -> None:
+    """The event, where the labels are those of a project. They are not, where somebody else has made them."""
+    project_id, owner_id = as_uuid(key), as_uuid(owner_key) or NOBODY
+    if project_id is not None:
+        Event.objects.create(
+            project_id=project_id,
+            owner_id=owner_id,
+            at=clock.now(),
+            actor=actor.label,
+            source=actor.source[:100],
+            address=actor.address,
+            action=action,
+            outcome="done",
+        )
+
+
+def has_project(key: str) -> bool:
+    project_id = as_uuid(key)
+    return project_id is not None and Project.objects.filter(pk=project_id).exists()
+
+
+def as_uuid(text: str) -> UUID | None:
+    """The id of a row whose label this is, or None where it is none of ours."""
+    try:
+        found = UUID(text)
+    except ValueError:
+        return None
+    return found if str(found) == text else None

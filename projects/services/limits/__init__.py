@@ -1,0 +1,1 @@
+"""What bounds agents: memory, disk, budgets, and where they may go."""

@@ -1,0 +1,182 @@
+"""Whether a project has reached its budget, and what comes of it: its status says so, and its owner gets a mail."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from accounts import clock
+from accounts.errors import OutboxFullError
+from accounts.moments import future, is_future, over
+from accounts.services.outbox import queue_mail
+from projects.errors import InvalidFieldError
+from projects.models import Actor, Plan, Project, Spending
+from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.event import SYSTEM
+from projects.models.usage import add_up
+from projects.rules.alerts import AlertKind
+from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
+from projects.rules.periods import Period, begin_of, end_of
+from projects.rules.status.lifecycle import LONGEST_PERIOD
+from projects.services.alerts.channels import wants_mail
+from projects.services.gateway.telling import tell
+
+EVENT = "budget"
+MAIL = "budget"
+"""The action of the events, and the kind of the mails."""
+
+OUTCOMES = {WARN_AT: "warning", REACHED: "reached"}
+
+
+def check_budget(own: Mapping[str, Any], *, ceiling: Budget) -> None:
+    """Raises `InvalidFieldError` where the owner asks for more than the plan, or a grant of the staff, gives."""
+    if name := find_excess(own, ceiling):
+        raise InvalidFieldError(
+            f"The most that you may set here is {getattr(ceiling, name)}. Set less, or ask the staff for more.",
+            field=f"budget.{name}",
+            code="max_value",
+        )
+
+
+def settle_budget(project: Project, *, spending: Spending | None = None, refused_in: Period | None = None) -> None:
+    """Notes until when the budget is spent, or that there is room. `project` is as it was read after the last change.
+
+    `refused_in` is the period for which the gateway has refused a call, whose cost had no room any more.
+    """
+    now = clock.now()
+    spending = spending or _read_spending(project)
+    full = [period for period in Period if _percent(project, spending, period, now) >= REACHED]
+    if refused_in is not None:
+        full.append(refused_in)
+    until = max((end_of(period, now) for period in full), default=None)
+    if until != project.budget_until:
+        Project.objects.filter(pk=project.pk).update(budget_until=until, updated_at=now)
+        project.budget_until = until
+
+
+def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
+    """Keeps what the project has used in the present periods, and tells its owner once of each mark that it passes."""
+    now = clock.now()
+    spending = _write_sums(project, sums, now)
+    for period in Period:
+        percent = _percent(project, spending, period, now)
+        mark = next((mark for mark in (REACHED, WARN_AT) if percent >= mark), 0)
+        if getattr(spending, f"{period}_told") < mark:
+            _tell_owner(project, period, mark, now)
+    settle_budget(project, spending=spending, refused_in=_still_refused(project, now))
+
+
+def note_refusal(project: Project, at: datetime, *, of: str | None = None) -> None:
+    """The gateway has refused a call for the budget, as it has told for the first time.
+
+    `of`: the period whose budget it was. An older gateway does not tell: then it is that of which more is spent, and of
+    two alike the day, which ends sooner.
+    """
+    now = clock.now()
+    is_new = Q(budget_refused_at=None) | Q(budget_refused_at__lt=at) | future("budget_refused_at", now=now)
+    if not Project.objects.filter(is_new, pk=project.pk).update(budget_refused_at=at):
+        return
+    spending = _write_sums(project, add_up([project.pk], now).get(project.pk, {}), now)
+    shares = {period: _percent(project, spending, period, now) for period in Period}
+    likely = max(shares, key=lambda period: (shares[period], _is_limited(project, period), period is Period.DAY))
+    period = next((each for each in Period if each == of), likely)
+    if at >= begin_of(period, now):  # and not in a period that is over
+        _tell_owner(project, period, REACHED, now)
+        settle_budget(project, spending=spending, refused_in=period)
+
+
+def note_room(project: Project, at: datetime) -> None:
+    """The budget had room for a call: what was refused before says nothing any more."""
+    refused_at = project.budget_refused_at
+    if project.budget_until is None or refused_at is None:
+        return
+    if refused_at <= at or is_future(refused_at, now=clock.now()):
+        settle_budget(project)
+
+
+def forget_past() -> None:
+    """Takes away what says that a budget is reached which has begun anew: the lists of its owner are steady again."""
+    now = clock.now()
+    Project.objects.filter(over("budget_until", at_most=LONGEST_PERIOD, now=now)).update(
+        budget_until=None, updated_at=now
+    )
+
+
+def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
+    """Staff give one project more than its plan does, or less. In force at once."""
+    values = {f"granted_{name}": getattr(granted, name) for name in LIMITS}
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).update(**values, **NEXT_VERSION, updated_at=clock.now())
+        project.event(actor, EVENT, "granted").save()
+    project.refresh_from_db()
+    settle_budget(project)
+    tell(project)
+
+
+def pass_on_plan(plan: Plan) -> None:
+    """After a change of a plan's budget: every entry of its projects is another one. The watcher tells them."""
+    Project.objects.filter(HAS_VIRTUAL, plan=plan).update(**NEXT_VERSION)
+
+
+def pass_on_prices() -> None:
+    """After a change of a price, likewise."""
+    Project.objects.filter(HAS_VIRTUAL).update(**NEXT_VERSION)
+
+
+def pass_on_provider(name: str) -> None:
+    """After a change of where a provider is that the staff have named, likewise of the projects that use it."""
+    Project.objects.filter(HAS_VIRTUAL, provider=name).update(**NEXT_VERSION)
+
+
+def _write_sums(project: Project, sums: Mapping[Period, Spent], now: datetime) -> Spending:
+    """What was told in a period before this one counts no more."""
+    spending = _read_spending(project) or Spending(project=project)
+    for period in Period:
+        begin = begin_of(period, now).date()
+        if getattr(spending, period) != begin:
+            setattr(spending, period, begin)
+            setattr(spending, f"{period}_told", 0)
+        spent = sums.get(period, Spent())
+        for name in Spent.__slots__:
+            setattr(spending, f"{period}_{name}", getattr(spent, name))
+    with transaction.atomic():
+        spending.save()
+    return spending
+
+
+def _read_spending(project: Project) -> Spending | None:
+    return Spending.objects.filter(pk=project.pk).first()
+
+
+def _percent(project: Project, spending: Spending | None, period: Period, now: datetime) -> int:
+    return percent_spent(project.budget, period, spending.spent(period, now)) if spending else 0
+
+
+def _is_limited(project: Project, period: Period) -> bool:
+    return project.budget.tokens(period) is not None or project.budget.money(period) is not None
+
+
+def _still_refused(project: Project, now: datetime) -> Period | None:
+    """A refusal counts until a call has room, and until the budget changes or begins anew."""
+    if project.budget_until is None or project.budget_until <= now:
+        return None
+    return next((period for period in Period if end_of(period, now) == project.budget_until), None)
+
+
+def _tell_owner(project: Project, period: Period, mark: int, now: datetime) -> None:
+    """Once: the row remembers the mark. Where the outbox is full, the next usage tries again."""
+    behind = Spending.objects.filter(**{"pk": project.pk, f"{period}_told__lt": mark})
+    try:
+        with transaction.atomic():
+            if not behind.update(**{f"{period}_told": mark}):
+                return
+            project.event(SYSTEM, EVENT, OUTCOMES[mark], detail=f"of the {period}").save()
+            if settings.BERTH_SENDS_MAIL and wants_mail(project.owner_id, AlertKind.BUDGET):
+                until = end_of(period, now).isoformat()
+                facts = {"project": str(project.pk), "period": period.value, "mark": str(mark), "until": until}
+                queue_mail(kind=MAIL, user_id=project.owner_id, facts=facts)
+    except OutboxFullError:
+        return

@@ -1,0 +1,1 @@
+"""Which projects a list has, in which order, and its pages."""

@@ -1,0 +1,1 @@
+"""What the staff do to many projects, and what they see of the installation."""

@@ -1,0 +1,87 @@
+"""What staff do to a project from the list of the admin, by name, and the sentence that says what came of it."""
+
+from collections.abc import Callable
+
+from projects.models import Actor, Project
+from projects.rules.permissions import Egress
+from projects.rules.status.lifecycle import Action, Desired
+from projects.rules.status.statuses import Status
+from projects.services.commands.bulk import DELETE, Told, carry_out_and_tell
+from projects.services.commands.clearing import clear_memory
+from projects.services.commands.suspension import lift_suspension, suspend_project
+from projects.services.images.update import pin_image, request_update
+from projects.services.limits.permissions import impose_egress
+
+Act = Callable[[Project, Actor, str], Told]
+
+
+def carry_out(name: str, project: Project, actor: Actor, *, because: str = "") -> Told:
+    """`because` is what the owner is told of a suspension. Raises what the single command raises."""
+    return _ACTS[name](project, actor, because)
+
+
+def _control(action: Action) -> Act:
+    return lambda project, actor, _: carry_out_and_tell(project, action, actor, by_staff=True)
+
+
+def _delete(project: Project, actor: Actor, _: str) -> Told:
+    return carry_out_and_tell(project, DELETE, actor, by_staff=True)
+
+
+def _suspend(project: Project, actor: Actor, because: str) -> Told:
+    suspend_project(project=project, actor=actor, because=because)
+    if project.status == Status.SUSPENDED:
+        return Told("Suspended.")
+    return Told("Suspended. Its agent is still being stopped.", is_remark=True)
+
+
+def _lift(project: Project, actor: Actor, _: str) -> Told:
+    was_suspended = project.suspended_at is not None
+    lift_suspension(project=project, actor=actor)
+    if project.is_suspended:
+        return Told("Lifted, but its owner's account is not active, so it stays down.", is_remark=True)
+    if not was_suspended:
+        return Told("It was not suspended.", is_remark=True)
+    return Told("Lifted, and started." if project.desired == Desired.RUNNING else "Lifted. Its owner had stopped it.")
+
+
+def _clear(project: Project, actor: Actor, _: str) -> Told:
+    clear_memory(project=project, actor=actor)
+    return Told("Its memory is cleared.")
+
+
+def _impose(egress: Egress, sentence: str) -> Act:
+    def act(project: Project, actor: Actor, _: str) -> Told:
+        impose_egress(project=project, egress=egress, actor=actor)
+        return Told(sentence)
+
+    return act
+
+
+def _update_image(project: Project, actor: Actor, _: str) -> Told:
+    is_wanted = request_update(project=project, actor=actor)
+    if is_wanted:
+        return Told("It gets the newest image; its events say what comes of it.")
+    return Told("It has the newest image.")
+
+
+def _pin(sentence: str, *, keep: bool) -> Act:
+    def act(project: Project, actor: Actor, _: str) -> Told:
+        pin_image(project=project, actor=actor, keep=keep)
+        return Told(sentence)
+
+    return act
+
+
+_ACTS: dict[str, Act] = {
+    **{action.value: _control(action) for action in Action},
+    "suspend": _suspend,
+    "lift": _lift,
+    "clear_memories": _clear,
+    "delete_projects": _delete,
+    "confine": _impose(Egress.GATEWAY, "It reaches the gateway alone, from its next start on."),
+    "let_out": _impose(Egress.INTERNET, "It reaches what its type and its owner say, from its next start on."),
+    "update_images": _update_image,
+    "pin_images": _pin("It keeps its image.", keep=True),
+    "release_images": _pin("Its image may be updated again.", keep=False),
+}
