@@ -18,8 +18,8 @@ from projects.models.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind
 from projects.services.alerts.sending import MAIL
 from projects.services.alerts.service_telling import note_service
-from projects.watcher.alert_lanes import Lanes, Run, find_due
-from projects.watcher.outbox import RENDERERS
+from projects.watcher.telling.lanes import Lanes, Run, find_due
+from projects.watcher.telling.outbox import RENDERERS
 
 log = logging.getLogger(__name__)
 

@@ -16,31 +16,31 @@ from django.db.utils import Error as DatabaseError
 
 from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
-from projects.watcher.alerts import Alerts
-from projects.watcher.background import Background
-from projects.watcher.bot_claims import BotClaims
-from projects.watcher.changed_keys import ChangedKeys
-from projects.watcher.chores import do_chores
-from projects.watcher.disk import Disks
-from projects.watcher.ends import Ends
-from projects.watcher.gateway import Gateways
-from projects.watcher.images import Images
-from projects.watcher.inspection import AT_ONCE
+from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.prompt import tell_ends
+from projects.watcher.gateway.upkeep import Gateways
 from projects.watcher.leader import beat, become_leader, is_leader, name_watcher, step_down
 from projects.watcher.listener import Listener
 from projects.watcher.names import Names
-from projects.watcher.outbox import Outbox
-from projects.watcher.prompt_ends import tell_ends
-from projects.watcher.prompt_looks import PromptLooks
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
-from projects.watcher.reconcile import look_at, reconcile
+from projects.watcher.reconcile.background import Background
+from projects.watcher.reconcile.changed_keys import ChangedKeys
+from projects.watcher.reconcile.full import look_at, reconcile
+from projects.watcher.reconcile.inspection import AT_ONCE
+from projects.watcher.reconcile.prompt_looks import PromptLooks
+from projects.watcher.reconcile.round import Round
+from projects.watcher.reconcile.second_looks import SecondLooks
+from projects.watcher.reconcile.vouching import Vouching
 from projects.watcher.reports import Reports
-from projects.watcher.retention import Retention
-from projects.watcher.round import Round
-from projects.watcher.samples import Samples
-from projects.watcher.second_looks import SecondLooks
-from projects.watcher.vouching import Vouching
+from projects.watcher.telling.alerts import Alerts
+from projects.watcher.telling.outbox import Outbox
+from projects.watcher.upkeep.bot_claims import BotClaims
+from projects.watcher.upkeep.chores import do_chores
+from projects.watcher.upkeep.disk import Disks
+from projects.watcher.upkeep.images import Images
+from projects.watcher.upkeep.retention import Retention
+from projects.watcher.upkeep.samples import Samples
 
 log = logging.getLogger(__name__)
 

@@ -98,7 +98,7 @@ def grow(at_rest: "Project", rows: int) -> None:
 def measure(rows: int, rounds: int) -> None:
     from containers.docker_api.client import Connection
     from projects.watcher.leader import beat, become_leader
-    from projects.watcher.reconcile import reconcile
+    from projects.watcher.reconcile.full import reconcile
     from tests.benchmarks.harness import print_row, timed
 
     connection = Connection()

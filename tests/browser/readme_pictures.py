@@ -14,7 +14,7 @@ from playwright.sync_api import Page, ViewportSize
 from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Event, Plan, Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.browser.project_pages import deploy_named
 from tests.browser.worlds import measure
 from tests.fakes.engine import MemoryEngine

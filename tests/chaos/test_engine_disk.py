@@ -17,8 +17,8 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineUnavailableError
 from projects.models import AgentType, Event, Project
-from projects.watcher import second_looks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile import second_looks
+from projects.watcher.reconcile.full import reconcile
 from projects.watcher.watcher import Watcher
 from tests.busybox import pack_root
 from tests.chaos.docker_instance import DockerInstance

@@ -16,8 +16,8 @@ from containers.docker import containers, deploy
 from containers.docker_api import breaker, client
 from containers.errors import EngineUnavailableError
 from projects.models import Project
-from projects.watcher import orphans
-from projects.watcher import reconcile as rounds
+from projects.watcher.reconcile import full as rounds
+from projects.watcher.reconcile import orphans
 from tests.chaos.consistency import assert_consistent
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.stub import STUB_PROJECT

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
 from projects.services.bulkheads import COMMANDS as COMMANDS_AT_ONCE
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.chaos.inside import kill_points
 from tests.chaos.racing import COMMANDS, assert_one_at_a_time, at_once
 from tests.fakes.engine import MemoryEngine

@@ -30,9 +30,9 @@ REASONS = {
     "containers/management/commands/build_images.py:_build_all: result": NO_PROCESS,
     "containers/side_work.py:__init__: acquire": "Its own lock, before anybody else knows it.",
     "containers/side_work.py:begin_in_time: acquire": "Its own lock, before anybody else knows it.",
-    "projects/watcher/background.py:__init__: ThreadPoolExecutor": BEATS,
-    "projects/watcher/background.py:stop: shutdown": "Repairs have limits, and `serve` kills one that does not end.",
-    "projects/watcher/images.py:__init__: Thread": BEATS,
+    "projects/watcher/reconcile/background.py:__init__: ThreadPoolExecutor": BEATS,
+    "projects/watcher/reconcile/background.py:stop: shutdown": "Repairs have limits; `serve` kills one that hangs.",
+    "projects/watcher/upkeep/images.py:__init__: Thread": BEATS,
     "projects/watcher/threads.py:__init__: Thread": BEATS,
     "projects/watcher/threads.py:_begin: Thread": BEATS,
 }

@@ -15,7 +15,7 @@ from accounts.services.outbox import find_due, queue_mail
 from accounts.throttling import counters
 from accounts.throttling.known_networks import is_known_network, remember_network
 from accounts.throttling.login_attempts import LIMIT, WINDOW, check_limit
-from projects.watcher.retention import prune
+from projects.watcher.upkeep.retention import prune
 from tests.clients import browser_of
 from tests.factories import ApiKeyFactory, plain_key
 from tests.moments.world import World

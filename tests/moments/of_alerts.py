@@ -13,8 +13,8 @@ from projects.rules.service_alerts import AGAIN_WITHIN, Part
 from projects.services.alerts.placing import place
 from projects.services.alerts.service_health import describe_backup
 from projects.services.alerts.service_telling import note_service
-from projects.watcher.alert_lanes import Lanes
-from projects.watcher.troubles import note_troubles
+from projects.watcher.telling.lanes import Lanes
+from projects.watcher.telling.troubles import note_troubles
 from tests.moments.world import World
 
 

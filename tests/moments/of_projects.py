@@ -20,8 +20,8 @@ from projects.services.bulkheads import Places
 from projects.services.credentials.bot_claims import find_unconfirmed
 from projects.services.limits.capacity import learn_host_memory
 from projects.services.staff.batches import begin_batch, end_what_was_lost
-from projects.watcher.disk import measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import measure_disks
 from tests.deploying import PROJECT
 from tests.moments.world import LONG_AGO, World
 

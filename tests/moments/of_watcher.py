@@ -14,8 +14,8 @@ from containers.vocabulary import PROJECT_LABEL
 from projects.models import Event, Installation, Quarantined, Watch
 from projects.models.installation import read_installation
 from projects.watcher.leader import become_leader
-from projects.watcher.reconcile import reconcile
-from projects.watcher.reminders import EVERY, remind
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.reminders import EVERY, remind
 from tests.fakes.engine import MemoryEngine
 from tests.moments.world import LONG_AGO, World
 

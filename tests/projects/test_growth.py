@@ -17,7 +17,7 @@ from projects.models import Event, EventCursor, event_bounds
 from projects.models.event import BY_STAFF
 from projects.services.staff.growth import UNKNOWN, measure_disk, measure_tables
 from projects.services.staff.growth_bounds import BOUNDS
-from projects.watcher.retention import prune
+from projects.watcher.upkeep.retention import prune
 from tests.clients import browser_of
 
 PAGE = "/admin/projects/project/growth/"

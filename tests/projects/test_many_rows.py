@@ -19,9 +19,9 @@ from rest_framework.test import APIClient
 from accounts import clock
 from accounts.models import User
 from projects.models import Project
-from projects.watcher.disk import measure_disks
-from projects.watcher.retention import prune
-from projects.watcher.samples import Samples
+from projects.watcher.upkeep.disk import measure_disks
+from projects.watcher.upkeep.retention import prune
+from projects.watcher.upkeep.samples import Samples
 from projects.watcher.watcher import Watcher
 from tests.clients import browser_of
 from tests.many_rows import multiply

@@ -4,7 +4,7 @@ from typing import Any
 
 from projects.models import Actor, Project
 from projects.services import suspend_project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.security.populated_service import PopulatedService
 
 STAFF = Actor(label="sam@example.com", source="admin")

@@ -21,7 +21,8 @@ from projects.dashboard import account_views
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import bulkheads as places
 from projects.services import operations
-from projects.watcher import disk, protection, retention
+from projects.watcher import protection
+from projects.watcher.upkeep import disk, retention
 from tests.containers.engine_fixtures import make_spec
 from tests.containers.memory_under_test import MemoryUnderTest
 from tests.paths import ROOT

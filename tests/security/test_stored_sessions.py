@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.credentials.dashboard_sessions import SessionStore, digest_session_key
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
-from projects.watcher.retention import prune
+from projects.watcher.upkeep.retention import prune
 from tests.accounts.rights import opens, set_password_path
 from tests.canaries import CANARY_PASSWORD
 from tests.clients import Call, browser_of

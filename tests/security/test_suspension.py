@@ -16,7 +16,7 @@ from accounts.models import Scope, User
 from accounts.services.api_keys import issue_api_key
 from projects.models import Event, Plan, Project
 from projects.services import lift_suspension
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.clients import api_of, browser_of
 from tests.deploying import PROJECT, create_project, deploy_project

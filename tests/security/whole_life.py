@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from containers.errors import EngineError
 from projects.models import Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.clients import api_of, browser_of
 from tests.deploying import PROJECT

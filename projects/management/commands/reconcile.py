@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from containers.errors import EngineUnavailableError
 from projects.models import Project
 from projects.services.credentials.key_rotation import check_keys
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ from accounts.models import MailState, OutgoingMail, User
 from accounts.services import code_alarm, outbox
 from accounts.services.outbox import queue_mail
 from accounts.services.outbox_health import SEVERAL, describe_outage, describe_trouble
-from projects.watcher.retention import prune
+from projects.watcher.upkeep.retention import prune
 from tests.mailing import deliver
 
 

@@ -9,8 +9,8 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from projects.models import IdempotencyRecord, Project
-from projects.watcher import orphans
-from projects.watcher import reconcile as rounds
+from projects.watcher.reconcile import full as rounds
+from projects.watcher.reconcile import orphans
 
 
 @csrf_exempt

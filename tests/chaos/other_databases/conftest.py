@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from projects.watcher import orphans
+from projects.watcher.reconcile import orphans
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from config.backup import memory as memories
 from containers.errors import EngineError, EngineUnavailableError
 from projects.models import Plan, Project
 from projects.services.inventory.memory import KeptMemory, read_memory
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import photograph
 from tests.fakes.engine import MemoryEngine

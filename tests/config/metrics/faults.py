@@ -18,7 +18,7 @@ from containers.errors import EngineRefusedError
 from projects.models import Project, Watch
 from projects.services.alerts.service_telling import note_service
 from projects.watcher.leader import beat, become_leader
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.counting import read
 

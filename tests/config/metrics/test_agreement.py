@@ -15,9 +15,9 @@ from accounts.models import User
 from projects.models import Event
 from projects.rules.status.reasons import REPORTED_CODES, code_of_end
 from projects.services.staff.metrics import OPERATIONS, REASONS
-from projects.watcher.chores import do_chores
 from projects.watcher.leader import beat, become_leader
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.chores import do_chores
 from tests.clients import api_of
 from tests.config.metrics.reading import scrape
 from tests.deploying import deploy_project, token_of_bot

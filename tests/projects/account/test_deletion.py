@@ -14,7 +14,7 @@ from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project, suspend_project
 from projects.services.account.deletion import ITSELF, carry_on, delete_account, finish_closed_accounts
-from projects.watcher.chores import do_chores
+from projects.watcher.upkeep.chores import do_chores
 from tests.accounts.phone import Phone
 from tests.canaries import CANARY_PASSWORD
 from tests.clients import api_of, browser_of

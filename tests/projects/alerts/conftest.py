@@ -10,12 +10,12 @@ from accounts import clock
 from accounts.models import User
 from projects.models import Project
 from projects.services.alerts.channels import set_webhook
-from projects.watcher import troubles
-from projects.watcher.alert_lanes import Lanes
-from projects.watcher.alerts import open_cursor, read_events
 from projects.watcher.leader import beat as leader_beat
 from projects.watcher.leader import become_leader
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.telling import troubles
+from projects.watcher.telling.alerts import open_cursor, read_events
+from projects.watcher.telling.lanes import Lanes
 from tests.fakes.http_server import FakeServer
 from tests.fakes.messages import Answer, Request
 

@@ -14,8 +14,9 @@ from projects.rules.alerts import PAUSES, Way
 from projects.services.alerts import placing as alert_placing
 from projects.services.alerts import sending as alert_sending
 from projects.services.alerts.sending import send_test
-from projects.watcher import alert_lanes, retention
-from projects.watcher.alert_lanes import Lanes
+from projects.watcher.telling import lanes as alert_lanes
+from projects.watcher.telling.lanes import Lanes
+from projects.watcher.upkeep import retention
 from tests.projects.alerts.conftest import Receiver
 
 Beat = Callable[[], None]

@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 
 from containers.agent_contract import PairingCode, read_pairing_code
 from projects.models import Project
-from projects.watcher.reconcile import look_at
+from projects.watcher.reconcile.full import look_at
 from tests.fakes.engine import MemoryEngine
 
 PLAIN = "https://t.me/harbour_bot"

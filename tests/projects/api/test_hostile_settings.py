@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from projects.models import AgentType, Plan, Project
 from projects.rules.settings.own import OWN_SETTINGS
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import browser_of
 from tests.deploying import PROJECT, deploy_project
 from tests.fakes.engine import MemoryEngine

@@ -12,7 +12,7 @@ from projects.models import Project, Run
 from projects.rules.status.lifecycle import Operation
 from projects.services.reports.logs import KEPT_BYTES
 from projects.services.reports.runs import KEPT_RUNS
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.api.commands import Change, Control

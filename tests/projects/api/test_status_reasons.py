@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 
 

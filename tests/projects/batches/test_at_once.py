@@ -16,7 +16,7 @@ from projects.models import Batch, BatchItem, Event, Project
 from projects.models.batch import KEPT_FOR, LOST_AFTER, ItemState
 from projects.services.bulkheads import COMMANDS, Places
 from projects.services.staff import batches
-from projects.watcher.retention import prune
+from projects.watcher.upkeep.retention import prune
 from tests.fakes.engine import MemoryEngine
 from tests.projects.batches.pages import begin, choose, states, step, text_of
 

@@ -1,8 +1,8 @@
 """Lets agents keep much, and measures it."""
 
 from projects.models import Event, Project
-from projects.watcher.disk import measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import measure_disks
 from tests.fakes.engine import MemoryEngine
 
 GIB = 1 << 30

@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project
-from projects.watcher.disk import measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import measure_disks
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.disk.measuring import fill, keep

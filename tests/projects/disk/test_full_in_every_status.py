@@ -14,8 +14,8 @@ from containers.vocabulary import Health
 from projects.models import Event, Project
 from projects.rules.status.lifecycle import Action, Operation
 from projects.rules.status.statuses import Status
-from projects.watcher.disk import measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import measure_disks
 from tests.deploying import deploy_project
 from tests.fakes.engine import MemoryEngine
 from tests.projects.disk.measuring import keep

@@ -12,8 +12,8 @@ from accounts.models import MailState, OutgoingMail
 from accounts.services import outbox
 from projects.models import Plan, Project
 from projects.rules.disk import BYTES_PER_FILE
-from projects.watcher.disk import measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import measure_disks
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 from tests.projects.disk.measuring import GIB, fill, keep, keep_and_measure, told

@@ -12,8 +12,8 @@ from projects.models import Plan, Project
 from projects.rules.disk import DISK_FULL
 from projects.services.container_spec import build_spec
 from projects.services.limits.disk import note_disk_use
-from projects.watcher.disk import Disks, describe_missed, measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import Disks, describe_missed, measure_disks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.disk.measuring import keep
 from tests.projects.disk.showing import shown

@@ -6,8 +6,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import AgentType, Plan
-from projects.watcher.disk import measure_disks
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.disk import measure_disks
 from tests.chaos.inside.prepare import add_offers
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
 from tests.containers.docker_under_test import DockerUnderTest

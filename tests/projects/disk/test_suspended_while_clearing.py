@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from projects.models import Event, Project
 from projects.services import suspend_project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.disk.measuring import keep

@@ -7,7 +7,7 @@ import pytest
 
 from accounts import clock
 from projects.models import Plan, Project
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.naming import admin, groq

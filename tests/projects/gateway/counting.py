@@ -7,7 +7,7 @@ from containers.gateway.protocol import GatewayClient
 from projects.models import HourlyUsage
 from projects.models.usage import COUNTS
 from projects.rules.periods import EPOCH, HOUR
-from projects.watcher.usage import read_usage
+from projects.watcher.gateway.usage import read_usage
 from tests.fakes.engine import MemoryEngine
 
 

@@ -10,8 +10,8 @@ from containers.errors import AddressUnusableError
 from containers.gateway.words import AgentsNetwork, Reach
 from projects.models import Project
 from projects.services.commands.start_and_stop import ADDRESSES
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows

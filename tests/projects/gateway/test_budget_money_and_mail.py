@@ -8,7 +8,7 @@ import pytest
 from accounts.models import OutgoingMail
 from projects.models import Event, ModelPrice, Plan, Project
 from projects.services.limits.budgets import pass_on_plan, pass_on_prices
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of, knows
 from tests.projects.gateway.spending import Clock, shown, subjects

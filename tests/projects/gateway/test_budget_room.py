@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from projects.models import Project
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.spending import Clock, shown
 

@@ -12,8 +12,8 @@ from projects.models import Actor, Event, Project
 from projects.rules.budget import Budget
 from projects.services.limits import budgets
 from projects.services.limits.budgets import grant_budget
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway

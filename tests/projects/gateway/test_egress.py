@@ -11,8 +11,8 @@ from containers.gateway.words import Reach
 from projects.models import AgentType, Event, Project
 from projects.rules.permissions import Egress, egress_in_force
 from projects.services.limits.permissions import impose_egress
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows
 from tests.projects.gateway.reaching import STAFF, reach_of, wish

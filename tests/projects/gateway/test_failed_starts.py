@@ -12,8 +12,8 @@ from projects.errors import UnusableSettingsError
 from projects.models import Project
 from projects.rules.permissions import Egress
 from projects.services.container_spec import build_spec
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows

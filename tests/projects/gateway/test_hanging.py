@@ -11,7 +11,7 @@ from containers.errors import EngineUnavailableError
 from projects.models import Actor, Event, Project
 from projects.services import suspend_project
 from projects.services.gateway import telling as service
-from projects.watcher import gateway as look
+from projects.watcher.gateway import upkeep as look
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows
 from tests.waiting import wait_until

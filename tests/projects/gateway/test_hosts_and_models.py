@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 from projects.models import AgentType, Plan, Project
 from projects.rules.permissions import MOST_ENTRIES, Egress, models_in_force, read_hosts, read_models
 from projects.services.limits.permissions import pass_on_permissions
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of
 from tests.projects.gateway.hosts import HOSTS

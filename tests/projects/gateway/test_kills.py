@@ -14,8 +14,8 @@ from accounts import clock
 from projects.models import Actor, Gateway, Project
 from projects.rules.status.lifecycle import Desired
 from projects.services import delete_project, lift_suspension, suspend_project
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows

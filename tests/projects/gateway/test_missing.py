@@ -9,8 +9,8 @@ from django.test import Client
 from containers.errors import EngineError, EngineRefusedError, ImageMissingError, NameTakenError
 from projects.models import Gateway, Project
 from projects.services.gateway.place import describe_trouble
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.memory_gateway import GATEWAY_IMAGE
 from tests.problem_document import assert_problem

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from projects.models import Project, Provider
 from projects.rules.named_providers import KEYS, NamedProvider, recognise_provider, takes_keys_of_others
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.canaries import CANARY_API_KEY
 from tests.clients import browser_of
 from tests.deploying import PROJECT

@@ -11,7 +11,7 @@ from projects.models import Gateway, Project, Watch
 from projects.rules.permissions import Egress
 from projects.services.gateway.place import describe_trouble
 from projects.watcher.leader import note_firewall
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.reaching import reach_of, wish
 

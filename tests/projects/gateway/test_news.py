@@ -7,9 +7,9 @@ import pytest
 
 from containers.gateway.protocol import Sighting
 from projects.models import Project
-from projects.watcher import sightings
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.news import ALL_EVERY, SETTLES_WITHIN, Remembered
+from projects.watcher.gateway import sightings
+from projects.watcher.gateway.news import ALL_EVERY, SETTLES_WITHIN, Remembered
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.gateway import MemoryGateway
 
 pytestmark = pytest.mark.one_database
@@ -25,7 +25,7 @@ class Monotonic:
 @pytest.fixture
 def passing(monkeypatch: pytest.MonkeyPatch) -> Monotonic:
     found = Monotonic()
-    monkeypatch.setattr("projects.watcher.news.time.monotonic", found)
+    monkeypatch.setattr("projects.watcher.gateway.news.time.monotonic", found)
     return found
 
 

@@ -9,7 +9,7 @@ from projects.models import Actor, Project
 from projects.rules.budget import Budget
 from projects.services import delete_project, suspend_project
 from projects.services.limits.budgets import grant_budget
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of, knows

@@ -10,9 +10,9 @@ from projects.models import Gateway, Project
 from projects.services.credentials.plain import seal_plain
 from projects.services.gateway import entry as gateway_entry
 from projects.services.gateway.entry import digest_settings
-from projects.watcher import plain_credentials
-from projects.watcher.entries import reconcile_entries
-from projects.watcher.plain_credentials import PlainCredentials
+from projects.watcher.gateway import plain_credentials
+from projects.watcher.gateway.entries import reconcile_entries
+from projects.watcher.gateway.plain_credentials import PlainCredentials
 from tests.canaries import CANARY_OF_SERVER, find_canary
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of

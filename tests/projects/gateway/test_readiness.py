@@ -13,8 +13,8 @@ from rest_framework.test import APIClient
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import Health
 from projects.models import Project
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.spending import Clock

@@ -12,9 +12,9 @@ from containers.gateway.protocol import GatewayClient
 from projects.models import Project
 from projects.services.gateway.place import describe_trouble, make_spec
 from projects.templatetags.staff_notes import staff_notes
-from projects.watcher.entries import reconcile_entries
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.entries import reconcile_entries
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway

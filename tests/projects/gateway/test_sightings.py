@@ -9,8 +9,8 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Health
 from projects.models import Project
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway

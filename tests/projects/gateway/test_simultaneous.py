@@ -20,8 +20,8 @@ from projects.models import Actor, Project
 from projects.rules.budget import Budget
 from projects.services import lift_suspension, suspend_project
 from projects.services.limits.budgets import grant_budget
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of

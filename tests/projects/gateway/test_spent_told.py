@@ -10,7 +10,7 @@ from projects.models import HourlyUsage, Plan, Project
 from projects.rules.budget import LIMITS
 from projects.services.gateway.spent import read_spent
 from projects.services.limits.budgets import pass_on_prices
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.entries import entry_of

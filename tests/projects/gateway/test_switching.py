@@ -7,8 +7,8 @@ import pytest
 
 from containers.errors import EngineUnavailableError
 from projects.models import HourlyUsage, Project
-from projects.watcher.gateway import is_needed, look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import is_needed, look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of

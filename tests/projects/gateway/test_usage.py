@@ -12,8 +12,8 @@ from containers.errors import EngineUnavailableError
 from containers.gateway.protocol import GatewayClient
 from projects.models import Gateway, HourlyUsage, Project, Spending
 from projects.rules.periods import EPOCH, HOUR
-from projects.watcher import usage
-from projects.watcher.retention import prune
+from projects.watcher.gateway import usage
+from projects.watcher.upkeep.retention import prune
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.counting import read, sums, this_hour

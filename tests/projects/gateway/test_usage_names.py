@@ -6,8 +6,8 @@ from containers.gateway.protocol import UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
 from projects.models.usage import COUNTS, LONGEST_MODEL, MOST_MODELS
 from projects.services.gateway.place import ensure_gateway
-from projects.watcher import usage
-from projects.watcher.usage import name_model
+from projects.watcher.gateway import usage
+from projects.watcher.gateway.usage import name_model
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.counting import read, sums, this_hour

@@ -11,7 +11,7 @@ from accounts import clock
 from accounts.models import User
 from projects.models import Event, HourlyUsage, ModelPrice, Plan, Project, Spending
 from projects.rules.periods import Period, begin_of
-from projects.watcher.gateway import look_after_gateway
+from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import text_of

@@ -8,8 +8,8 @@ import pytest
 from containers.errors import EngineUnavailableError, StillStoppingError
 from projects.models import Actor, Event, Project, Quarantined
 from projects.services import delete_project, lift_suspension, suspend_project
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows

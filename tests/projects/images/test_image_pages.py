@@ -5,7 +5,7 @@ from django.test import Client
 
 from accounts.models import User
 from projects.models import AgentType, Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.images.updating import NEW, OLD, image_of, told

@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import AgentType, Event, Plan, Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.busybox import pack_root
 from tests.chaos.inside.prepare import add_offers
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures

@@ -10,7 +10,7 @@ from containers.engine.images import ImageFacts
 from projects.models import Actor, AgentType, Project
 from projects.services.images.bases import remove_unused_images
 from projects.services.images.update import pin_image
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.images.updating import NAME, NEW, OLD, image_of, late, path_of, told
 

@@ -13,7 +13,7 @@ from projects.services.images.bases import remove_unused_images
 from projects.services.images.update import pin_image
 from projects.services.operations import time_allowed
 from projects.watcher.pulse import REPAIR
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state

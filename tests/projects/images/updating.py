@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from containers.get_engine import get_engine
 from projects.models import Event, Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state
 

@@ -13,9 +13,9 @@ from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
 from projects.models.tally import ANSWERED, FAILED, MOST, SENT, Labels, Subject, count_on
 from projects.services.staff.metrics import CURSOR, read_metrics
-from projects.watcher import tallies
-from projects.watcher.retention import prune
-from projects.watcher.tallies import tally_events
+from projects.watcher.upkeep import tallies
+from projects.watcher.upkeep.retention import prune
+from projects.watcher.upkeep.tallies import tally_events
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.counting import read

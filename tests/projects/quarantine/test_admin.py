@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from projects.models import Event, Project, Quarantined
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.quarantine.deciding import CHANGES, act, run

@@ -10,7 +10,7 @@ from containers.identity import installation_id
 from projects.models import Event, Installation, Project, Quarantined
 from projects.models.installation import read_installation, read_installation_id
 from projects.services.inventory.installation import look_for_conflicts
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.installations import theirs
 from tests.projects.quarantine.deciding import run

@@ -12,7 +12,7 @@ from accounts.models import User
 from containers.identity import own_labels
 from containers.vocabulary import QUARANTINE_LABEL
 from projects.models import Event, Project, Quarantined
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.quarantine.deciding import run
 from tests.projects.watcher.other_databases import grow_old, photograph

@@ -15,7 +15,7 @@ from containers.vocabulary import QUARANTINE_LABEL
 from projects.models import Project, Quarantined
 from projects.services.inventory.quarantine import TRIED_FOR
 from projects.services.reports.logs import KEPT_BYTES, KEPT_LINES
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.quarantine.deciding import CHANGES, run
 from tests.projects.watcher.other_databases import grow_old, lose_row

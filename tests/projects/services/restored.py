@@ -9,7 +9,7 @@ from containers.get_engine import get_engine
 from containers.vocabulary import INSTALLATION_LABEL, USER_LABEL
 from projects.models import Event, Installation, Project
 from projects.models.agent_user import take_uid
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.deploying import PROJECT, create_project, token_of_bot
 from tests.fakes.engine import MemoryEngine
 

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineUnavailableError
 from projects.models import Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.races import beat, grow_old, held, status
 

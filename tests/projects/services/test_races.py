@@ -11,8 +11,8 @@ from rest_framework.test import APIClient
 from containers.errors import EngineRefusedError
 from containers.identity import own_labels
 from projects.models import Event, Project
-from projects.watcher import inspection
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile import inspection
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.races import generation, once
 

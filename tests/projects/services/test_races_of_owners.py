@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project, Watch
 from projects.services import suspend_project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.races import grow_old, once
 

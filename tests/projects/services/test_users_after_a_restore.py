@@ -12,7 +12,7 @@ from containers.vocabulary import GENERATION_LABEL
 from projects.models import Installation, Project, Quarantined
 from projects.models.agent_user import base_of, take_uid
 from projects.models.installation import read_installation_id
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.restored import BASE, STATES, WAYS, as_they_are, create, create_numbered, restore, users_on

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Project
 from projects.models.agent_user import LOWEST
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.agent_users import Deploy, token, user_in
 from tests.projects.services.races import beat

@@ -17,7 +17,7 @@ from projects.services import (
     suspend_project,
     update_project,
 )
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 
 ALICE = Actor(label="alice@example.org", source="session")

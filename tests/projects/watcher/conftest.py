@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from projects.models import Project
-from projects.watcher import answers
-from projects.watcher.ends import Ends
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile import answers
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later
 

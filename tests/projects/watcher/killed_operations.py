@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_TELEGRAM_TOKEN
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine

@@ -8,8 +8,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Project, Watch
-from projects.watcher import answers
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile import answers
+from projects.watcher.reconcile.full import reconcile
 
 
 def grow_old() -> None:

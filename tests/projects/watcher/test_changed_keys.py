@@ -5,8 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 import pytest
 
-from projects.watcher.changed_keys import ChangedKeys
-from projects.watcher.inspection import AT_ONCE
+from projects.watcher.reconcile.changed_keys import ChangedKeys
+from projects.watcher.reconcile.inspection import AT_ONCE
 
 pytestmark = pytest.mark.one_database
 

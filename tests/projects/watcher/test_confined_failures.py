@@ -12,9 +12,11 @@ from containers.vocabulary import ContainerState
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.services.commands import start_and_stop
-from projects.watcher import observation, reconcile_project, repair
-from projects.watcher.reconcile import reconcile
-from projects.watcher.round import Round
+from projects.watcher.ends import observation
+from projects.watcher.reconcile import project as reconcile_project
+from projects.watcher.reconcile import repair
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.reconcile.round import Round
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.failing import assert_cared_for, break_at, end
 from tests.projects.watcher.rows import later

@@ -10,8 +10,8 @@ from django.utils import timezone
 from accounts.models import OutgoingMail
 from containers.errors import EngineUnavailableError
 from projects.models import Event, Project
-from projects.watcher.crash_mail import open_cursor, queue_crash_mails
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.telling.crash_mail import open_cursor, queue_crash_mails
 from tests.fakes.engine import MemoryEngine
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
@@ -32,7 +32,7 @@ def test_an_engine_that_is_busy_is_no_reason(
     """The row tells why the agent crashed, however long ago the engine has last answered."""
     cursor = open_cursor()
     with monkeypatch.context() as patched:
-        patched.setattr("projects.watcher.reconcile.queue_crash_mails", lambda _: None)
+        patched.setattr("projects.watcher.reconcile.full.queue_crash_mails", lambda _: None)
         engine.crash(project.container_name, exit_code=20, restarting=True)
         reconcile()
     Project.objects.update(observed_at=timezone.now() - timedelta(minutes=1))

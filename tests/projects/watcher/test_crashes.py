@@ -7,7 +7,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Event, Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_API_KEY
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 
@@ -130,7 +130,7 @@ def test_a_process_that_dies_before_it_could_send_leaves_the_mail_to_the_next(
     give_up: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("projects.watcher.reconcile.queue_crash_mails", lambda cursor: None)
+        patch.setattr("projects.watcher.reconcile.full.queue_crash_mails", lambda cursor: None)
         give_up()
     deliver()
     assert mail.outbox == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from containers.vocabulary import EngineEvent
-from projects.watcher.ends import MOST, Ends
+from projects.watcher.ends.ends import MOST, Ends
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def test_an_end_tells_how_a_container_is_until_it_is_started_or_something_was_mi
 
 
 def test_an_end_of_long_ago_tells_nothing_of_how_a_container_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("projects.watcher.ends.LATELY", 0.0)
+    monkeypatch.setattr("projects.watcher.ends.ends.LATELY", 0.0)
     ends = heard(event("die", 2, exit_code=1))
     end = ends.find("c")
     assert end is not None

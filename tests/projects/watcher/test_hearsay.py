@@ -14,7 +14,7 @@ from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action, Desired
 from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
-from projects.watcher.ends import Ends
+from projects.watcher.ends.ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import be_late, look, statuses
 from tests.projects.watcher.rows import later

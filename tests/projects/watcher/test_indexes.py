@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts import clock
 from projects.models import Project, Trouble
 from projects.models.rows.watched import compare_all, find_watched
-from projects.watcher.troubles import note_troubles
+from projects.watcher.telling.troubles import note_troubles
 from tests.many_rows import multiply
 from tests.projects.watcher.rows import later
 

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from projects.models import Event, IdempotencyRecord, Project, Quarantined
 from projects.models.installation import read_hold
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import api_of
 from tests.deploying import PROJECT, create_project
 from tests.fakes.engine import MemoryEngine

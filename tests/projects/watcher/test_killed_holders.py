@@ -13,7 +13,7 @@ from projects.models.holder import has_ended, name_holder
 from projects.models.operation import Claim
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
 

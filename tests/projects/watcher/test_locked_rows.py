@@ -9,10 +9,11 @@ import pytest
 from django.db import OperationalError
 
 from projects.models import Project, Watch
-from projects.watcher import failures, observation
-from projects.watcher.background import Background
+from projects.watcher import failures
+from projects.watcher.ends import observation
 from projects.watcher.failures import MOST_LOCKED, locked_rows
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.background import Background
+from projects.watcher.reconcile.full import reconcile
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import status_of
@@ -45,7 +46,7 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
         locked.clear()
         locked.update(project.pk for project in projects)
 
-    monkeypatch.setattr("projects.watcher.reconcile_project.record_observation", record)
+    monkeypatch.setattr("projects.watcher.reconcile.project.record_observation", record)
     yield lock
     for pk in locked:
         locked_rows.forget(pk)

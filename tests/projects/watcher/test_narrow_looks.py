@@ -20,10 +20,10 @@ from projects.models.rows import watched as watched_row
 from projects.models.rows.watched import find_watched
 from projects.services.commands import start_and_stop
 from projects.services.container_spec import build_spec
-from projects.watcher import reconcile as rounds
-from projects.watcher.reconcile import reconcile
-from projects.watcher.reconcile_project import has_to_be_inspected, reconcile_project
-from projects.watcher.round import Round
+from projects.watcher.reconcile import full as rounds
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.reconcile.project import has_to_be_inspected, reconcile_project
+from projects.watcher.reconcile.round import Round
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.row_states import CONTAINERS, LONG, NO_CONTAINER, add_rows, make_container, row_states
 

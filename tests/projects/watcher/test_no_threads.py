@@ -9,11 +9,12 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher import inspection, samples
-from projects.watcher.ends import Ends
-from projects.watcher.inspection import inspecting
-from projects.watcher.prompt_looks import PromptLooks
-from projects.watcher.samples import Samples
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile import inspection
+from projects.watcher.reconcile.inspection import inspecting
+from projects.watcher.reconcile.prompt_looks import PromptLooks
+from projects.watcher.upkeep import samples
+from projects.watcher.upkeep.samples import Samples
 from tests.containers.test_side_work import no_thread, one_that_dies
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import status_of

@@ -10,7 +10,7 @@ from django.utils import timezone
 from containers.vocabulary import ContainerState
 from projects.models import Installation, Project, Quarantined
 from projects.rules.status.remedies import Remedy
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.other_databases import (
     Stage,

@@ -11,8 +11,8 @@ from accounts import clock
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project, Watch
 from projects.models.columns.reconciliation import LONGEST_PAUSE, pause_after
-from projects.watcher import reconcile_project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile import project as reconcile_project
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.failing import break_at, end

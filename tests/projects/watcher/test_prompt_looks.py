@@ -10,10 +10,11 @@ from rest_framework.test import APIClient
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
 from projects.models import Event, Project
 from projects.models.event import SYSTEM
-from projects.watcher import prompt_looks, reports
+from projects.watcher import reports
 from projects.watcher import watcher as loop
-from projects.watcher.ends import Ends
-from projects.watcher.prompt_looks import PromptLooks
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile import prompt_looks
+from projects.watcher.reconcile.prompt_looks import PromptLooks
 from projects.watcher.reports import Reports
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine

@@ -16,7 +16,7 @@ from projects.rules.status.lifecycle import LEASE
 from projects.watcher import protection
 from projects.watcher import watcher as loop
 from projects.watcher.protection import Probe, Protection
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later

@@ -10,9 +10,12 @@ import pytest
 
 from projects.models import Project
 from projects.models.watcher import read_heartbeat
-from projects.watcher import background, bot_claims, listener, outbox, protection, pulse, reports
+from projects.watcher import listener, protection, pulse, reports
 from projects.watcher import watcher as loop
 from projects.watcher.pulse import Pulse
+from projects.watcher.reconcile import background
+from projects.watcher.telling import outbox
+from projects.watcher.upkeep import bot_claims
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until

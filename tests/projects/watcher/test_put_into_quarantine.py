@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from containers.vocabulary import QUARANTINE_LABEL, ContainerState
 from projects.models import Event, Project, Quarantined
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.other_databases import grow_old, lose_row, photograph
 

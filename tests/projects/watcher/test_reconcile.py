@@ -12,7 +12,7 @@ from containers.errors import EngineRefusedError
 from containers.identity import own_labels
 from containers.vocabulary import Health
 from projects.models import Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
 

@@ -11,7 +11,7 @@ from containers.identity import own_labels
 from projects.models import Installation, Quarantined
 from projects.models.installation import read_installation
 from projects.models.quarantine import KEPT_FOR
-from projects.watcher.reminders import EVERY, remind
+from projects.watcher.upkeep.reminders import EVERY, remind
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 

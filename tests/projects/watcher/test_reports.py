@@ -14,7 +14,7 @@ from containers.vocabulary import Health
 from projects.models import Project
 from projects.watcher import reports
 from projects.watcher import watcher as loop
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reports import Reports
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine

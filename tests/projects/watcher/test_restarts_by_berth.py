@@ -14,7 +14,7 @@ from containers.errors import FirewallMissingError
 from projects.models import Event, Project, Watch
 from projects.rules.status.lifecycle import LEASE
 from projects.watcher.leader import become_leader, step_down
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.memory_container import MemoryContainer
 from tests.projects.watcher.rows import later, status_of

@@ -20,9 +20,9 @@ from accounts.services.invitations import invite
 from accounts.throttling.retention import WINDOW_SECONDS
 from projects.models import Event, EventCursor, LongRequest
 from projects.services.account.export import start_export
-from projects.watcher import retention
 from projects.watcher import watcher as loop
-from projects.watcher.retention import Retention, prune
+from projects.watcher.upkeep import retention
+from projects.watcher.upkeep.retention import Retention, prune
 from projects.watcher.watcher import Watcher
 from tests.projects.watcher.old_rows import DAY, MINUTE, TABLES, Add, event, long_request, revoked_session
 from tests.settings import REAL_LIMITS

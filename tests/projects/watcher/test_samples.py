@@ -14,9 +14,9 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project, Sample
 from projects.models.sample import LARGEST, MINUTE
 from projects.services.reports.samples import read_samples
-from projects.watcher import samples as module
 from projects.watcher.pulse import Pulse
-from projects.watcher.samples import MOST_SILENT, Samples
+from projects.watcher.upkeep import samples as module
+from projects.watcher.upkeep.samples import MOST_SILENT, Samples
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 

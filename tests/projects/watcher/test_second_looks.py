@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from containers.errors import EngineUnavailableError
 from projects.models import Event, Project
-from projects.watcher import listener, second_looks, watcher
-from projects.watcher.second_looks import SecondLooks
+from projects.watcher import listener, watcher
+from projects.watcher.reconcile import second_looks
+from projects.watcher.reconcile.second_looks import SecondLooks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look
 from tests.projects.watcher.rows import later
@@ -26,7 +27,7 @@ def test_each_is_asked_about_once_a_minute_and_no_more_often(
 ) -> None:
     """However many rounds there are. `monotonic` is the test's."""
     now = [1000.0]
-    monkeypatch.setattr("projects.watcher.second_looks.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("projects.watcher.reconcile.second_looks.time.monotonic", lambda: now[0])
     looks = SecondLooks(lambda _: None)
     engine.calls.clear()
     counts = []

@@ -11,9 +11,9 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action
 from projects.services import control_project
-from projects.watcher import second_looks
-from projects.watcher.ends import Ends
-from projects.watcher.second_looks import SecondLooks
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile import second_looks
+from projects.watcher.reconcile.second_looks import SecondLooks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.hidden_changes import CHANGES
 from tests.projects.watcher.looking import look, statuses

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
 

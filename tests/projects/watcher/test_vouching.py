@@ -11,9 +11,9 @@ from rest_framework.test import APIClient
 
 from containers.vocabulary import EngineEvent
 from projects.models import Event, Project, Watch
-from projects.watcher.ends import Ends
+from projects.watcher.ends.ends import Ends
 from projects.watcher.leader import become_leader
-from projects.watcher.vouching import LONGEST, OVERDUE, Vouching
+from projects.watcher.reconcile.vouching import LONGEST, OVERDUE, Vouching
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import grow_old, statuses
 from tests.projects.watcher.slow_ends import go_down

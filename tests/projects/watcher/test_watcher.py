@@ -15,8 +15,8 @@ from projects.services import NewProject, create_project
 from projects.watcher import protection
 from projects.watcher import watcher as loop
 from projects.watcher.leader import become_leader
-from projects.watcher.reconcile import reconcile
-from projects.watcher.round import Round
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.reconcile.round import Round
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until

@@ -6,9 +6,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Event, Project
-from projects.watcher import answers
-from projects.watcher.ends import Ends
-from projects.watcher.reconcile import reconcile
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile import answers
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import be_late, look, statuses
 
@@ -34,7 +34,7 @@ def test_every_crash_is_told_however_late_each_look_is(
     be_late(monkeypatch)
     monkeypatch.setattr(answers, "DESCRIBED_AT_LEAST", 1)
     if long_ago:
-        monkeypatch.setattr("projects.watcher.ends.STARTED_LATELY", 0.0)
+        monkeypatch.setattr("projects.watcher.ends.ends.STARTED_LATELY", 0.0)
     keys = {each.container_key for each in restarted}
     for _ in range(30):
         result = reconcile(changed_keys=keys, find_end=ends.find, narrow=True)

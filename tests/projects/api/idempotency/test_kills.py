@@ -18,8 +18,8 @@ from accounts import clock
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Gateway, IdempotencyRecord, Project
 from projects.models.idempotency import PENDING_FOR
-from projects.watcher.gateway import look_after_gateway
-from projects.watcher.reconcile import reconcile
+from projects.watcher.gateway.upkeep import look_after_gateway
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.api.idempotency.records import age

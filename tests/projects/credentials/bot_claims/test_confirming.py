@@ -13,9 +13,9 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.services.credentials import bot_claims as service
 from projects.services.credentials.bot_claims import confirm_claim
-from projects.watcher import bot_claims
 from projects.watcher import watcher as loop
-from projects.watcher.bot_claims import BotClaims, confirm_claims
+from projects.watcher.upkeep import bot_claims
+from projects.watcher.upkeep.bot_claims import BotClaims, confirm_claims
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.telegram import FakeTelegram

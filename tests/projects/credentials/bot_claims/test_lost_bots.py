@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from projects.models import Project
 from projects.services.commands import control
 from projects.services.limits.capacity import learn_host_memory
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine

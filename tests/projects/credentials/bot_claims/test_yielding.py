@@ -8,8 +8,8 @@ from rest_framework.test import APIClient
 
 from projects.models import Project
 from projects.services.credentials.bot_claims import confirm_claim
-from projects.watcher.bot_claims import confirm_claims
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.upkeep.bot_claims import confirm_claims
 from tests.canaries import CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.telegram import FakeTelegram

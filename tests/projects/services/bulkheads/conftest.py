@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.watcher.background import Background
+from projects.watcher.reconcile.background import Background
 from tests.clients import api_of
 from tests.deploying import deploy_project
 

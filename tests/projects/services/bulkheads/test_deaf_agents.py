@@ -7,8 +7,8 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from containers.errors import StillStoppingError
 from projects.models import Event, Project
-from projects.watcher.background import PER_OWNER, Background
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.background import PER_OWNER, Background
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import api_of
 from tests.deploying import deploy_project
 from tests.fakes.engine import MemoryEngine

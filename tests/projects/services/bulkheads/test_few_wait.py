@@ -12,7 +12,7 @@ from projects.api import wait
 from projects.confinement_admin import CONFINING
 from projects.models import Project
 from projects.services.bulkheads import WAITS
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.services.bulkheads.scenes import (
     ADMIN,

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Plan, Project
 from projects.services.limits.capacity import measure_capacity
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 from tests.projects.services.capacity.commands import MIB, send

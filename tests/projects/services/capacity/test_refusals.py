@@ -11,7 +11,7 @@ from accounts.models import User
 from containers.errors import EngineUnavailableError
 from projects.models import Event, IdempotencyRecord, Plan, Project
 from projects.services import lift_suspension, suspend_project
-from projects.watcher.reconcile import reconcile
+from projects.watcher.reconcile.full import reconcile
 from tests.clients import browser_of
 from tests.deploying import PROJECT
 from tests.fakes.engine import MemoryEngine

@@ -11,7 +11,7 @@ from containers.agent_contract import AgentState
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 from projects.models import Project
 from projects.rules.status.lifecycle import Desired
-from projects.watcher.ends import KILLED, End, FindEnd
+from projects.watcher.ends.ends import KILLED, End, FindEnd
 
 NEWS_WITHIN = timedelta(seconds=1)
 """How long the kernel may take to tell that a run which it has killed had run out of memory."""

@@ -8,13 +8,13 @@ from django.conf import settings
 
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher.answers import leave_alone, with_answers
-from projects.watcher.ends import FindEnd
+from projects.watcher.ends.ends import FindEnd
 from projects.watcher.failures import Confinement, locked_rows, note_success
-from projects.watcher.inspection import Answer
 from projects.watcher.protection import is_exposed
-from projects.watcher.reconcile_project import Repair, reconcile_project, repair_within_round
-from projects.watcher.round import Round
+from projects.watcher.reconcile.answers import leave_alone, with_answers
+from projects.watcher.reconcile.inspection import Answer
+from projects.watcher.reconcile.project import Repair, reconcile_project, repair_within_round
+from projects.watcher.reconcile.round import Round
 
 HandOver = Callable[[Project, Repair], None]
 """Does something with a project in another thread, soon or never."""

@@ -19,11 +19,11 @@ from accounts import clock
 from containers.vocabulary import ContainerState, EngineEvent
 from projects.models import Project
 from projects.services.inventory.quarantine import as_uuid
-from projects.watcher.ends import Ends
+from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.hearsay import heard_state
+from projects.watcher.ends.observation import differs, record_observation
 from projects.watcher.failures import locked_rows
-from projects.watcher.hearsay import heard_state
 from projects.watcher.leader import beat_again
-from projects.watcher.observation import differs, record_observation
 from projects.watcher.pulse import IDLE, STEP, Pulse
 from projects.watcher.threads import LastingThread
 

@@ -9,8 +9,8 @@ from accounts.services import code_alarm, email_change, invitations, sign_up
 from accounts.services.outbox import Renderer, send_due
 from projects.services.alerts import sending
 from projects.services.limits import budgets, disk
-from projects.watcher import alert_mail, budget_mail, crash_mail, disk_mail
 from projects.watcher.pulse import SENDING, Pulse
+from projects.watcher.telling import alert_mail, budget_mail, crash_mail, disk_mail
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

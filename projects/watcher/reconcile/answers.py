@@ -11,12 +11,12 @@ from uuid import UUID
 from accounts import clock
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
-from projects.watcher.ends import LATE, FindEnd
+from projects.watcher.ends.ends import LATE, FindEnd
+from projects.watcher.ends.hearsay import heard_state, is_ending
 from projects.watcher.failures import locked_rows
-from projects.watcher.hearsay import heard_state, is_ending
-from projects.watcher.inspection import Answer, inspecting
-from projects.watcher.reconcile_project import has_to_be_inspected
-from projects.watcher.round import Round
+from projects.watcher.reconcile.inspection import Answer, inspecting
+from projects.watcher.reconcile.project import has_to_be_inspected
+from projects.watcher.reconcile.round import Round
 
 CRASHES_WITHIN = 0.5
 """Seconds of a round for telling how agents ended. Of the others it is told at once that they have, so that the

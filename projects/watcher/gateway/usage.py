@@ -22,7 +22,7 @@ from projects.rules.periods import hour_at
 from projects.services.inventory.quarantine import as_uuid
 from projects.services.limits.budgets import note_spending
 from projects.watcher.failures import passing_over
-from projects.watcher.usage_tallies import tally_usage
+from projects.watcher.gateway.usage_tallies import tally_usage
 
 log = logging.getLogger(__name__)
 

@@ -18,13 +18,13 @@ from projects.models.rows.watched import WatchedRow, compare_all, find_watched
 from projects.services.agent_users import learn_users
 from projects.services.inventory.installation import Conflicts, find_conflicts, hold, observe_instance
 from projects.services.inventory.quarantine import as_uuid
-from projects.watcher.crash_mail import open_cursor, queue_crash_mails
-from projects.watcher.ends import FindEnd
+from projects.watcher.ends.ends import FindEnd
 from projects.watcher.failures import Confinement, concerns_all, locked_rows
-from projects.watcher.orphans import find_orphans, put_away
-from projects.watcher.reconcile_some import HandOver, Options, reconcile_some
-from projects.watcher.round import Round
-from projects.watcher.second_looks import Correct
+from projects.watcher.reconcile.orphans import find_orphans, put_away
+from projects.watcher.reconcile.round import Round
+from projects.watcher.reconcile.second_looks import Correct
+from projects.watcher.reconcile.some import HandOver, Options, reconcile_some
+from projects.watcher.telling.crash_mail import open_cursor, queue_crash_mails
 
 log = logging.getLogger(__name__)
 

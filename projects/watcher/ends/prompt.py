@@ -14,10 +14,10 @@ from accounts import clock
 from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.services.inventory.quarantine import as_uuid
-from projects.watcher.ends import FindEnd
+from projects.watcher.ends.ends import FindEnd
+from projects.watcher.ends.hearsay import heard_state
+from projects.watcher.ends.observation import record_observation
 from projects.watcher.failures import locked_rows
-from projects.watcher.hearsay import heard_state
-from projects.watcher.observation import record_observation
 
 log = logging.getLogger(__name__)
 

@@ -20,13 +20,13 @@ from projects.models.installation import read_hold
 from projects.models.rows.at_rest import AT_REST
 from projects.services.gateway.place import FORMER_GOES_ON, ensure_gateway
 from projects.services.limits.budgets import forget_past
-from projects.watcher.entries import reconcile_entries
-from projects.watcher.news import Remembered
-from projects.watcher.plain_credentials import PlainCredentials
+from projects.watcher.gateway.entries import reconcile_entries
+from projects.watcher.gateway.news import Remembered
+from projects.watcher.gateway.plain_credentials import PlainCredentials
+from projects.watcher.gateway.sightings import note_absence, note_sightings
+from projects.watcher.gateway.usage import read_usage
 from projects.watcher.pulse import Pulse
-from projects.watcher.sightings import note_absence, note_sightings
 from projects.watcher.threads import LastingThread
-from projects.watcher.usage import read_usage
 
 log = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ from containers.side_work import do_side_by_side
 from containers.vocabulary import Observation
 from projects.models import Project
 from projects.services.inventory.quarantine import as_uuid
-from projects.watcher.changed_keys import ChangedKeys
-from projects.watcher.ends import Ends
-from projects.watcher.inspection import AT_ONCE, inspect
-from projects.watcher.observation import differs, record_observation
+from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.observation import differs, record_observation
 from projects.watcher.pulse import IDLE, STEP, Pulse
+from projects.watcher.reconcile.changed_keys import ChangedKeys
+from projects.watcher.reconcile.inspection import AT_ONCE, inspect
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

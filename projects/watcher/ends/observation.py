@@ -13,8 +13,8 @@ from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Desired, count_crashes
 from projects.rules.status.reasons import code_of_end
 from projects.services.reports.logs import read_log_tail
-from projects.watcher.crash_ends import describe_end
-from projects.watcher.ends import FindEnd
+from projects.watcher.ends.crashes import describe_end
+from projects.watcher.ends.ends import FindEnd
 
 
 def differs(project: Project, seen: Observation | None) -> bool:

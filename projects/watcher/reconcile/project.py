@@ -14,14 +14,14 @@ from projects.models import Project
 from projects.rules.status.remedies import Remedy, choose_remedy
 from projects.services.images.way_back import WITHIN
 from projects.services.operations import command_deadline, repair_within
-from projects.watcher.ends import FindEnd, with_late_news
+from projects.watcher.ends.ends import FindEnd, with_late_news
+from projects.watcher.ends.hearsay import awaits_news, heard_state, is_ending
+from projects.watcher.ends.observation import differs, record_observation
 from projects.watcher.failures import FORESEEN, concerns_all, note_failure, note_success
-from projects.watcher.hearsay import awaits_news, heard_state, is_ending
-from projects.watcher.inspection import Answer, inspect
-from projects.watcher.observation import differs, record_observation
 from projects.watcher.protection import note_protection
-from projects.watcher.repair import carry_out
-from projects.watcher.round import Round
+from projects.watcher.reconcile.inspection import Answer, inspect
+from projects.watcher.reconcile.repair import carry_out
+from projects.watcher.reconcile.round import Round
 
 log = logging.getLogger(__name__)
 

@@ -12,12 +12,12 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, find_kind
 from projects.services.alerts.placing import place
 from projects.services.alerts.service_telling import note_service
-from projects.watcher.alert_lanes import Lanes
-from projects.watcher.crash_mail import NEEDS_THE_OWNER
 from projects.watcher.failures import concerns_all
 from projects.watcher.pulse import STEP, Pulse
+from projects.watcher.telling.crash_mail import NEEDS_THE_OWNER
+from projects.watcher.telling.lanes import Lanes
+from projects.watcher.telling.troubles import note_crash, note_troubles
 from projects.watcher.threads import LastingThread
-from projects.watcher.troubles import note_crash, note_troubles
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 import logging
 
 from projects.services.account.deletion import finish_closed_accounts
-from projects.watcher.reminders import remind
-from projects.watcher.tallies import tally_events
+from projects.watcher.upkeep.reminders import remind
+from projects.watcher.upkeep.tallies import tally_events
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from projects.watcher.inspection import AT_ONCE
+from projects.watcher.reconcile.inspection import AT_ONCE
 
 
 class ChangedKeys:

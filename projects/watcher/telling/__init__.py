@@ -1,0 +1,1 @@
+"""Tells people what has happened, by threads for which no round waits."""

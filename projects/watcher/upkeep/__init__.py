@@ -1,0 +1,1 @@
+"""What is done now and then: samples, measurements, reminders, and the removal of what has had its time."""
