@@ -9,9 +9,9 @@ from accounts.api.etags import answer_with_etag
 from accounts.api.shortcuts import authenticate, may_read
 from accounts.api.token_query import TokenQuery
 from accounts.models import User
-from projects.api import polled_list
 from projects.api.fast_json import render_detail
-from projects.api.own_projects import read_id
+from projects.api.lists import polled
+from projects.api.viewsets.own_projects import read_id
 from projects.models.rows.project import SHOWN, find_to_show, make_shown
 from projects.models.rows.snapshot import take_snapshot
 from projects.models.rows.versions import COLUMNS, are_numbered, make_row_versions, with_row_versions
@@ -28,10 +28,10 @@ def list_shortcut(request: HttpRequest) -> HttpResponse | None:
         return None
     user, credential, columns = found
     versions = make_row_versions(columns)
-    answer = polled_list.answer_from_memory(request, user, versions) if versions else None
+    answer = polled.answer_from_memory(request, user, versions) if versions else None
     if answer is None:
         hand_over(request, user, credential)
-        polled_list.hand_over(request, versions)
+        polled.hand_over(request, versions)
     return answer
 
 

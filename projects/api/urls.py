@@ -3,16 +3,16 @@
 from django.urls import path
 
 from accounts.api.shortcuts import shortened
-from projects.api.bulk_control import BulkControlView
-from projects.api.catalogue_viewsets import AgentTypeViewSet, PlanViewSet
-from projects.api.event_viewsets import EventsView
-from projects.api.image_viewsets import ProjectImageViewSet
-from projects.api.memory_viewsets import ProjectMemoryViewSet
-from projects.api.pairing_viewsets import ProjectPairingViewSet
-from projects.api.report_viewsets import ProjectLogsView, ProjectReportsViewSet
 from projects.api.shortcuts import detail_shortcut, list_shortcut
-from projects.api.usage_viewsets import ProjectUsageView
-from projects.api.viewsets import ProjectViewSet
+from projects.api.viewsets.bulk_control import BulkControlView
+from projects.api.viewsets.catalogue import AgentTypeViewSet, PlanViewSet
+from projects.api.viewsets.events import EventsView
+from projects.api.viewsets.images import ProjectImageViewSet
+from projects.api.viewsets.memory import ProjectMemoryViewSet
+from projects.api.viewsets.pairing import ProjectPairingViewSet
+from projects.api.viewsets.projects import ProjectViewSet
+from projects.api.viewsets.reports import ProjectLogsView, ProjectReportsViewSet
+from projects.api.viewsets.usage import ProjectUsageView
 
 _projects = ProjectViewSet.as_view({"get": "list", "post": "create"})
 _project = ProjectViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"})

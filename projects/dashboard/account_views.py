@@ -15,8 +15,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.second_factor_forms import PasswordAndAnyCodeForm
 from accounts.http import SignedInRequest, client_address
-from projects.api.long_requests import acquire_lease, renew
-from projects.api.revalidation import release_connection
+from projects.api.streams.long_requests import acquire_lease, renew
+from projects.api.streams.revalidation import release_connection
 from projects.dashboard.log_views import SessionRevalidation
 from projects.dashboard.own_projects import actor
 from projects.errors import AccountKeptError, TooManyExportsError, TooManyStreamsError

@@ -6,7 +6,7 @@ from typing import Any, cast
 from django import forms
 from django.views.decorators.debug import sensitive_variables
 
-from projects.api.serializers import ProjectChangeSerializer
+from projects.api.serializers.project import ProjectChangeSerializer
 from projects.dashboard.form_fields import describe_row, text_field
 from projects.dashboard.project_form import ProjectForm
 from projects.models import AgentType, Project, plans_offered_to

@@ -15,8 +15,8 @@ from accounts.http import SignedInRequest
 from accounts.services import still_signed_in
 from containers.agent_reports import parse_time
 from containers.errors import EngineError
-from projects.api.log_stream import EventStream, send_stream
-from projects.api.revalidation import check_project_of
+from projects.api.streams.logs import EventStream, send_stream
+from projects.api.streams.revalidation import check_project_of
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.own_projects import find_project, read_run_number
 from projects.dashboard.refusals import status_of

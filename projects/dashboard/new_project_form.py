@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
-from projects.api.serializers import TOKEN_LENGTH, NewProjectSerializer
+from projects.api.serializers.project import TOKEN_LENGTH, NewProjectSerializer
 from projects.dashboard.cards import PlanCard, TypeCard, describe_plans, describe_types
 from projects.dashboard.form_fields import choices_of
 from projects.dashboard.project_form import SECRETS, ProjectForm

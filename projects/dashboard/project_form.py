@@ -11,8 +11,8 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework.exceptions import ValidationError
 
 from accounts.models import User
-from projects.api.agent_settings import check_settings
-from projects.api.serializers import ProjectFieldsSerializer
+from projects.api.serializers.agent_settings import check_settings
+from projects.api.serializers.project import ProjectFieldsSerializer
 from projects.dashboard.form_fields import describe_row, secret_field, text_field
 from projects.dashboard.setting_fields import NO_SETTINGS, SettingFields
 from projects.errors import InvalidFieldError

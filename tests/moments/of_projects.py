@@ -11,7 +11,7 @@ from django.conf import settings
 
 from accounts import clock
 from containers.vocabulary import Health
-from projects.api.long_requests import PER_USER, acquire_lease
+from projects.api.streams.long_requests import PER_USER, acquire_lease
 from projects.models import EngineHost, Event, EventCursor, IdempotencyRecord, LongRequest, Project, Watch
 from projects.models.columns.reconciliation import LONGEST_PAUSE
 from projects.rules.status.image_update import LONGEST_TRIAL, Step, choose_due

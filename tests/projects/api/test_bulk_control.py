@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from accounts.models import Scope, User
 from accounts.services.api_keys import issue_api_key
 from containers.errors import EngineRefusedError
-from projects.api import bulk_control
+from projects.api.viewsets import bulk_control
 from projects.models import Event, IdempotencyRecord, Project
 from tests.clients import Call
 from tests.fakes.engine import MemoryEngine

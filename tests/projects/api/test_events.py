@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from accounts.api.parameters import ParameterError
 from accounts.models import User
-from projects.api.event_pages import read_event_id, show_id
+from projects.api.lists.event_pages import read_event_id, show_id
 from projects.models import Event, Project
 from tests.problem_document import assert_problem
 

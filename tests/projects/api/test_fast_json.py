@@ -12,7 +12,7 @@ from rest_framework.renderers import JSONRenderer
 from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.api.fast_json import render_detail, render_list
-from projects.api.serializers import ProjectDetailSerializer, ProjectSerializer
+from projects.api.serializers.project import ProjectDetailSerializer, ProjectSerializer
 from projects.models import Plan, Project, Spending
 from projects.models.rows.snapshot import Snapshot, take_snapshot
 from projects.rules.permissions import Egress

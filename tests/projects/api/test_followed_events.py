@@ -12,10 +12,10 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.api import status_stream
-from projects.api.event_pages import show_id
-from projects.api.long_requests import PER_USER
-from projects.api.status_stream import NewEvents
+from projects.api.lists.event_pages import show_id
+from projects.api.streams import statuses as status_stream
+from projects.api.streams.long_requests import PER_USER
+from projects.api.streams.statuses import NewEvents
 from projects.models import Actor, Event, LongRequest, Project
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem

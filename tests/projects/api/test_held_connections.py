@@ -7,7 +7,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from accounts.services import still_signed_in
-from projects.api import wait
+from projects.api.streams import wait
 from projects.models import Project
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine

@@ -7,7 +7,8 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from projects.api import log_stream, long_requests
+from projects.api.streams import logs as log_stream
+from projects.api.streams import long_requests
 from projects.models import LongRequest, Project
 from projects.services.bulkheads import Places
 from tests.fakes.engine import MemoryEngine

@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 
 from accounts import clock
 from accounts.models import User
-from projects.api import polled_list
+from projects.api.lists import polled as polled_list
 from projects.models import AgentType, Plan, Project, Watch
 from projects.rules.status.lifecycle import LEASE, Operation
 from tests.shortcuts import without_shortcuts

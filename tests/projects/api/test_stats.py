@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from containers.vocabulary import Usage
-from projects.api.stats_serializers import UsageSerializer
+from projects.api.serializers.stats import UsageSerializer
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 

@@ -10,7 +10,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, path
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
-from projects.api.viewsets import ProjectViewSet
+from projects.api.viewsets.projects import ProjectViewSet
 from tests.settings import REAL_LIMITS
 
 pytestmark = pytest.mark.one_database

@@ -12,9 +12,9 @@ from rest_framework.test import APIClient
 from accounts.api.parameters import StrictView
 from accounts.api.serializers import LoginSerializer, NewKeySerializer
 from accounts.api.unknown_names import suggest, tell_unknown
-from projects.api.budget_serializers import OwnBudgetSerializer
-from projects.api.control_serializer import ControlSerializer
-from projects.api.serializers import NewProjectSerializer, ProjectChangeSerializer
+from projects.api.serializers.budget import OwnBudgetSerializer
+from projects.api.serializers.control import ControlSerializer
+from projects.api.serializers.project import NewProjectSerializer, ProjectChangeSerializer
 from projects.models import Project
 from tests.problem_document import assert_problem
 from tests.projects.api.sending import Sender

@@ -117,7 +117,7 @@ def test_as_csv_it_opens_in_a_spreadsheet_and_runs_nothing(ask: Any, used: Any) 
 
 def test_more_than_an_answer_holds_is_refused(ask: Any, used: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "MOST_LINES", 2)
-    monkeypatch.setattr("projects.api.usage_viewsets.MOST_LINES", 2)
+    monkeypatch.setattr("projects.api.viewsets.usage.MOST_LINES", 2)
     used(1)
     used(2)
     assert len(ask("?by=hour").json()) == 2

@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.api import wait
+from projects.api.streams import wait
 from projects.models import Project
 from projects.services.observation import refresh
 from tests.deploying import PROJECT

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from projects.admin import ProjectAdmin
-from projects.api import wait
+from projects.api.streams import wait
 from projects.confinement_admin import CONFINING
 from projects.models import Project
 from projects.services.bulkheads import WAITS

@@ -7,7 +7,7 @@ from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest
-from projects.api.catalogue_serializers import PROVIDERS, AgentTypeSerializer, PlanSerializer
+from projects.api.serializers.catalogue import PROVIDERS, AgentTypeSerializer, PlanSerializer
 from projects.models import AgentType, plans_offered_to
 from projects.models.provider import read_names
 

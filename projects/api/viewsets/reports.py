@@ -8,14 +8,14 @@ from accounts import clock
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
-from projects.api import event_pages
-from projects.api.event_pages import CURSOR, LIMIT, link_to_next, read_page
-from projects.api.log_stream import AnyAccept, follow
-from projects.api.own_projects import OwnProjectsViewSet
+from projects.api.lists import event_pages
+from projects.api.lists.event_pages import CURSOR, LIMIT, link_to_next, read_page
 from projects.api.parameters import FOLLOW, RUN, SINCE, TAIL, moment
-from projects.api.report_serializers import EventSerializer, RunSerializer
-from projects.api.revalidation import Revalidation
-from projects.api.stats_serializers import STATS, SeriesSerializer, UsageSerializer
+from projects.api.serializers.reports import EventSerializer, RunSerializer
+from projects.api.serializers.stats import STATS, SeriesSerializer, UsageSerializer
+from projects.api.streams.logs import AnyAccept, follow
+from projects.api.streams.revalidation import Revalidation
+from projects.api.viewsets.own_projects import OwnProjectsViewSet
 from projects.models import Event
 from projects.services.observation import refresh
 from projects.services.reports.logs import read_logs

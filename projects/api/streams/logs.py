@@ -15,8 +15,8 @@ from rest_framework.request import Request
 
 from accounts.models import User
 from containers.errors import EngineError
-from projects.api.long_requests import acquire_lease, renew
-from projects.api.revalidation import Revalidation, release_connection
+from projects.api.streams.long_requests import acquire_lease, renew
+from projects.api.streams.revalidation import Revalidation, release_connection
 from projects.errors import ProjectError
 from projects.models import Project
 from projects.services.bulkheads import STREAMS

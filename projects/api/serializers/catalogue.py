@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from containers.engine.images import Capability
-from projects.api.budget_serializers import BudgetSerializer
+from projects.api.serializers.budget import BudgetSerializer
 from projects.models import AgentType, Plan
 from projects.rules.named_providers import with_providers
 from projects.rules.permissions import Egress

@@ -52,7 +52,7 @@ def read_event_id(text: str) -> int:
 @lru_cache(maxsize=1)
 def _cipher(secret: str) -> Cipher[CBC]:
     """Of one block each, so that nothing is chained and the same number always has the same id."""
-    key = salted_hmac("projects.api.event_pages", "ids of events", secret=secret, algorithm="sha256").digest()
+    key = salted_hmac("projects.api.lists.event_pages", "ids of events", secret=secret, algorithm="sha256").digest()
     return Cipher(AES(key), CBC(bytes(_BLOCK)))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from projects.api.event_pages import show_id
+from projects.api.lists.event_pages import show_id
 from projects.models import Event
 
 

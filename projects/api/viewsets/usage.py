@@ -10,10 +10,10 @@ from accounts import clock
 from accounts.api.openapi import problems
 from accounts.api.parameters import Asked, describe
 from accounts.http import AuthenticatedRequest
-from projects.api.budget_serializers import UsageLineSerializer
-from projects.api.log_stream import AnyAccept
-from projects.api.own_projects import OwnProjectsViewSet
 from projects.api.parameters import choice, moment, refuse_parameter
+from projects.api.serializers.budget import UsageLineSerializer
+from projects.api.streams.logs import AnyAccept
+from projects.api.viewsets.own_projects import OwnProjectsViewSet
 from projects.services.reports.usage import LONGEST, MOST_LINES, list_usage, write_csv
 
 SINCE = moment("since", description="From the hour or day on in which this lies. Else 30 days ago.")

@@ -9,11 +9,11 @@ from accounts.api.openapi import problems
 from accounts.api.parameters import Parameter, ParameterError, describe
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest
-from projects.api.event_pages import CURSOR, LIMIT, SINCE, link_to_next, read_event_id, read_page
-from projects.api.log_stream import AnyAccept, EventStream, send_stream
+from projects.api.lists.event_pages import CURSOR, LIMIT, SINCE, link_to_next, read_event_id, read_page
 from projects.api.parameters import flag, refuse_parameter
-from projects.api.report_serializers import OwnEventSerializer
-from projects.api.status_stream import tell_what_happens
+from projects.api.serializers.reports import OwnEventSerializer
+from projects.api.streams.logs import AnyAccept, EventStream, send_stream
+from projects.api.streams.statuses import tell_what_happens
 from projects.models import Event
 
 FOLLOW = flag("follow", description="Go on as server-sent events: your projects as they are, then what happens.")

@@ -13,7 +13,7 @@ from accounts.api.etags import answer_with_etag
 from accounts.api.parameters import Asked, Parameter, ParameterError
 from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_list, render_with
-from projects.api.pagination import CURSOR, LIMIT, MAX_LIMIT
+from projects.api.lists.pagination import CURSOR, LIMIT, MAX_LIMIT
 from projects.api.parameters import choice, refuse_parameter, words
 from projects.models import Project
 from projects.models.rows.project import OwnRows, ProjectRow

@@ -11,9 +11,9 @@ from rest_framework.viewsets import GenericViewSet
 from accounts.api.revalidation import RevalidatedView
 from accounts.http import AuthenticatedRequest, client_address
 from projects.api.fast_json import render_detail
-from projects.api.revalidation import Revalidation
-from projects.api.serializers import ProjectDetailSerializer
-from projects.api.wait import wait_until_settled
+from projects.api.serializers.project import ProjectDetailSerializer
+from projects.api.streams.revalidation import Revalidation
+from projects.api.streams.wait import wait_until_settled
 from projects.models import Actor, Project
 from projects.models.rows.snapshot import Snapshot, take_snapshot
 

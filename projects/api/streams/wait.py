@@ -3,8 +3,8 @@
 import time
 
 from containers.call_limits import seconds_left
-from projects.api.long_requests import acquire_lease
-from projects.api.revalidation import Revalidation, release_connection
+from projects.api.streams.long_requests import acquire_lease
+from projects.api.streams.revalidation import Revalidation, release_connection
 from projects.errors import ProjectGoneError, TooManyStreamsError
 from projects.models import Project
 from projects.services.bulkheads import WAITS

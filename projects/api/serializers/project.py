@@ -7,12 +7,12 @@ from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
 from accounts.api.fields import VISIBLE, NameField, StrictCharField, StrictChoiceField, StrictSerializer
-from projects.api.agent_settings import check_settings
-from projects.api.bot_serializer import BotSerializer
-from projects.api.budget_serializers import OwnBudgetSerializer, UsageInShortSerializer
-from projects.api.catalogue_field import CatalogueField, PlanField, check_memory
-from projects.api.disk_serializer import DiskSerializer
-from projects.api.image_serializer import ImageSerializer
+from projects.api.serializers.agent_settings import check_settings
+from projects.api.serializers.bot import BotSerializer
+from projects.api.serializers.budget import OwnBudgetSerializer, UsageInShortSerializer
+from projects.api.serializers.catalogue_field import CatalogueField, PlanField, check_memory
+from projects.api.serializers.disk import DiskSerializer
+from projects.api.serializers.image import ImageSerializer
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, Project

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from accounts import clock
 from accounts.models import User
-from projects.api.event_pages import MOST, show_id
 from projects.api.fast_json import render_list
-from projects.api.report_serializers import OwnEventSerializer
-from projects.api.revalidation import release_connection
+from projects.api.lists.event_pages import MOST, show_id
+from projects.api.serializers.reports import OwnEventSerializer
+from projects.api.streams.revalidation import release_connection
 from projects.models import Event
 from projects.models.event_cursor import GAP_CLOSES_WITHIN
 from projects.models.rows.project import OwnRows

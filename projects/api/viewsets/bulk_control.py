@@ -15,8 +15,8 @@ from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.idempotency import Answer, answer_once
-from projects.api.own_projects import OwnProjectsViewSet, find_actor, read_id
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, read_id
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.statuses import Status

@@ -14,21 +14,21 @@ from accounts.api.etags import IF_NONE_MATCH, UNCHANGED, answer_with_etag
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
-from projects.api.control_serializer import ControlSerializer
 from projects.api.fast_json import render_detail
 from projects.api.idempotency import Answer, answer_once
-from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
-from projects.api.pagination import CURSOR, LIMIT, LinkPagination
+from projects.api.lists.pagination import CURSOR, LIMIT, LinkPagination
+from projects.api.lists.polled import PolledList
+from projects.api.lists.queried import PARAMETERS, answer_query, is_queried
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
-from projects.api.polled_list import PolledList
-from projects.api.queried_list import PARAMETERS, answer_query, is_queried
-from projects.api.serializers import (
+from projects.api.serializers.control import ControlSerializer
+from projects.api.serializers.project import (
     ListedProjectSerializer,
     NewProjectSerializer,
     ProjectChangeSerializer,
     ProjectDetailSerializer,
     ValidationSerializer,
 )
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.models.rows.project import OwnRows, ProjectRow, own_rows, read_own_project
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.status.lifecycle import Action

@@ -9,7 +9,7 @@ from accounts.api.fields import StrictChoiceField, StrictSerializer
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
-from projects.api.own_projects import OwnProjectsViewSet, find_actor
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor
 from projects.rules.pairing import PairingMode
 from projects.services import make_pairing_link
 

@@ -6,8 +6,8 @@ from rest_framework.response import Response
 from accounts.api.openapi import problems
 from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
-from projects.api.own_projects import OwnProjectsViewSet, find_actor, show_detail
-from projects.api.serializers import ProjectDetailSerializer
+from projects.api.serializers.project import ProjectDetailSerializer
+from projects.api.viewsets.own_projects import OwnProjectsViewSet, find_actor, show_detail
 from projects.models.rows.snapshot import take_snapshot
 from projects.services.images.update import request_update
 from projects.services.observation import refresh

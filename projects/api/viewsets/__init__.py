@@ -1,0 +1,1 @@
+"""The views under /api: each validates, calls one service, and serializes."""
