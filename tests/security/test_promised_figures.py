@@ -17,7 +17,7 @@ from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import names, rules
 from containers.hardening import confinement, limits
-from projects.dashboard import account_views
+from projects.dashboard.views import account as account_views
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
 from projects.services import bulkheads as places
 from projects.services import operations

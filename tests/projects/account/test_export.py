@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import OutgoingMail, User
 from accounts.services import still_signed_in
-from projects.dashboard import account_views
+from projects.dashboard.views import account as account_views
 from projects.models import AlertChannel, AlertDelivery, Event, LongRequest, Project, Sample
 from projects.services.account.export import FEW, MOST, NOT_EXPORTED, PIECE, TABLES, columns_of, write_export
 from tests import canaries

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from projects.dashboard import bulk
+from projects.dashboard.content import bulk
 from projects.models import Event, Project
 from projects.rules.status.lifecycle import Desired
 from tests.deploying import token_of_bot

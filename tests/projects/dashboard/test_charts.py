@@ -22,7 +22,7 @@ NOW = datetime(2026, 1, 31, 12, 30, 30, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _now(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("projects.dashboard.charts.clock.now", lambda: NOW)
+    monkeypatch.setattr("projects.dashboard.content.charts.clock.now", lambda: NOW)
 
 
 def add(project: Project, *ago: timedelta, minutes: int = 1, **counts: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from projects.dashboard.setting_fields import NULL_INSIDE
+from projects.dashboard.forms.setting_fields import NULL_INSIDE
 from projects.models import AgentType, Project
 from tests.projects.dashboard.pages import Fields, path_of, text_of
 

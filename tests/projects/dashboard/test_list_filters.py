@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from projects.dashboard.list_query import ListQuery, Order
-from projects.dashboard.project_list import PAGE
+from projects.dashboard.content.list_query import ListQuery, Order
+from projects.dashboard.content.project_list import PAGE
 from projects.models import Project
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.rules.status.statuses import Status

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from projects.dashboard.live_views import PARTS
+from projects.dashboard.views.live import PARTS
 from projects.models import Event, Project
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine

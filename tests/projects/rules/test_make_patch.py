@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projects.dashboard.setting_fields import NULL_INSIDE, SettingFields
+from projects.dashboard.forms.setting_fields import NULL_INSIDE, SettingFields
 from projects.rules.settings.merge_patch import is_same_json, make_patch, merge_patch
 
 SCHEMA: Any = {"properties": {"any": {}}, "additionalProperties": False}

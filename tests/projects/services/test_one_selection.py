@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 import pytest
 
 from accounts.models import User
-from projects.dashboard.list_query import Order
-from projects.dashboard.project_list import SORT_OF
+from projects.dashboard.content.list_query import Order
+from projects.dashboard.content.project_list import SORT_OF
 from projects.models import Project
 from projects.services.lists.selection import TROUBLE_FIRST
 from tests.clients import api_of, browser_of

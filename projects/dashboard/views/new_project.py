@@ -17,10 +17,10 @@ from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
 from projects.credentials.verification import sentence_of
-from projects.dashboard.new_project_form import NewProjectForm, TokenForm
+from projects.dashboard.content.steps import before_there_is_a_row, describe_steps, find_of_form
+from projects.dashboard.forms.new_project import NewProjectForm, TokenForm
 from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS, refused
-from projects.dashboard.steps import before_there_is_a_row, describe_steps, find_of_form
 from projects.models import Event, Project
 from projects.models.rows.snapshot import take_snapshot
 from projects.services import check_creation, create_project

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from accounts import clock
-from projects.dashboard.project_rows import Row
+from projects.dashboard.content.project_rows import Row
 from projects.models.sample import MINUTE
 from projects.rules.curves import draw_line, round_up
 from projects.rules.disk import describe_size

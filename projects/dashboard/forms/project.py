@@ -7,8 +7,8 @@ from django import forms
 from django.views.decorators.debug import sensitive_variables
 
 from projects.api.serializers.project import ProjectChangeSerializer
-from projects.dashboard.form_fields import describe_row, text_field
-from projects.dashboard.project_form import ProjectForm
+from projects.dashboard.forms.fields import describe_row, text_field
+from projects.dashboard.forms.shared import ProjectForm
 from projects.models import AgentType, Project, plans_offered_to
 from projects.rules.settings.merge_patch import merge_patch
 from projects.rules.status.lifecycle import Action

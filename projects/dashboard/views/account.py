@@ -17,8 +17,8 @@ from accounts.dashboard.second_factor_forms import PasswordAndAnyCodeForm
 from accounts.http import SignedInRequest, client_address
 from projects.api.streams.long_requests import acquire_lease, renew
 from projects.api.streams.revalidation import release_connection
-from projects.dashboard.log_views import SessionRevalidation
 from projects.dashboard.own_projects import actor
+from projects.dashboard.views.logs import SessionRevalidation
 from projects.errors import AccountKeptError, TooManyExportsError, TooManyStreamsError
 from projects.models import Project
 from projects.services.account.deletion import check_may_go, delete_account

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.http import SignedInRequest
-from projects.dashboard.charts import describe_charts, read_span
+from projects.dashboard.content.charts import describe_charts, read_span
 from projects.dashboard.own_projects import find_project
 
 

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import clock
 from accounts.http import SignedInRequest
-from projects.dashboard.budget_form import BudgetForm
+from projects.dashboard.content.usage_in_words import describe_lines, describe_usage
+from projects.dashboard.forms.budget import BudgetForm
 from projects.dashboard.own_projects import actor, find_project, own_project
 from projects.dashboard.refusals import act_on_form
-from projects.dashboard.usage_in_words import describe_lines, describe_usage
 from projects.rules.periods import Period, begin_of
 from projects.services import ProjectChange, update_project
 from projects.services.commands.update import check_may_be_changed

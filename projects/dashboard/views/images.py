@@ -9,8 +9,8 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from accounts.http import SignedInRequest
+from projects.dashboard.content.project_page import describe_project
 from projects.dashboard.own_projects import actor, find_project, own_project
-from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, refused
 from projects.services.images.update import request_update
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django import forms
 
-from projects.dashboard.bulk import LABELS
+from projects.dashboard.content.bulk import LABELS
 
 MOST = 200
 """Projects of one command: more than a page of the list has."""

@@ -11,9 +11,9 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from accounts.http import SignedInRequest
+from projects.dashboard.content.project_page import describe_live
+from projects.dashboard.content.project_rows import make_digest
 from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
-from projects.dashboard.project_page import describe_live
-from projects.dashboard.project_rows import make_digest
 from projects.errors import UnknownRunError
 
 PARTS = {

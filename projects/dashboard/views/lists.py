@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.http import SignedInRequest
-from projects.dashboard import bulk
-from projects.dashboard.bulk import Batch
-from projects.dashboard.bulk_form import BulkForm, ConfirmDeletionForm
-from projects.dashboard.list_query import ListQuery, Order
+from projects.dashboard.content import bulk
+from projects.dashboard.content.bulk import Batch
+from projects.dashboard.content.list_query import ListQuery, Order
+from projects.dashboard.content.project_list import ProjectList, read_list
+from projects.dashboard.content.sparks import add_curves
+from projects.dashboard.forms.bulk import BulkForm, ConfirmDeletionForm
 from projects.dashboard.own_projects import own_projects
-from projects.dashboard.project_list import ProjectList, read_list
-from projects.dashboard.sparks import add_curves
 
 MOST_SEEN = 100
 """Marks of rows that are read; a page has fewer."""

@@ -9,7 +9,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from accounts.http import SignedInRequest
-from projects.dashboard.forms import DeleteProjectForm
+from projects.dashboard.forms.project import DeleteProjectForm
 from projects.dashboard.own_projects import actor, own_project
 from projects.dashboard.refusals import act_on_form
 from projects.services import clear_memory

@@ -10,9 +10,9 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from projects.api.serializers.project import TOKEN_LENGTH, NewProjectSerializer
-from projects.dashboard.cards import PlanCard, TypeCard, describe_plans, describe_types
-from projects.dashboard.form_fields import choices_of
-from projects.dashboard.project_form import SECRETS, ProjectForm
+from projects.dashboard.content.cards import PlanCard, TypeCard, describe_plans, describe_types
+from projects.dashboard.forms.fields import choices_of
+from projects.dashboard.forms.shared import SECRETS, ProjectForm
 from projects.errors import IdempotencyMismatchError, OperationInProgressError
 from projects.models import AgentType, Project, plans_with_room
 from projects.rules.permissions import Egress

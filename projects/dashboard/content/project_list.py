@@ -13,8 +13,8 @@ from typing import NamedTuple
 from django.db.models import QuerySet
 
 from accounts import clock
-from projects.dashboard.list_query import ListQuery, Order
-from projects.dashboard.project_rows import Row, make_digest, show_rows
+from projects.dashboard.content.list_query import ListQuery, Order
+from projects.dashboard.content.project_rows import Row, make_digest, show_rows
 from projects.models import Project
 from projects.rules.status.statuses import TRAITS, Status
 from projects.rules.status.urgency import ORDER

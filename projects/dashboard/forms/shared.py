@@ -13,8 +13,8 @@ from rest_framework.exceptions import ValidationError
 from accounts.models import User
 from projects.api.serializers.agent_settings import check_settings
 from projects.api.serializers.project import ProjectFieldsSerializer
-from projects.dashboard.form_fields import describe_row, secret_field, text_field
-from projects.dashboard.setting_fields import NO_SETTINGS, SettingFields
+from projects.dashboard.forms.fields import describe_row, secret_field, text_field
+from projects.dashboard.forms.setting_fields import NO_SETTINGS, SettingFields
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, plans_offered_to
 from projects.rules.permissions import Egress

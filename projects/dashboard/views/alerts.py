@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from accounts.dashboard.decorators import for_signed_in
 from accounts.http import SignedInRequest
 from projects.credentials.encryption import SecretUnreadableError
-from projects.dashboard.alert_forms import FORMS, KindsForm
+from projects.dashboard.forms.alerts import FORMS, KindsForm
 from projects.dashboard.refusals import status_of
 from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel, AlertDelivery, DeliveryState

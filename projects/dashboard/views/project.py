@@ -11,7 +11,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.http import SignedInRequest
 from accounts.qr_code import draw_qr_code
-from projects.dashboard.forms import ChangeProjectForm, ControlForm, DeleteProjectForm
+from projects.dashboard.content.project_page import describe_project
+from projects.dashboard.content.steps import describe_steps
+from projects.dashboard.forms.project import ChangeProjectForm, ControlForm, DeleteProjectForm
 from projects.dashboard.own_projects import (
     actor,
     find_project,
@@ -19,9 +21,7 @@ from projects.dashboard.own_projects import (
     own_project,
     read_run_number,
 )
-from projects.dashboard.project_page import describe_project
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
-from projects.dashboard.steps import describe_steps
 from projects.errors import UnknownRunError
 from projects.models import Project
 from projects.models.rows.snapshot import take_snapshot
