@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from projects import batch_admin
+from projects.admin import batches as batch_admin
 from projects.models import Project
 from tests.clients import browser_of
 from tests.deploying import token_of_bot

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from projects import batch_admin
+from projects.admin import batches as batch_admin
 from projects.errors import NoPlaceError
 from projects.models import Batch, BatchItem, Event, Project
 from projects.models.batch import KEPT_FOR, LOST_AFTER, ItemState

@@ -5,7 +5,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from projects import batch_admin
+from projects.admin import batches as batch_admin
 from projects.models import Event, Project
 from projects.models.batch import ItemState
 from projects.services.operations import ANSWER_WITHIN

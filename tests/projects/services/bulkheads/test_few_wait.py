@@ -7,9 +7,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.admin import ProjectAdmin
+from projects.admin.confinement import CONFINING
+from projects.admin.projects import ProjectAdmin
 from projects.api.streams import wait
-from projects.confinement_admin import CONFINING
 from projects.models import Project
 from projects.services.bulkheads import WAITS
 from projects.watcher.reconcile.full import reconcile

@@ -9,20 +9,20 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.admin_confirmation import asks_first
 from accounts.admin_permissions import ReadableByStaff
-from projects.budget_admin import GrantsBudget
-from projects.catalogue_admin import ShowsCapacity
-from projects.confinement_admin import CONFINING, ConfinesAgents
-from projects.event_admin import EventAdmin
-from projects.growth_admin import ShowsGrowth
-from projects.image_admin import IMAGES, UpdatesImages
-from projects.log_admin import ShowsLog
+from projects.admin.budgets import GrantsBudget
+from projects.admin.catalogue import ShowsCapacity
+from projects.admin.confinement import CONFINING, ConfinesAgents
+from projects.admin.events import EventAdmin
+from projects.admin.growth import ShowsGrowth
+from projects.admin.images import IMAGES, UpdatesImages
+from projects.admin.logs import ShowsLog
+from projects.admin.providers import ProviderAdmin
+from projects.admin.quarantine import QuarantinedAdmin, WarnsOfHold
+from projects.admin.statuses import ReasonFilter, ReasonForm, StatusFilter, TellsStatus
 from projects.models import Event, Project, Provider, Quarantined
 from projects.models.rows.snapshot import take_snapshot
-from projects.provider_admin import ProviderAdmin
-from projects.quarantine_admin import QuarantinedAdmin, WarnsOfHold
 from projects.rules.disk import describe_size
 from projects.services.observation import refresh
-from projects.status_admin import ReasonFilter, ReasonForm, StatusFilter, TellsStatus
 
 
 class FreshChangeList(ChangeList):

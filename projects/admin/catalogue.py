@@ -15,11 +15,11 @@ from django.views.decorators.http import require_POST
 from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
 from accounts.emails import normalise_email
 from accounts.models import Role, User
+from projects.admin.schema import EditsSchema
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
 from projects.rules.settings.json_documents import FormJSONDecoder, FormJSONEncoder
 from projects.rules.status.lifecycle import Desired
-from projects.schema_admin import EditsSchema
 from projects.services.images.bases import describe_base, note_image_now
 from projects.services.images.type_trial import try_in_request
 from projects.services.images.update import count_old_images

@@ -40,7 +40,7 @@ class _DerivedFilter(admin.SimpleListFilter):
     def name_of(self, value: str) -> str:
         raise NotImplementedError
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterator[tuple[str, str]]:  # noqa: ARG002 - Django's signature
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Iterator[tuple[str, str]]:
         numbers = Counter(self.value_of(each) for each in _known_of(request))
         for value in sorted(filter(None, numbers)):
             yield value, f"{self.name_of(value)} ({numbers[value]})"

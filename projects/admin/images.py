@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from projects.batch_admin import ActsOnEach
+from projects.admin.batches import ActsOnEach
 from projects.models import Project
 
 IMAGES = ("update_images", "pin_images", "release_images")
