@@ -35,7 +35,8 @@ class Door:
         self.open()
 
     def open(self) -> None:
-        from assistant import access, people, store
+        from assistant.chatting import access
+        from assistant.remembering import people, store
 
         if hasattr(self, "db"):
             self.db.close()
@@ -141,7 +142,7 @@ def test_a_dead_code_is_explained_once_a_day_and_a_stranger_turned_away_once(doo
 
 
 def test_a_flood_of_strangers_is_bounded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assistant.people.MOST_TURNED_AWAY", 5)
+    monkeypatch.setattr("assistant.remembering.people.MOST_TURNED_AWAY", 5)
     said = [door.access.turn_away(User(number, "X", is_bot=False)) for number in range(1, 20)]
     assert [text is not None for text in said] == [True] * 5 + [False] * 14
     assert door.db.execute("SELECT count(*) FROM turned_away").fetchone() == (5,)

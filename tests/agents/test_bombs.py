@@ -98,9 +98,9 @@ def test_a_stream_takes_time_in_proportion_to_its_length(piece: bytes) -> None:
 
 
 def test_reading_files_has_an_end_and_few_are_read_at_once() -> None:
-    from assistant.attachments import Kind
-    from assistant.files import UnreadableError
-    from assistant.reading import MOST_AT_ONCE, Reading
+    from assistant.chatting.reading import MOST_AT_ONCE, Reading
+    from assistant.telegram.attachments import Kind
+    from assistant.telegram.files import UnreadableError
     from assistant.texts import Text
 
     folders: list[int] = []

@@ -15,8 +15,8 @@ from tests.fakes.provider_streams import stream
 
 def hear(vendor: str, content: bytes, sizes: list[int]) -> Any:
     """What is heard of a stream that comes in pieces of these sizes, over and over."""
-    from assistant.dialects import Heard, dialect_of
-    from assistant.events import read_events
+    from assistant.model.dialects import Heard, dialect_of
+    from assistant.model.events import read_events
 
     from berth_agent.providers import Provider
 
@@ -67,7 +67,7 @@ def test_a_stream_is_heard_in_whatever_pieces_it_comes(vendor: str, words: list[
     ],
 )
 def test_an_error_inside_of_a_stream_is_told_as_its_status_would_be(vendor: str, error: Any, code: str | None) -> None:
-    from assistant.dialects import StatusError
+    from assistant.model.dialects import StatusError
 
     from berth_agent.providers import explain_refusal
 

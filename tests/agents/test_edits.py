@@ -78,7 +78,7 @@ def test_the_edited_caption_of_an_album_is_answered_from_all_of_its_pictures(
 def test_a_caption_is_compared_with_the_caption_that_is_remembered() -> None:
     from datetime import UTC, datetime
 
-    from assistant.incoming import Incoming
+    from assistant.telegram.incoming import Incoming
 
     def edited(caption: str | None) -> Incoming:
         ada = User(1, "Ada", is_bot=False)
@@ -94,7 +94,7 @@ def test_a_caption_is_compared_with_the_caption_that_is_remembered() -> None:
 
 
 def test_what_was_said_with_files_is_kept_for_an_hour_and_is_not_much() -> None:
-    from assistant.recent import KEPT_SECONDS, MOST_KEPT, Recent
+    from assistant.remembering.recent import KEPT_SECONDS, MOST_KEPT, Recent
 
     now = [0.0]
     recent = Recent(lambda: now[0])

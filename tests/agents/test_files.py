@@ -151,8 +151,8 @@ def peak_of(agent: Agent) -> int:
     ],
 )  # fmt: skip
 def test_texts_of_any_encoding_are_read_to_a_bound(tmp_path: Path, content: str | bytes, read: str | None) -> None:
-    from assistant.files import UnreadableError
-    from assistant.reading import read_text
+    from assistant.chatting.reading import read_text
+    from assistant.telegram.files import UnreadableError
 
     path = tmp_path / "x"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -165,7 +165,7 @@ def test_texts_of_any_encoding_are_read_to_a_bound(tmp_path: Path, content: str 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 48 * 1024, 48 * 1024 + 1, 100_000])
 def test_a_body_is_as_long_as_it_says(tmp_path: Path, size: int) -> None:
-    from assistant.parts import Body, Part
+    from assistant.model.parts import Body, Part
 
     path = tmp_path / "x"
     path.write_bytes(bytes(size))

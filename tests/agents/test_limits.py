@@ -15,7 +15,7 @@ LIMITS = ("messages_per_minute", "longest_message", "answer_seconds")
 
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 600])
 def test_a_chat_has_so_many_messages_a_minute_and_no_more(per_minute: int) -> None:
-    from assistant.limits import Pace
+    from assistant.chatting.limits import Pace
 
     at = [0.0]
     pace = Pace(per_minute, lambda: at[0])
@@ -30,7 +30,7 @@ def test_a_chat_has_so_many_messages_a_minute_and_no_more(per_minute: int) -> No
 
 
 def test_what_is_known_of_chats_is_bounded() -> None:
-    from assistant.limits import MOST_CHATS, Pace
+    from assistant.chatting.limits import MOST_CHATS, Pace
 
     at = [0.0]
     pace = Pace(1, lambda: at[0])
@@ -44,7 +44,7 @@ def test_what_is_known_of_chats_is_bounded() -> None:
 @pytest.mark.parametrize("name", LIMITS)
 @pytest.mark.parametrize("value", [0, -1, 10**6, True, "10", [], 1.5])
 def test_a_limit_that_is_none_is_named(name: str, value: object) -> None:
-    from assistant.limits import read_limits
+    from assistant.chatting.limits import read_limits
 
     with pytest.raises(Exception, match=f"{name} must be a whole number"):
         read_limits({name: value})

@@ -66,8 +66,8 @@ def words(text: str) -> Counter[str]:
 
 
 def messages_of(text: str, limit: int) -> list[Any]:
-    from assistant.markdown import read_markdown
-    from assistant.splitting import split
+    from assistant.formatting.markdown import read_markdown
+    from assistant.formatting.splitting import split
 
     return split(read_markdown(text), limit)
 
@@ -77,7 +77,7 @@ def messages_of(text: str, limit: int) -> list[Any]:
 @example(columns=2, rows=500, wide=20_000)
 @example(columns=9, rows=5000, wide=80)
 def test_a_table_takes_no_more_than_a_few_times_its_text(columns: int, rows: int, wide: int) -> None:
-    from assistant.tables import lay_out
+    from assistant.formatting.tables import lay_out
 
     table = [["w" * wide] * columns, *([["", *["x"] * (columns - 1)]] * rows)]
     source = sum(len(cell) + 1 for row in table for cell in row)
@@ -85,7 +85,7 @@ def test_a_table_takes_no_more_than_a_few_times_its_text(columns: int, rows: int
 
 
 def test_a_table_that_is_too_wide_keeps_its_cells_apart() -> None:
-    from assistant.markdown import read_markdown
+    from assistant.formatting.markdown import read_markdown
 
     found = read_markdown(f"|a|b|c|\n|-|-|-|\n|{'x' * 120}||2|\n|3|")
     assert found.text == f"a | b | c\n{'x' * 120} |  | 2\n3"
@@ -94,8 +94,8 @@ def test_a_table_that_is_too_wide_keeps_its_cells_apart() -> None:
 @settings(max_examples=150, deadline=None)
 @given(text=MARKDOWN, limit=st.sampled_from([48, 200, 4096]))
 def test_any_text_becomes_messages_that_telegram_takes_and_loses_nothing(text: str, limit: int) -> None:
-    from assistant.formatted import clean, units
-    from assistant.sending import to_entities
+    from assistant.formatting.formatted import clean, units
+    from assistant.telegram.sending import to_entities
 
     parts = messages_of(text, limit)
     for part in parts:
@@ -122,7 +122,7 @@ def test_any_text_becomes_messages_that_telegram_takes_and_loses_nothing(text: s
     ],
 )
 def test_markdown_looks_as_its_writer_meant_it(markdown: str, text: str, spans: list[str]) -> None:
-    from assistant.markdown import read_markdown
+    from assistant.formatting.markdown import read_markdown
 
     read = read_markdown(markdown)
     assert read.text == text

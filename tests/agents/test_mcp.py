@@ -94,7 +94,7 @@ def test_several_servers_share_the_room_and_none_stops_the_others(web: FakeWeb) 
 
 
 def test_a_server_that_wants_a_sign_in_is_told_of_once_in_each_chat_and_on_the_project_s_page(web: FakeWeb) -> None:
-    from assistant.memory import Place
+    from assistant.remembering.memory import Place
     from assistant.tools.mcp import DOWN_SECONDS, Server
     from assistant.tools.outside import Outside
 

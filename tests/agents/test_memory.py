@@ -17,8 +17,8 @@ Ask = Callable[..., str]
 
 
 def open_memory(folder: Path) -> Any:
-    from assistant.memory import Memory
-    from assistant.store import open_store
+    from assistant.remembering.memory import Memory
+    from assistant.remembering.store import open_store
 
     return Memory(open_store(folder))
 
@@ -27,7 +27,7 @@ def open_memory(folder: Path) -> Any:
     ("turns", "size"), [(1, 10), (14, 10), (15, 10), (60, 10), (3, 5000), (3, 50_000), (1, 50_000)]
 )
 def test_what_is_recalled_is_bounded_and_begins_with_a_question(tmp_path: Path, turns: int, size: int) -> None:
-    from assistant.memory import MOST_CHARACTERS, MOST_MESSAGES, Place
+    from assistant.remembering.memory import MOST_CHARACTERS, MOST_MESSAGES, Place
 
     memory, place = open_memory(tmp_path), Place(1)
     for turn in range(turns):
@@ -41,7 +41,7 @@ def test_what_is_recalled_is_bounded_and_begins_with_a_question(tmp_path: Path, 
 
 
 def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest(tmp_path: Path) -> None:
-    from assistant.memory import FULL_MESSAGES, WHOLE_MESSAGES, Place
+    from assistant.remembering.memory import FULL_MESSAGES, WHOLE_MESSAGES, Place
 
     memory, place = open_memory(tmp_path), Place(1)
     memory.remember(Place(2), "elsewhere", "yes", 1)
@@ -63,10 +63,10 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
 
 @pytest.mark.parametrize("size", [900, 11_000])
 def test_a_summary_is_made_of_what_the_model_holds_and_of_no_more(tmp_path: Path, size: int) -> None:
-    from assistant.brain import RefusedError
-    from assistant.dialects import Heard
-    from assistant.memory import MOST_SUMMED, Place
-    from assistant.summing import Summing
+    from assistant.model.brain import RefusedError
+    from assistant.model.dialects import Heard
+    from assistant.model.summing import Summing
+    from assistant.remembering.memory import MOST_SUMMED, Place
 
     class Brain:
         asked: ClassVar[list[int]] = []
@@ -93,8 +93,8 @@ def test_a_summary_is_made_of_what_the_model_holds_and_of_no_more(tmp_path: Path
 
 
 def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() -> None:
-    from assistant.memory import MOST_CHARACTERS, Place
-    from assistant.thinking import Thinking
+    from assistant.model.thinking import Thinking
+    from assistant.remembering.memory import MOST_CHARACTERS, Place
 
     nothing: Any = None
     thinking = Thinking(nothing, nothing, nothing, nothing)
@@ -103,7 +103,7 @@ def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() ->
 
 
 def test_a_database_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) -> None:
-    from assistant.memory import Place
+    from assistant.remembering.memory import Place
 
     with sqlite3.connect(tmp_path / "history.db") as db:
         db.execute("CREATE TABLE message (id INTEGER PRIMARY KEY, chat_id INTEGER, role TEXT, content TEXT)")
@@ -117,7 +117,7 @@ def test_a_database_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) 
 def test_long_talk_is_summed_up_by_the_model_and_usage_says_what_that_took(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str
 ) -> None:
-    from assistant.memory import FULL_CHARACTERS
+    from assistant.remembering.memory import FULL_CHARACTERS
 
     agent.start(AGENT_INSTRUCTIONS="Be brief.").wait_for("running")
     provider.reply_with("They talk of ships. " + "x" * FULL_CHARACTERS)

@@ -21,10 +21,10 @@ def notice(chat: int, **facts: Any) -> Update:
 
 @pytest.mark.parametrize("told", [notice(OLD, migrate_to_chat_id=NEW), notice(NEW, migrate_from_chat_id=OLD)])
 def test_what_was_said_and_is_to_be_said_there_goes_along(tmp_path: Path, told: Update) -> None:
-    from assistant.memory import Memory, Place
-    from assistant.receiving import Receiving
-    from assistant.reminders import Reminders
-    from assistant.store import open_store
+    from assistant.remembering.memory import Memory, Place
+    from assistant.remembering.reminders import Reminders
+    from assistant.remembering.store import open_store
+    from assistant.telegram.receiving import Receiving
 
     memory, reminders = Memory(db := open_store(tmp_path)), Reminders(db)
     memory.remember(Place(OLD), "Where is the ship?", "At sea.", asked_by=9)
@@ -43,9 +43,9 @@ def test_what_was_said_and_is_to_be_said_there_goes_along(tmp_path: Path, told: 
 
 @pytest.mark.parametrize("goes_round", [False, True])
 def test_the_rest_of_an_answer_is_sent_there(monkeypatch: pytest.MonkeyPatch, goes_round: bool) -> None:
-    from assistant import sending
-    from assistant.formatted import Formatted
-    from assistant.memory import Place
+    from assistant.formatting.formatted import Formatted
+    from assistant.remembering.memory import Place
+    from assistant.telegram import sending
 
     sent: list[tuple[int, str]] = []
 
@@ -64,7 +64,7 @@ def test_the_rest_of_an_answer_is_sent_there(monkeypatch: pytest.MonkeyPatch, go
 
 
 def test_another_bot_is_not_answered_and_who_speaks_for_a_group_is() -> None:
-    from assistant.receiving import Receiving
+    from assistant.telegram.receiving import Receiving
 
     taken: list[Update] = []
     conversation: Any = SimpleNamespace(take=taken.append)

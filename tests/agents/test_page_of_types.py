@@ -29,7 +29,11 @@ def prose() -> str:
 
 
 def of_the_assistant() -> list[str]:
-    from assistant import attachments, brain, config, limits, memory, previews, reading, reminders, repeating, turns
+    from assistant import config
+    from assistant.chatting import limits, reading, turns
+    from assistant.model import brain
+    from assistant.remembering import memory, reminders, repeating
+    from assistant.telegram import attachments, previews
     from assistant.tools import mcp, outside, toolbox
 
     usual = limits.read_limits({})

@@ -12,15 +12,15 @@ from tests.agents.agent import Agent
 
 
 def open_reminders(folder: Any, now: list[float]) -> Any:
-    from assistant.reminders import Reminders
-    from assistant.store import open_store
+    from assistant.remembering.reminders import Reminders
+    from assistant.remembering.store import open_store
 
     return Reminders(open_store(folder), lambda: now[0])
 
 
 def test_what_was_due_before_a_restart_is_told_late_and_what_nobody_takes_is_dropped(tmp_path: Any) -> None:
-    from assistant.delivering import Delivering
-    from assistant.memory import Place
+    from assistant.chatting.delivering import Delivering
+    from assistant.remembering.memory import Place
     from telegram.error import Forbidden, NetworkError, TimedOut
 
     said: list[str] = []
@@ -58,8 +58,8 @@ def test_what_was_due_before_a_restart_is_told_late_and_what_nobody_takes_is_dro
 @pytest.fixture
 def deliver(tmp_path: Any) -> Callable[..., tuple[Any, list[tuple[int, str]]]]:
     """Begins with a reminder due in each of two chats, and what is said there. The bot has these faults first."""
-    from assistant.delivering import Delivering
-    from assistant.memory import Place
+    from assistant.chatting.delivering import Delivering
+    from assistant.remembering.memory import Place
 
     def begin(*faults: Exception, now: Callable[[], float] = lambda: 0.0) -> tuple[Any, list[tuple[int, str]]]:
         said: list[tuple[int, str]] = []
@@ -110,7 +110,7 @@ def test_a_reminder_follows_its_group_and_waits_as_long_as_telegram_asks(deliver
 
 @pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
 def test_all_reminders_of_a_group_move_with_it_and_are_taken_back_there(deliver: Any) -> None:
-    from assistant.memory import Place
+    from assistant.remembering.memory import Place
     from telegram.error import ChatMigrated
 
     delivering, said = deliver(ChatMigrated(-1009))
@@ -136,8 +136,8 @@ def test_all_reminders_of_a_group_move_with_it_and_are_taken_back_there(deliver:
     ],
 )  # fmt: skip
 def test_what_is_no_time_is_refused_in_words(tmp_path: Any, arguments: dict[str, Any]) -> None:
-    from assistant.heard import Call
-    from assistant.memory import Place
+    from assistant.model.heard import Call
+    from assistant.remembering.memory import Place
     from assistant.tools.reminding import Reminding
     from assistant.tools.tool import Caller
     from assistant.tools.toolbox import Toolbox
@@ -151,7 +151,7 @@ def test_what_is_no_time_is_refused_in_words(tmp_path: Any, arguments: dict[str,
 
 
 def test_what_repeats_ends_with_its_chat(deliver: Any) -> None:
-    from assistant.memory import Place
+    from assistant.remembering.memory import Place
     from telegram.error import Forbidden
 
     delivering, said = deliver(Forbidden("blocked"), Forbidden("blocked"), Forbidden("blocked"))
@@ -161,8 +161,8 @@ def test_what_repeats_ends_with_its_chat(deliver: Any) -> None:
 
 
 def test_a_chat_has_a_bounded_number_of_reminders(tmp_path: Any) -> None:
-    from assistant.memory import Place
-    from assistant.reminders import MOST_OF_A_CHAT
+    from assistant.remembering.memory import Place
+    from assistant.remembering.reminders import MOST_OF_A_CHAT
 
     reminders = open_reminders(tmp_path, [0.0])
     added = [reminders.add(Place(1, topic), 9, "x", None) for topic in range(MOST_OF_A_CHAT + 1)]

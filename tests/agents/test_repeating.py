@@ -25,10 +25,10 @@ from tests.agents.test_reminders import open_reminders
 )  # fmt: skip
 def test_what_repeats_comes_at_the_same_time_of_day(tmp_path: Any, every: str, first: str, then: list[str]) -> None:
     """Said once each, the last of them late and in place of all that was missed; then it can be taken back."""
-    from assistant.delivering import Delivering
-    from assistant.heard import Call
-    from assistant.memory import Place
-    from assistant.repeating import next_due
+    from assistant.chatting.delivering import Delivering
+    from assistant.model.heard import Call
+    from assistant.remembering.memory import Place
+    from assistant.remembering.repeating import next_due
     from assistant.tools.reminding import Reminding
     from assistant.tools.tool import Caller
     from assistant.tools.toolbox import Toolbox

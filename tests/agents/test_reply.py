@@ -18,7 +18,7 @@ TEXTS = ["One", "One **two", "One **two** three"]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assistant.previews import Draft, Edited
+    from assistant.telegram.previews import Draft, Edited
 
     monkeypatch.setattr(Draft, "pause", 0.01)
     monkeypatch.setattr(Edited, "pause", 0.01)
@@ -26,8 +26,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def answer(telegram: FakeTelegram, token: str, chat: int, act: Act, drafts: Any = None) -> None:
     """Has a reply grow as the test acts, in a chat where something was said."""
-    from assistant.memory import Place
-    from assistant.reply import Drafts, Reply
+    from assistant.remembering.memory import Place
+    from assistant.telegram.reply import Drafts, Reply
 
     async def live() -> None:
         bot = Bot(
@@ -76,7 +76,7 @@ def test_in_a_group_one_message_grows_and_answers_the_question(telegram: FakeTel
 def test_where_drafts_are_refused_a_message_grows(
     telegram: FakeTelegram, token: str, refusal: ApiError, again: int
 ) -> None:
-    from assistant.reply import Drafts
+    from assistant.telegram.reply import Drafts
 
     def seen() -> bool:
         return any(sent.text == "One two three" for sent in telegram.sent(token))
@@ -141,7 +141,7 @@ def test_what_was_shown_can_be_taken_back(telegram: FakeTelegram, token: str) ->
 def test_a_draft_is_shown_again_before_telegram_takes_it_away(
     telegram: FakeTelegram, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assistant.previews import Draft
+    from assistant.telegram.previews import Draft
 
     monkeypatch.setattr(Draft, "renewed", 0.02)
 

@@ -46,8 +46,8 @@ def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> No
     ],
 )
 def test_a_budget_is_told_from_the_providers_account(status: int, headers: dict[str, str], said: str | None) -> None:
-    from assistant.heard import StatusError
-    from assistant.refusals import explain_budget
+    from assistant.model.heard import StatusError
+    from assistant.model.refusals import explain_budget
     from assistant.texts import say
 
     words = explain_budget(StatusError(status, "no", headers))
@@ -58,10 +58,10 @@ def test_a_budget_is_told_from_the_providers_account(status: int, headers: dict[
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "openrouter", "compatible"])
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_budget_that_ends_a_stream_is_not_the_provider_s_account(kind: str, is_response: bool) -> None:
-    from assistant.answering import Answering
-    from assistant.brain import RefusedError
-    from assistant.heard import Heard, StatusError, check
-    from assistant.refusals import explain, explain_budget
+    from assistant.chatting.answering import Answering
+    from assistant.model.brain import RefusedError
+    from assistant.model.heard import Heard, StatusError, check
+    from assistant.model.refusals import explain, explain_budget
     from gateway.budgets.refusing import budget_reached
     from gateway.entries.entry import Kind
     from gateway.periods import Period
@@ -123,8 +123,8 @@ def test_allowed_users_are_read_leniently() -> None:
     ],
 )
 def test_parts_fit_and_lose_nothing_but_blanks(text: str) -> None:
-    from assistant.formatted import Formatted, units
-    from assistant.splitting import LIMIT, split
+    from assistant.formatting.formatted import Formatted, units
+    from assistant.formatting.splitting import LIMIT, split
 
     parts = [part.text for part in split(Formatted(text))]
     assert all(0 < units(part) <= LIMIT and part.strip() for part in parts)
@@ -132,8 +132,8 @@ def test_parts_fit_and_lose_nothing_but_blanks(text: str) -> None:
 
 
 def test_parts_end_at_lines_or_spaces_and_never_inside_an_emoji() -> None:
-    from assistant.formatted import Formatted
-    from assistant.splitting import split
+    from assistant.formatting.formatted import Formatted
+    from assistant.formatting.splitting import split
 
     def cut(text: str, limit: int = 4096) -> list[str]:
         return [part.text for part in split(Formatted(text), limit)]
@@ -145,8 +145,8 @@ def test_parts_end_at_lines_or_spaces_and_never_inside_an_emoji() -> None:
 
 
 def test_an_endless_answer_is_cut_off_with_a_note() -> None:
-    from assistant.formatted import Formatted, units
-    from assistant.splitting import LIMIT, MOST_PARTS, split
+    from assistant.formatting.formatted import Formatted, units
+    from assistant.formatting.splitting import LIMIT, MOST_PARTS, split
 
     parts = [part.text for part in split(Formatted("word " * 100_000))]
     assert len(parts) == MOST_PARTS

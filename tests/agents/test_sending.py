@@ -18,9 +18,9 @@ pytestmark = pytest.mark.one_database
 def test_a_message_is_sent_again_where_the_request_was_not_sent(
     monkeypatch: pytest.MonkeyPatch, cause: Any, calls: int
 ) -> None:
-    from assistant import sending
-    from assistant.formatted import Formatted
-    from assistant.memory import Place
+    from assistant.formatting.formatted import Formatted
+    from assistant.remembering.memory import Place
+    from assistant.telegram import sending
 
     sent: list[str] = []
     pause_after = sending._pause_after
@@ -44,9 +44,9 @@ def test_a_message_is_kept_while_nobody_takes_it_and_not_for_ever(
     monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     """A gateway that is killed, with its engine, is back after a minute at the most."""
-    from assistant import sending
-    from assistant.formatted import Formatted
-    from assistant.memory import Place
+    from assistant.formatting.formatted import Formatted
+    from assistant.remembering.memory import Place
+    from assistant.telegram import sending
 
     now = 0.0
 
@@ -79,7 +79,7 @@ class Server(asyncio.Protocol):
 
 def test_requests_that_are_cancelled_at_any_moment_take_no_place_from_others(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("WARNING", logger="httpcore")  # it tells each step
-    from assistant.requests import TelegramRequest
+    from assistant.telegram.requests import TelegramRequest
 
     async def test() -> None:
         server = await asyncio.get_running_loop().create_server(Server, "127.0.0.1")

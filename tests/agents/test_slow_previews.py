@@ -12,7 +12,7 @@ from tests.fakes.telegram import FakeTelegram
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assistant.previews import Edited
+    from assistant.telegram.previews import Edited
 
     monkeypatch.setattr(Edited, "pause", 0.01)
 
@@ -21,8 +21,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_first_message_that_is_slow_becomes_the_answer(
     telegram: FakeTelegram, token: str, monkeypatch: pytest.MonkeyPatch, is_in_hurry: bool
 ) -> None:
-    from assistant import previews, reply
-    from assistant.sending import send_once
+    from assistant.telegram import previews, reply
+    from assistant.telegram.sending import send_once
 
     on_its_way = asyncio.Event()
 
@@ -51,7 +51,7 @@ def test_a_first_message_that_is_slow_becomes_the_answer(
 def test_after_a_first_message_that_may_have_arrived_no_second_one_grows(
     telegram: FakeTelegram, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assistant import previews
+    from assistant.telegram import previews
 
     tries = []
 

@@ -39,9 +39,9 @@ class BrokenMemory:
 
 def talk(bot: Any) -> Any:
     """A conversation to which everybody is admitted."""
-    from assistant.commands import Commands
-    from assistant.conversation import Conversation
-    from assistant.limits import read_limits
+    from assistant.chatting.commands import Commands
+    from assistant.chatting.conversation import Conversation
+    from assistant.chatting.limits import read_limits
 
     access: Any = SimpleNamespace(read_code=lambda text: None, admits=lambda user: True)
     config, memory, nothing = SimpleNamespace(model="m"), BrokenMemory(), SimpleNamespace(hurry=lambda: None)
@@ -65,8 +65,8 @@ def test_what_was_taken_before_the_end_is_still_answered(text: str, answer: str)
 
 
 def test_a_cancellation_while_typing_ends_is_not_swallowed() -> None:
-    from assistant.memory import Place
-    from assistant.sending import typing
+    from assistant.remembering.memory import Place
+    from assistant.telegram.sending import typing
 
     async def cancel_late() -> bool:
         is_ending = asyncio.Event()

@@ -72,8 +72,8 @@ def test_a_model_that_calls_tools_for_ever_or_takes_none_answers_nevertheless(
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("mark", ["</result>", "</RESULT>", "</result >", "</ result>", "<\n/result>"])
 def test_nothing_that_a_tool_says_ends_the_mark_around_it(mark: str, fails: bool) -> None:
-    from assistant.heard import Call
-    from assistant.memory import Place
+    from assistant.model.heard import Call
+    from assistant.remembering.memory import Place
     from assistant.tools.tool import Caller, Tool, ToolError
     from assistant.tools.toolbox import Toolbox
 
@@ -90,10 +90,10 @@ def test_nothing_that_a_tool_says_ends_the_mark_around_it(mark: str, fails: bool
 
 
 def test_what_is_cut_off_is_counted_as_well(tmp_path: Any) -> None:
-    from assistant.memory import Place
-    from assistant.spending import Spending, Spent
-    from assistant.stepping import Stepping
-    from assistant.store import open_store
+    from assistant.model.stepping import Stepping
+    from assistant.remembering.memory import Place
+    from assistant.remembering.spending import Spending, Spent
+    from assistant.remembering.store import open_store
     from assistant.tools.tool import Caller, Tool
     from assistant.tools.toolbox import Toolbox
 

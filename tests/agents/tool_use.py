@@ -11,8 +11,8 @@ def use(
     sources: Callable[[Any], list[Any]], *calls: tuple[str, dict[str, Any]], inside: str = "127.0.0.1"
 ) -> list[str]:
     """What the model is told of these calls."""
-    from assistant.heard import Call
-    from assistant.memory import Place
+    from assistant.model.heard import Call
+    from assistant.remembering.memory import Place
     from assistant.tools.outside import Outside
     from assistant.tools.tool import Caller
     from assistant.tools.toolbox import Toolbox

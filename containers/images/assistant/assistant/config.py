@@ -8,7 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from agent_contract import SecretFile, Variable
-from assistant.limits import Limits, read_limits
+from assistant.chatting.limits import Limits, read_limits
 from assistant.providers import DEFAULT_MODELS, VOICE_MODELS
 from berth_agent.inputs import (
     PUBLIC_TELEGRAM,

@@ -13,26 +13,29 @@ from telegram import Bot
 from telegram.error import TelegramError
 
 from agent_contract import ExitCode, ProblemCode
-from assistant.access import Access
-from assistant.answering import Answering
-from assistant.brain import Brain
-from assistant.commands import Commands, publish_commands
+from assistant.chatting.access import Access
+from assistant.chatting.answering import Answering
+from assistant.chatting.commands import Commands, publish_commands
+from assistant.chatting.conversation import Conversation
+from assistant.chatting.delivering import Delivering
+from assistant.chatting.reading import Reading
 from assistant.config import Config
-from assistant.conversation import Conversation
-from assistant.delivering import Delivering
-from assistant.files import Files
-from assistant.memory import Memory
-from assistant.people import People
-from assistant.polling import Patience, Poller, sign_in
-from assistant.reading import Reading
-from assistant.receiving import Receiving
-from assistant.reminders import Reminders
-from assistant.requests import TelegramRequest
-from assistant.spending import Spending
-from assistant.stepping import Stepping
-from assistant.store import open_store
-from assistant.summing import Summing
-from assistant.thinking import Thinking
+from assistant.model.brain import Brain
+from assistant.model.stepping import Stepping
+from assistant.model.summing import Summing
+from assistant.model.thinking import Thinking
+from assistant.model.watching import probe, watch_provider, watch_tools
+from assistant.remembering.memory import Memory
+from assistant.remembering.people import People
+from assistant.remembering.reminders import Reminders
+from assistant.remembering.spending import Spending
+from assistant.remembering.store import open_store
+from assistant.remembering.unanswered import Unanswered
+from assistant.telegram.files import Files
+from assistant.telegram.polling import Patience, Poller, sign_in
+from assistant.telegram.receiving import Receiving
+from assistant.telegram.requests import TelegramRequest
+from assistant.telegram.updates import PollingBot
 from assistant.tls import make_tls
 from assistant.tools.mcp import Server
 from assistant.tools.outside import Outside
@@ -40,9 +43,6 @@ from assistant.tools.reminding import Reminding
 from assistant.tools.toolbox import Source, Toolbox
 from assistant.tools.troubles import Troubles
 from assistant.tools.web import Web
-from assistant.unanswered import Unanswered
-from assistant.updates import PollingBot
-from assistant.watching import probe, watch_provider, watch_tools
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
 from berth_agent.providers import is_header_safe

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
-from assistant.formatted import clean, is_blank
-from assistant.reminders import Reminder, Reminders
-from assistant.repeating import EVERY, fit, write_repeat
+from assistant.formatting.formatted import clean, is_blank
+from assistant.remembering.reminders import Reminder, Reminders
+from assistant.remembering.repeating import EVERY, fit, write_repeat
 from assistant.tools.tool import Caller, Tool, ToolError, schema_of
 
 FARTHEST = timedelta(days=731)

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, tzinfo
 from itertools import chain, zip_longest
 
-from assistant.formatted import clean
-from assistant.heard import Call
+from assistant.formatting.formatted import clean
+from assistant.model.heard import Call
 from assistant.tools.tool import Caller, Tool, ToolError
 
 SECONDS = 30.0  # for one use

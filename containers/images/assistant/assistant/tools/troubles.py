@@ -1,7 +1,7 @@
 """Servers of tools that let the agent not in: what its owner's page says of that, and what is said in the chats."""
 
 from agent_contract import ProblemCode
-from assistant.memory import Place
+from assistant.remembering.memory import Place
 from assistant.texts import Text, say
 from berth_agent.outcome import Problem
 from berth_agent.status import Status

@@ -1,0 +1,72 @@
+"""Who is answered: those who have paired, those whom the settings list, or everybody where these say so."""
+
+import logging
+
+from telegram import User
+
+from agent_contract import PairingCode, read_pairing_code
+from assistant.config import Config
+from assistant.remembering.people import Pairing, People
+from assistant.texts import Text
+from berth_agent.status import Status
+
+EVERYBODY = "*"
+SENTENCES = {
+    Pairing.FIRST: Text.PAIRED_FIRST,
+    Pairing.DONE: Text.PAIRED,
+    Pairing.ALREADY: Text.ALREADY_PAIRED,
+    Pairing.DEAD: Text.DEAD_CODE,
+}
+
+logger = logging.getLogger(__name__)
+
+
+class Access:
+    """Costs no call of the provider. What it returns is to be said in the chat; None: nothing."""
+
+    def __init__(self, config: Config, people: People, status: Status) -> None:
+        self._listed = config.allowed_users
+        self._secret = config.pairing_secret
+        self._people = people
+        self._status = status
+        if self._secret:
+            people.note_secret()
+        # With a list and no secret the list alone counts. With neither, who has ever paired people stays closed.
+        self._knows_people = bool(self._secret) or (not self._listed and people.were_let_in())
+        self._report()
+
+    def admits(self, user: User) -> bool:
+        if EVERYBODY in self._listed or not (self._listed or self._knows_people):
+            return True
+        if str(user.id) in self._listed or (user.username and user.username.lower() in self._listed):
+            return True
+        return self._knows_people and self._people.knows(user.id)
+
+    def read_code(self, text: str) -> PairingCode | None:
+        return read_pairing_code(text, self._secret) if self._secret else None
+
+    def take_code(self, code: PairingCode, user: User, *, is_private: bool) -> Text | None:
+        """What is shown in a group is no secret any more: such a code is void, so that no reader of it can use it."""
+        if user.is_bot:
+            return None
+        if not is_private:
+            self._people.void(code)
+            shown = f"group {code.kind}{code.number}"
+            return Text.CODE_IN_GROUP if self._people.may_turn_away(shown) else None
+        came = self._people.pair(code, user.id)
+        if came in (Pairing.FIRST, Pairing.DONE):
+            logger.info("somebody has paired; that makes %d", self._people.count())
+            self._report()
+        elif came is Pairing.DEAD and not self._people.may_turn_away(f"{user.id} {code.kind}{code.number}"):
+            return None
+        return SENTENCES[came]
+
+    def turn_away(self, user: User) -> Text | None:
+        """The one sentence a day for somebody who is not answered."""
+        if user.is_bot or not self._people.may_turn_away(str(user.id)):
+            return None
+        return Text.STRANGER_UNPAIRED if self._knows_people and not self._listed else Text.STRANGER
+
+    def _report(self) -> None:
+        if self._secret:
+            self._status.note_paired(self._people.count())

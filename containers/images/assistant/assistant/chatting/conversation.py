@@ -1,0 +1,197 @@
+"""Handles what is said to the agent: who may, what waits for what, commands, and questions to the model."""
+
+import asyncio
+import logging
+import math
+import sqlite3
+from collections.abc import Coroutine
+from datetime import timedelta
+from typing import Any
+
+from telegram import Bot, Message, Update, User
+
+from assistant.chatting.access import Access
+from assistant.chatting.answering import Answering
+from assistant.chatting.commands import Commands
+from assistant.chatting.limits import Limits, Pace
+from assistant.chatting.turns import Asked, Turns
+from assistant.remembering.memory import Place
+from assistant.remembering.recent import Recent, Said, speak_for
+from assistant.remembering.unanswered import Unanswered
+from assistant.telegram.albums import Albums
+from assistant.telegram.incoming import Incoming
+from assistant.telegram.sending import send_text
+from assistant.texts import Text, say
+
+FAREWELL_SECONDS = 1.4
+MOST_LANGUAGES = 1000
+LATE = timedelta(hours=1)  # after which a message that is not remembered is not answered because it was edited
+
+logger = logging.getLogger(__name__)
+
+
+class Conversation:
+    def __init__(
+        self, bot: Bot, access: Access, commands: Commands, answering: Answering, limits: Limits, unanswered: Unanswered
+    ) -> None:
+        self._bot = bot
+        self._limits = limits
+        self._pace = Pace(limits.messages_per_minute)
+        self._access = access
+        self._commands = commands
+        self._answering = answering
+        self._unanswered = unanswered
+        self._turns, self._recent = Turns(), Recent()
+        self._albums = Albums(self._take_album)
+        self._languages: dict[Place, str | None] = {}
+        self._asked_to_wait: set[Place] = set()
+        self._small: set[asyncio.Task[None]] = set()
+
+    def take(self, update: Update) -> None:
+        """Begins to answer."""
+        message = update.message or update.edited_message
+        if message is None:
+            self._stop_draft(update.api_kwargs.get("stopped_message_generation"))
+        elif message.from_user is not None and update.message is None:
+            self._take_edited(message, message.from_user)
+        elif message.from_user is not None and not self._albums.add(message):
+            self._take(Incoming(message, message.from_user, self._bot.bot))
+
+    async def close(self, patience: float) -> None:
+        """Waits `patience` seconds for answers to finish, then cancels the rest and says so in their chats.
+
+        What else is being said is waited for as well: Telegram does not send again what it answers.
+        """
+        self._albums.finish()
+        self._answering.hurry()
+        late = await self._turns.finish(patience)
+        farewells: dict[asyncio.Task[None], list[Message]] = {}
+        for place, left in late.items():
+            words = say(Text.INTERRUPTED, self._languages.get(place))
+            farewells[asyncio.create_task(self._answering.break_off(place, words))] = left
+        if being_said := {*farewells, *self._small}:
+            await asyncio.wait(being_said, timeout=FAREWELL_SECONDS)
+        self._unanswered.keep(each for said, left in farewells.items() if not said.done() for each in left)
+
+    def _take(self, incoming: Incoming) -> None:
+        code = self._access.read_code(incoming.argument) if incoming.command == "start" else None
+        if code is not None:
+            self._say(incoming, self._access.take_code(code, incoming.user, is_private=incoming.is_private))
+        elif not self._is_for_me(incoming):
+            return
+        elif not self._access.admits(incoming.user):
+            self._say(incoming, self._access.turn_away(incoming.user), user=incoming.user.id)
+        elif incoming.command == "stop":
+            self._stop(incoming)
+        elif incoming.command:
+            self._obey(incoming)
+        else:
+            self._ask(incoming)
+
+    def _take_album(self, messages: list[Message]) -> None:
+        first, others = speak_for(messages)
+        try:
+            if first.from_user is not None:
+                album = Incoming(first, first.from_user, self._bot.bot, others=others)
+                self._recent.keep(album, None)
+                self._take(album)
+        except sqlite3.Error:
+            logger.exception("an album could not be looked at")
+
+    def _take_edited(self, message: Message, user: User) -> None:
+        """Answers anew what was asked in other words. Telegram also says so where only a preview has come."""
+        if self._albums.replace(message):
+            return
+        first, others = self._recent.edit(message)
+        incoming = Incoming(first, user, self._bot.bot, is_edited=True, others=others)
+        if incoming.text.startswith("/") or not self._is_for_me(incoming) or not self._access.admits(incoming.user):
+            return
+        if self._is_new(incoming, self._recent.find(message)):
+            self._ask(incoming)
+
+    def _ask(self, incoming: Incoming) -> None:
+        if not self._is_within_limits(incoming):
+            return
+        self._recent.keep(incoming, incoming.question)
+        if incoming.is_edited:
+            withdrawal = self._answering.take_back(incoming)
+            self._turns.cancel(incoming.place, incoming.message.message_id)
+            self._begin(withdrawal)
+        self._wait_for_turn(incoming, self._answering.answer_anew if incoming.is_edited else self._answering.answer)
+
+    def _is_new(self, incoming: Incoming, before: Said | None) -> bool:
+        if not incoming.is_readable:  # such as a live location, which changes all the time
+            return False
+        asked = self._turns.find_question(incoming.place, incoming.message.message_id)
+        asked = asked if asked is not None or before is None else before.question
+        if asked is not None:
+            return asked != incoming.question
+        if (remembered := self._answering.find_question(incoming)) is not None:
+            return not incoming.says_what_is_remembered(remembered)
+        edited, said = incoming.message.edit_date, incoming.message.date
+        return edited is not None and edited - said < LATE
+
+    def _is_within_limits(self, incoming: Incoming) -> bool:
+        """Else says so: of too many messages once, until one is answered again."""
+        if wait := self._pace.wait_for(incoming.place.chat):
+            self._ask_to_wait(incoming, Text.TOO_OFTEN, seconds=math.ceil(wait))
+            return False
+        length, most = len(incoming.text), self._limits.longest_message
+        if length > most:
+            self._say(incoming, Text.MESSAGE_TOO_LONG, length=length, most=most)
+        return length <= most
+
+    def _stop(self, incoming: Incoming) -> None:
+        """What there is of the answer stays."""
+        if self._turns.cancel(incoming.place):
+            self._begin(self._answering.break_off(incoming.place, say(Text.STOPPED, incoming.language)))
+        else:
+            self._say(incoming, Text.NOTHING_TO_STOP)
+
+    def _stop_draft(self, pressed: object) -> None:
+        """Somebody has pressed the button of a draft. The library does not know this update yet."""
+        found = self._answering.find_draft(pressed if isinstance(pressed, dict) else {})
+        if found is not None and self._turns.cancel(found.place, found.message.message_id):
+            self._begin(self._answering.break_off(found.place, say(Text.STOPPED, found.language)))
+
+    def _is_for_me(self, incoming: Incoming) -> bool:
+        """In a group the agent leaves alone what people say to each other, and commands that it does not know."""
+        if incoming.text.startswith("/") and incoming.message.text:
+            known = self._commands.knows(incoming.command)
+            return bool(incoming.command) and (known or incoming.is_private or incoming.names_me)
+        has_content = bool(incoming.text) or incoming.message.effective_attachment is not None
+        return has_content and incoming.is_for_me
+
+    def _obey(self, incoming: Incoming) -> None:
+        if self._commands.changes_memory(incoming.command):  # after the answers that are under way
+            self._wait_for_turn(incoming, self._commands.run)
+        else:
+            self._begin(self._commands.run(incoming))
+
+    def _wait_for_turn(self, incoming: Incoming, work: Any) -> None:
+        place = incoming.place
+        asked = Asked(incoming.message.message_id, incoming.question, incoming.whole)
+        if self._turns.add(place, lambda: work(incoming), asked):
+            self._asked_to_wait.discard(place)
+            if len(self._languages) >= MOST_LANGUAGES:
+                self._languages.clear()
+            self._languages[place] = incoming.language
+        else:
+            self._ask_to_wait(incoming, Text.ONE_AT_A_TIME)
+
+    def _ask_to_wait(self, incoming: Incoming, text: Text, **values: object) -> None:
+        if incoming.place not in self._asked_to_wait and len(self._asked_to_wait) < MOST_LANGUAGES:
+            self._asked_to_wait.add(incoming.place)
+            self._say(incoming, text, **values)
+
+    def _say(self, incoming: Incoming, text: Text | None, **values: object) -> None:
+        if text is not None:
+            self._begin(self._send(incoming, say(text, incoming.language, **values)))
+
+    async def _send(self, incoming: Incoming, text: str) -> None:
+        await send_text(self._bot, incoming.place, text, reply_to=incoming.reply_to)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._small.add(task)
+        task.add_done_callback(self._small.discard)

@@ -1,0 +1,117 @@
+"""Delivers reminders when they are due, and later where the agent was not there or Telegram was not to be had."""
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, tzinfo
+from enum import Enum, auto
+
+from telegram import Bot
+from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
+
+from assistant.formatting.formatted import Formatted
+from assistant.remembering.memory import Place
+from assistant.remembering.reminders import Reminder, Reminders
+from assistant.remembering.repeating import next_due
+from assistant.telegram.sending import NOT_SENT, seconds_of, send_once
+from assistant.texts import Text, say
+
+LATE = 120  # seconds after which a reminder says that it is late
+AGAIN = 15.0  # seconds, between two tries, and between two looks at the clock, which may be set
+
+logger = logging.getLogger(__name__)
+
+
+class _Outcome(Enum):
+    LATER = auto()
+    DONE = auto()
+    NEVER = auto()
+    """Its chat takes nothing, nor will it."""
+
+
+class Delivering:
+    def __init__(self, bot: Bot, reminders: Reminders, zone: tzinfo, now: Callable[[], float] = time.monotonic) -> None:
+        self._bot = bot
+        self._reminders = reminders
+        self._zone = zone
+        self._now = now
+        self._done: dict[int, _Outcome] = {}  # by the numbers of those that are still due on a volume without writes
+        self._held: dict[int, float] = {}  # until when Telegram wants nothing for a chat
+        self._news = asyncio.Event()
+        reminders.changed = self._news.set
+
+    async def run(self) -> None:
+        """For ever."""
+        while True:
+            self._news.clear()
+            pause: float | None = AGAIN
+            try:
+                pause = await self._deliver_due()
+            except sqlite3.Error:
+                logger.exception("reminders could not be looked at")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), pause)
+
+    async def _deliver_due(self) -> float | None:
+        """Seconds until the next look; None where there is nothing to look for."""
+        found = self._reminders.due()
+        numbers = {reminder.number for reminder in found}
+        self._done = {number: outcome for number, outcome in self._done.items() if number in numbers}
+        self._held = {chat: until for chat, until in self._held.items() if until > self._now()}
+        for reminder in found:
+            outcome = self._done.get(reminder.number) or await self._deliver(reminder)
+            if outcome is not _Outcome.LATER:
+                self._take_off(reminder, outcome)
+        due = self._reminders.next()
+        return None if due is None else min(max(due - self._reminders.now(), 0.0) or AGAIN, AGAIN)
+
+    def _take_off(self, reminder: Reminder, outcome: _Outcome) -> None:
+        """Where that fails it is tried again with the next look, and what was said is not said again."""
+        self._done[reminder.number] = outcome
+        try:
+            if reminder.repeat is None or outcome is _Outcome.NEVER:
+                self._reminders.take_off(reminder.number)
+            else:
+                due = next_due(reminder.due, reminder.repeat, self._reminders.now(), self._zone)
+                self._reminders.put_off(reminder.number, due)
+        except sqlite3.Error as error:
+            logger.warning("a reminder that is done with could not be removed: %s", error)
+        else:
+            del self._done[reminder.number]
+
+    async def _deliver(self, reminder: Reminder, *, is_moved: bool = False) -> _Outcome:
+        if reminder.place.chat in self._held:
+            return _Outcome.LATER
+        try:
+            await send_once(self._bot, reminder.place, Formatted(self._write(reminder)), None)
+        except ChatMigrated as error:  # a group has become a supergroup
+            new = self._move(reminder, error.new_chat_id)
+            return _Outcome.NEVER if is_moved else await self._deliver(new, is_moved=True)
+        except RetryAfter as error:
+            self._held[reminder.place.chat] = self._now() + seconds_of(error)
+            return _Outcome.LATER
+        except (Forbidden, BadRequest) as error:
+            logger.warning("a reminder cannot be delivered: %s", type(error).__name__)
+            return _Outcome.NEVER
+        except TelegramError as error:
+            # It may have arrived, and one that comes twice is worse than one missing.
+            may_have = isinstance(error, TimedOut) and not isinstance(error.__cause__, NOT_SENT)
+            return _Outcome.DONE if may_have else _Outcome.LATER
+        return _Outcome.DONE
+
+    def _move(self, reminder: Reminder, chat: int) -> Reminder:
+        """All of its chat, so that people there see them, and can take them back."""
+        try:
+            self._reminders.move(reminder.place.chat, chat)
+        except sqlite3.Error as error:
+            logger.warning("the reminders of a group could not be moved with it: %s", error)
+        return reminder._replace(place=Place(chat))
+
+    def _write(self, reminder: Reminder) -> str:
+        if self._reminders.now() - reminder.due < LATE:
+            return say(Text.REMINDER, reminder.language, what=reminder.text)
+        when = f"{datetime.fromtimestamp(reminder.due, self._zone):%Y-%m-%d %H:%M} ({self._zone})"
+        return say(Text.REMINDER_LATE, reminder.language, what=reminder.text, when=when)

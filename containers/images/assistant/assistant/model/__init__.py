@@ -1,0 +1,1 @@
+"""How the model is asked, what it answers, and what is made of that."""

@@ -1,0 +1,60 @@
+"""Probes the provider and servers of tools at intervals, so that the status gets better or worse without a question."""
+
+import asyncio
+
+from agent_contract import ProblemCode
+from assistant.config import Config
+from assistant.model.brain import Brain, RefusedError
+from assistant.remembering.memory import Message
+from assistant.tools.mcp import DOWN_SECONDS, FRESH_SECONDS
+from assistant.tools.toolbox import Toolbox
+from assistant.tools.troubles import Troubles
+from berth_agent.outcome import Problem
+from berth_agent.preflight import LONGEST_PROBE, check_provider
+from berth_agent.providers import problem
+from berth_agent.status import Status
+
+RELAXED = 10  # times less often while nothing is wrong
+# Free requests succeed in spite of these problems. Only a question to the model shows whether they are over.
+ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
+
+
+async def probe(config: Config) -> Problem | None:
+    """The problem with the provider, found without a question to the model.
+
+    In a thread, with the standard library: importing a provider's SDK takes half a second of CPU, so at a quarter of a
+    core the agent would start two seconds later.
+    """
+    asked = asyncio.to_thread(check_provider, config.provider, config.api_base, config.key, config.model)
+    try:
+        return await asyncio.wait_for(asked, LONGEST_PROBE)
+    except TimeoutError:  # a name that nobody resolves takes longer
+        return problem(ProblemCode.PROVIDER_DOWN)
+
+
+async def watch_provider(config: Config, brain: Brain, status: Status) -> None:
+    last_probe = asyncio.get_running_loop().time()
+    while True:
+        await asyncio.sleep(config.watch_seconds)
+        now = asyncio.get_running_loop().time()
+        if status.provider is not None or now - last_probe >= config.watch_seconds * RELAXED:
+            last_probe = now
+            status.note_provider(await _find_problem(config, brain, status.provider))
+
+
+async def watch_tools(toolbox: Toolbox, troubles: Troubles) -> None:
+    """At once the first time, so that a project's page tells before anybody asks."""
+    while True:
+        await toolbox.list_tools()
+        await asyncio.sleep(DOWN_SECONDS if troubles else FRESH_SECONDS)
+
+
+async def _find_problem(config: Config, brain: Brain, known: Problem | None) -> Problem | None:
+    found = await probe(config)
+    if found is not None or known is None or known.code not in ONLY_CHAT_SHOWS:
+        return found
+    try:
+        await brain.answer([Message("user", "Reply with OK.")])
+    except RefusedError as error:
+        return error.problem or known
+    return None

@@ -1,0 +1,1 @@
+"""What outlives a restart, in one database on the agent's volume."""

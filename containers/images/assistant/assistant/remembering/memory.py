@@ -1,0 +1,156 @@
+"""Remembers what was said in each chat, and in each topic of a group for itself: the last turns whole, older ones as a
+summary.
+"""
+
+import sqlite3
+from typing import Literal, NamedTuple
+
+from assistant.model.parts import Part
+
+MOST_MESSAGES = 40  # that are sent along with a question, and be they not summarised
+MOST_CHARACTERS = 24_000  # of these: some 6,000 tokens, which the window of every model holds
+WHOLE_MESSAGES = 16  # that stay as they are when older ones are summarised
+WHOLE_CHARACTERS = 10_000
+FULL_MESSAGES = 30  # from which on older ones are summarised
+FULL_CHARACTERS = 18_000
+LONGEST_MESSAGE = 12_000  # characters of one message that are sent along
+LONGEST_SUMMARY = 4000
+MOST_SUMMED = 12_000  # characters that are summarised at once
+MOST_KEPT = 120  # rows, where nothing can be summarised
+
+
+class Place(NamedTuple):
+    """Where people talk: a chat, and in a group with topics one of these. Topic 0 is the chat itself."""
+
+    chat: int
+    topic: int = 0
+
+
+class Message(NamedTuple):
+    role: Literal["user", "assistant"]
+    content: str
+    parts: tuple[Part, ...] = ()
+
+
+class Older(NamedTuple):
+    """What is to be summarised: the summary so far, and the turns up to the row `last`."""
+
+    summary: str
+    messages: list[Message]
+    last: int
+    forgotten: int
+    """How often the place was forgotten before: rows get the numbers of others that are gone."""
+
+
+class Memory:
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._forgotten: dict[Place, int] = {}
+
+    def recall(self, place: Place, room: int = MOST_CHARACTERS) -> list[Message]:
+        """The last messages, oldest first. The first one is a question, as the providers demand."""
+        recalled: list[Message] = []
+        for _, message in self._newest(place)[:MOST_MESSAGES]:
+            room -= len(message.content)
+            if room < 0:
+                break
+            recalled.append(message)
+        recalled.reverse()
+        while recalled and recalled[0].role != "user":
+            recalled.pop(0)
+        return recalled
+
+    def summary(self, place: Place) -> str:
+        found = self._db.execute("SELECT content FROM summary WHERE chat_id = ? AND topic = ?", place).fetchone()
+        return str(found[0]) if found else ""
+
+    def remember(self, place: Place, question: str, answer: str, asked_by: int | None = None) -> None:
+        """Stores both or neither, so that a question without an answer is never sent along.
+
+        `asked_by` is the number of the message that holds the question.
+        """
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany(
+                "INSERT INTO message (chat_id, topic, role, content, asked_by) VALUES (?, ?, ?, ?, ?)",
+                [(*place, "user", question, asked_by), (*place, "assistant", answer, asked_by)],
+            )
+            self._db.execute(
+                "DELETE FROM message WHERE chat_id = ?1 AND topic = ?2 AND id NOT IN"
+                " (SELECT id FROM message WHERE chat_id = ?1 AND topic = ?2 ORDER BY id DESC LIMIT ?3)",
+                (*place, MOST_KEPT),
+            )
+
+    def find_question(self, place: Place, asked_by: int) -> str | None:
+        """What a message has asked, where that is remembered whole."""
+        found = self._db.execute(
+            "SELECT content FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ? AND role = 'user'",
+            (*place, asked_by),
+        ).fetchone()
+        return str(found[0]) if found else None
+
+    def forget_question(self, place: Place, asked_by: int) -> None:
+        """With its answer."""
+        facts = (*place, asked_by)
+        self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ?", facts)
+
+    def find_older(self, place: Place, room: int = MOST_SUMMED) -> Older | None:
+        """What is to be summarised now, the oldest first; None while there is room for everything."""
+        newest = self._newest(place)
+        if len(newest) < FULL_MESSAGES and sum(len(each.content) for _, each in newest) < FULL_CHARACTERS:
+            return None
+        kept, left = 0, WHOLE_CHARACTERS
+        while kept + 2 <= min(WHOLE_MESSAGES, len(newest)) and left > 0:
+            left -= sum(len(each.content) for _, each in newest[kept : kept + 2])
+            kept += 2
+        older = newest[max(kept, 2) :]
+        if not older:
+            return None
+        chosen = _fill(older[::-1], room)
+        messages = [message for _, message in chosen]
+        return Older(self.summary(place), messages, chosen[-1][0], self._forgotten.get(place, 0))
+
+    def summarise(self, place: Place, summary: str, older: Older) -> None:
+        """Keeps the summary in the place of what it sums up, unless that was forgotten meanwhile."""
+        if self._forgotten.get(place, 0) != older.forgotten:
+            return
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            older_rows = "DELETE FROM message WHERE chat_id = ? AND topic = ? AND id <= ?"
+            self._db.execute(older_rows, (*place, older.last))
+            kept = "INSERT OR REPLACE INTO summary VALUES (?, ?, ?)"
+            self._db.execute(kept, (*place, summary[:LONGEST_SUMMARY]))
+
+    def forget(self, place: Place) -> None:
+        self._forgotten[place] = self._forgotten.get(place, 0) + 1
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ?", place)
+            self._db.execute("DELETE FROM summary WHERE chat_id = ? AND topic = ?", place)
+
+    def move(self, chat: int, new: int) -> None:
+        """All that was said in a group that has become a supergroup, whose messages have numbers of their own."""
+        self._forgotten[Place(chat)] = self._forgotten.get(Place(chat), 0) + 1
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("UPDATE message SET chat_id = ?, asked_by = NULL WHERE chat_id = ?", (new, chat))
+            self._db.execute("UPDATE OR IGNORE summary SET chat_id = ? WHERE chat_id = ?", (new, chat))
+
+    def _newest(self, place: Place) -> list[tuple[int, Message]]:
+        rows = self._db.execute(
+            "SELECT id, role, content FROM message WHERE chat_id = ? AND topic = ? ORDER BY id DESC LIMIT ?",
+            (*place, MOST_KEPT),
+        )
+        return [(row, Message(role, content[:LONGEST_MESSAGE])) for row, role, content in rows]
+
+
+def _fill(rows: list[tuple[int, Message]], room: int) -> list[tuple[int, Message]]:
+    """As many rows from the first on as there is room for; of a first one that is longer by itself, its beginning."""
+    (number, message), *others = rows
+    chosen = [(number, message._replace(content=message.content[:room]))]
+    for row in others:
+        room -= len(chosen[-1][1].content)
+        if len(row[1].content) > room:
+            break
+        chosen.append(row)
+    return chosen
