@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.dashboard.content.charts import describe_charts, read_span
+from projects.dashboard.content.events import read_events
 from projects.dashboard.content.steps import describe_steps, is_new
 from projects.dashboard.content.usage_in_words import describe_usage
-from projects.dashboard.views.events import read_events
 from projects.errors import UnknownRunError
 from projects.models import Project, Run
 from projects.models.rows.snapshot import Snapshot, take_snapshot

@@ -1,0 +1,37 @@
+"""The events that the page of a project shows, each told as a sentence."""
+
+from typing import NamedTuple
+
+from django.db.models import QuerySet
+
+from projects.models import Event, Project
+from projects.rules.event_sentences import tell_event
+
+SHOWN = 50
+
+
+class ShownEvent(NamedTuple):
+    event: Event
+    sentence: str
+
+
+class ShownEvents(NamedTuple):
+    """The newest, all or those of one action, and the actions that there are."""
+
+    newest: list[ShownEvent]
+    actions: list[str]
+    action: str
+
+
+def read_events(project: Project, action: str) -> ShownEvents:
+    rows = Event.objects.filter(project_id=project.pk)
+    actions = sorted(rows.order_by().values_list("action", flat=True).distinct())
+    action = action if action in actions else ""
+    newest = of_action(rows, action)[:SHOWN]
+    told = [ShownEvent(event, tell_event(event.action, event.outcome, event.detail)) for event in newest]
+    return ShownEvents(told, actions, action)
+
+
+def of_action(rows: "QuerySet[Event]", action: str) -> "QuerySet[Event]":
+    """All where `action` is empty."""
+    return rows.filter(action=action) if action else rows
