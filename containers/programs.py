@@ -6,7 +6,7 @@ Never through a shell, and never with anything that a user of the service typed.
 import os
 import shutil
 import subprocess  # nosec B404 - the purpose of this module
-from typing import IO
+from typing import IO, NoReturn
 
 _ADMIN_PATH = "/usr/sbin:/sbin"
 
@@ -27,6 +27,11 @@ def is_root() -> bool:
 def is_local_engine() -> bool:
     """Whether the engine is reached through a socket of this machine. There may be several."""
     return os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
+
+
+def become_program(path: str, *arguments: str) -> NoReturn:
+    """Goes on as this program of Berth's own, in the same process."""
+    os.execv(path, [path, *arguments])  # noqa: S606  # nosec B606 - a list of our own arguments, no shell
 
 
 def run_program(

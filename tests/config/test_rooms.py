@@ -51,7 +51,7 @@ def floors_of(contract: dict[str, Any]) -> list[set[str]]:
 
 
 def drawn_floors() -> dict[str, list[set[str]]]:
-    """The same by app or room, as the picture in CONTRIBUTING.md has it. The name of a package ends with a slash there."""
+    """The same by app or room, as the picture in CONTRIBUTING.md has it: the name of a package ends with a slash."""
     picture = (ROOT / "CONTRIBUTING.md").read_text().partition("## The floor plan")[2].split("```")[1]
     drawn: dict[str, list[set[str]]] = {}
     for line in picture.splitlines():

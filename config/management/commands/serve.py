@@ -1,4 +1,3 @@
-import os
 import sys
 from functools import partial
 from typing import Any
@@ -19,7 +18,7 @@ from config.serving.welcome import write_welcome
 from containers.docker_api.client import Connection
 from containers.docker_api.wanted_images import are_built
 from containers.firewall.iptables import can_set_rules
-from containers.programs import is_local_engine
+from containers.programs import become_program, is_local_engine
 from projects.services.credentials.key_rotation import check_keys
 
 
@@ -53,6 +52,5 @@ def _require_engine_and_images() -> None:
     require_that_it_may_serve()
     firewall = not (is_local_engine() and can_set_rules())
     if not are_built(Connection(), firewall=firewall):
-        run = str(settings.BASE_DIR / "config" / "bin" / "run")
         sys.stdout.flush()
-        os.execv(run, [run, "--all"])  # noqa: S606 - our own program
+        become_program(str(settings.BASE_DIR / "config" / "bin" / "run"), "--all")

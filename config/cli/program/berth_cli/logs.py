@@ -33,7 +33,7 @@ def read_logs(options: argparse.Namespace, api: Api, out: Output) -> int:
         for line in content.decode(errors="replace").splitlines():
             say(line)
     else:
-        out.raw(content)
+        out.verbatim(content)
     return 0
 
 

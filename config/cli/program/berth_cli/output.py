@@ -21,12 +21,12 @@ class Output:
     def show(self, document: Document, lines: Iterable[str]) -> None:
         """One of the two. `lines` may be a generator, so that nobody writes a table for a program."""
         if self.as_json:
-            self.raw(document.raw)
+            self.verbatim(document.raw)
         else:
             for line in lines:
                 sys.stdout.write(f"{line}\n")
 
-    def raw(self, content: bytes) -> None:
+    def verbatim(self, content: bytes) -> None:
         if content:
             sys.stdout.flush()
             sys.stdout.buffer.write(content.rstrip(b"\n") + b"\n")
@@ -44,5 +44,5 @@ class Output:
     def refuse(self, error: CommandError) -> None:
         """The sentence on standard error; with --json also what the API has said, where it has."""
         if self.as_json:
-            self.raw(error.document)
+            self.verbatim(error.document)
         tell(f"berth: {error}")

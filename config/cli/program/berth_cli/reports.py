@@ -43,7 +43,7 @@ def show_usage(options: argparse.Namespace, api: Api, out: Output) -> int:
     path = path_of(find_project(api, options.project), "usage")
     query = {"since": options.since, "until": options.until, "by": options.by}
     if options.csv:
-        out.raw(api.read_text(path, query={**query, "format": "csv"}))
+        out.verbatim(api.read_text(path, query={**query, "format": "csv"}))
         return 0
     document = api.call("GET", path, query=query)
     rows = [
