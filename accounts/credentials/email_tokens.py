@@ -18,7 +18,7 @@ LIFETIME = timedelta(days=1)
 LONGEST = 2048
 """Characters. One with the longest address has 700."""
 
-_signer = Signer(salt=__name__)
+_signer = Signer(salt="accounts.credentials.email_tokens")
 
 
 def make_token(user: User, email: str) -> str:

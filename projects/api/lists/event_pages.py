@@ -26,6 +26,8 @@ MOST = 200
 """Events of a page, and of an answer that no page was asked of."""
 
 _BLOCK, _NUMBER = 16, 8
+_SALT = "projects.api.event_pages"
+"""The ids of events hang on it, wherever this module stands."""
 _NONE = "There is no such event. Begin again without a cursor."
 """Also of an event of somebody else."""
 
@@ -52,7 +54,7 @@ def read_event_id(text: str) -> int:
 @lru_cache(maxsize=1)
 def _cipher(secret: str) -> Cipher[CBC]:
     """Of one block each, so that nothing is chained and the same number always has the same id."""
-    key = salted_hmac("projects.api.lists.event_pages", "ids of events", secret=secret, algorithm="sha256").digest()
+    key = salted_hmac(_SALT, "ids of events", secret=secret, algorithm="sha256").digest()
     return Cipher(AES(key), CBC(bytes(_BLOCK)))
 
 

@@ -24,6 +24,12 @@ def happened(owner: User, project_id: UUID, number: int, **fields: Any) -> Event
     return Event(owner_id=owner.pk, project_id=project_id, **({"at": at} | values | fields))
 
 
+def test_an_id_is_the_same_in_every_version(settings: Any) -> None:
+    """Readers keep the last one that they have seen."""
+    settings.SECRET_KEY = "a key of this test"
+    assert str(show_id(123456)) == "0bb2a94f-a1df-7b6f-feca-a17fad849cea"
+
+
 @pytest.fixture
 def events(alice: User, bob: User, project: Project) -> list[Event]:
     """Newest first: Alice's, and some of Bob's between them."""
