@@ -6,11 +6,15 @@ from contextlib import suppress
 import docker
 import docker.errors
 
+from config.metrics.folders import sweep_folders
 from tests.engines import connect, remove_networks
 
 
 def remove_leftovers(environment: Mapping[str, str]) -> None:
-    """Containers, volumes, network and firewall rules of the instance that the environment names."""
+    """Containers, volumes, network and firewall rules of the instance that the environment names, and what services
+    that were killed have counted.
+    """
+    sweep_folders()
     remove_from_engine(environment["BERTH_INSTANCE"])
 
 

@@ -4,23 +4,22 @@ prometheus_client keeps it in a file for each process. Here a file is for a plac
 takes: what a killed one has counted its successor goes on with, so that no counter goes back and there are no more
 files than processes at a time. The files are in memory, and as large as they ever need be: neither a full disk nor one
 that hangs comes between a request and its count.
+
+Of an ordinary user systemd takes away all that is in /dev/shm once they log out (`RemoveIPC`). The folder that it keeps
+for a service stays, and `config.metrics.folders` takes that one where there is one.
 """
 
 import fcntl
-import hashlib
 import logging
 import os
-import shutil
-import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
-from django.conf import settings
 from prometheus_client import Counter, values
 
+from config.metrics.folders import PLACE, hold_folder, make_folder, sweep_folders
 from config.metrics.requests import NO_ROUTE, SECONDS
 from containers.docker_api.counted_requests import REQUESTS
 from containers.process_metrics import PROCESS
@@ -41,20 +40,29 @@ SIZES = {"histogram": 2 * 1024 * 1024, "counter": 256 * 1024}
 MOST_PLACES = 1000
 
 
+_told: set[str] = set()
+"""The folders of which this process has said that they are gone."""
+
+
 @contextmanager
 def counting_together(*, goes_on: bool) -> Iterator[None]:
-    """For the parent of the processes. `goes_on`: those of the program before this one still count there."""
-    if not (goes_on and os.environ.get(VARIABLE)):
-        os.environ.pop(VARIABLE, None)
+    """For the parent of the processes. `goes_on`: those of the program before this one still count there, unless
+    somebody has taken their folder away.
+    """
+    former = os.environ.pop(VARIABLE, "") if goes_on else ""
+    with ExitStack() as stack:
         try:
-            os.environ[VARIABLE] = str(_make_folder())
+            folder = Path(former) if former and Path(former).is_dir() else make_folder()
+            stack.enter_context(hold_folder(folder))
+            os.environ[VARIABLE] = str(folder)
         except OSError as error:
+            os.environ.pop(VARIABLE, None)
             log.warning("Each process tells its own metrics only: %s", error)
-    try:
-        yield
-    finally:
-        if folder := os.environ.pop(VARIABLE, ""):
-            shutil.rmtree(folder, ignore_errors=True)
+        sweep_folders()
+        try:
+            yield
+        finally:
+            os.environ.pop(VARIABLE, None)
 
 
 def begin_to_count(process: str) -> None:
@@ -76,29 +84,18 @@ def begin_to_count(process: str) -> None:
 def shared_folder() -> str | None:
     """Where this process and others count, if they do so together and nobody has taken it away."""
     folder = os.environ.get(_FOLDER) if os.environ.get(VARIABLE) else None
-    return folder if folder and Path(folder).is_dir() else None
-
-
-def _make_folder() -> Path:
-    """An empty one. Its name is the same at each start, so that what a killed one has left is taken away."""
-    memory = Path("/dev/shm")  # noqa: S108 - nobody else can take the folder's place, and one of another is refused
-    parent = memory if os.access(memory, os.W_OK) else Path(tempfile.gettempdir())
-    ours = f"{settings.BERTH_DATA_DIR}:{settings.BERTH_PORT}:{os.geteuid()}"
-    folder = parent / f"berth-metrics-{hashlib.sha256(ours.encode()).hexdigest()[:16]}"
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        raise PermissionError(f"{folder} is somebody else's.")
-    for file in folder.iterdir():
-        file.unlink()
-    return folder
+    if folder is None or Path(folder).is_dir():
+        return folder
+    if folder not in _told:
+        _told.add(folder)
+        log.warning("Each process tells its own metrics only until `manage.py reload`: somebody removed %s.", folder)
+    return None
 
 
 def _take_place(folder: Path) -> str:
     """The first that no living process holds. The kernel gives it back with the end of this one."""
     for number in count():
-        held = os.open(folder / f"place-{number}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        held = os.open(folder / f"{PLACE}{number}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -95,6 +95,7 @@ def test_the_service_tells_when_it_serves_and_gets_the_time_to_end(installed: Pa
     for command in values(service, "Exec(?:StartPre|Start|Reload)"):
         assert command.startswith(f"{ROOT}/.venv/bin/python manage.py ")
     assert f"-{installed}/data" in values(service, "ReadWritePaths")[0]
+    assert (values(service, "RuntimeDirectory"), values(service, "RuntimeDirectoryMode")) == (["berth"], ["0700"])
 
 
 def test_to_install_again_changes_nothing_and_keeps_the_settings(installed: Path) -> None:

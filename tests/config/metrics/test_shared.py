@@ -1,7 +1,9 @@
 """What processes count is told of all of them, and is lost with none."""
 
+import fcntl
 import logging
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ from prometheus_client import CollectorRegistry, generate_latest, values
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from config.metrics import requests, shared
+from config.metrics.folders import hold_folder, make_folder, sweep_folders
 from config.metrics.requests import OTHER, SECONDS, note_request
 from config.metrics.shared import SIZES, STARTS, VARIABLE, begin_to_count, counting_together, shared_folder
 from tests.config.metrics.reading import Scrape
@@ -21,6 +24,7 @@ from tests.config.metrics.reading import Scrape
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.BERTH_DATA_DIR = tmp_path
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     monkeypatch.delenv(VARIABLE, raising=False)
     yield
     assert shared_folder() is None
@@ -107,18 +111,48 @@ def test_a_file_has_its_size_from_the_first_on(folder: Path) -> None:
 
 
 def test_a_start_begins_anew_and_a_hand_over_goes_on(tmp_path: Path) -> None:
-    with counting_together(goes_on=False):
-        folder = Path(os.environ[VARIABLE])
-        count_in_a_child()
-        with counting_together(goes_on=True):
-            assert files_of(folder)
-        os.environ[VARIABLE] = str(folder)
+    folder = make_folder()
+    assert folder.parent == tmp_path
+    os.environ[VARIABLE] = str(folder)
+    count_in_a_child()
+    with counting_together(goes_on=True):
+        assert Path(os.environ[VARIABLE]) == folder
+        assert files_of(folder)
     assert not folder.exists()
     folder.mkdir(mode=0o700)
     (folder / "counter_0.db").write_bytes(b"of one that was killed")
     with counting_together(goes_on=False):
         assert Path(os.environ[VARIABLE]) == folder
         assert files_of(folder) == set()
+
+
+def test_who_logs_out_takes_it_away_which_is_told_once_and_heals_with_a_hand_over(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with monkeypatch.context() as of_a_process, caplog.at_level(logging.WARNING):
+        of_a_process.setenv("PROMETHEUS_MULTIPROC_DIR", str(folder))
+        assert shared_folder() == str(folder)
+        shutil.rmtree(folder)
+        assert [shared_folder() for _ in range(3)] == [None] * 3
+    assert [str(folder) in line.getMessage() for line in caplog.records] == [True]
+    with counting_together(goes_on=True):
+        count_in_a_child()
+        assert told(Path(os.environ[VARIABLE])).value("berth_process_starts_total", process="tested") == 1
+
+
+def test_what_killed_ones_have_left_is_taken_away_and_nothing_of_those_that_live(tmp_path: Path) -> None:
+    served, worked, left, open_to_all = (tmp_path / f"berth-metrics-{number}" for number in range(4))
+    for each in (served, worked, left, open_to_all):
+        each.mkdir(mode=0o700)
+        (each / "place-0").touch()
+    open_to_all.chmod(0o755)
+    with hold_folder(served), (worked / "place-0").open() as place:
+        fcntl.flock(place, fcntl.LOCK_EX)
+        with counting_together(goes_on=False):
+            ours = Path(os.environ[VARIABLE])
+        sweep_folders()
+        assert {*tmp_path.glob("berth-metrics-*")} == {served, worked, open_to_all}
+    assert ours not in tmp_path.iterdir()
 
 
 @pytest.mark.parametrize("what", ["others may write there", "a link", "no room"])
