@@ -10,7 +10,7 @@ test: ## Run every check and test; JUST="tests/config -k urls" runs these only, 
 	@config/bin/test $(JUST)
 
 backup: ## Write the database to one archive while everything runs; TO="FILE --with-keys FILE --with-memory" says where and what
-	@.venv/bin/python manage.py backup $(TO)
+	@config/bin/manage backup $(TO)
 
 sbom: ## Write a software bill of materials of the service and of each agent image to var/sbom
 	@config/bin/sbom

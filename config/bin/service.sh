@@ -14,18 +14,23 @@ require_system() {
     fi
 }
 
-# read_settings prints the service's settings, if there are some and they may be read, as systemd reads them: a line
-# NAME=VALUE for each, without quotation marks.
+# read_settings prints the service's settings, if there are some, as systemd reads them: a line NAME=VALUE for each,
+# without quotation marks. Of what `make install-service` writes only root may read them, so that sudo is asked.
 read_settings() {
-    [[ -r $destination$settings ]] || return 0
-    sed -nE '
+    local -a show=(cat "$destination$settings")
+    [[ -e $destination$settings ]] || return 0
+    [[ -r $destination$settings ]] || show=(sudo "${show[@]}")
+    "${show[@]}" | sed -nE '
         s/^[[:space:]]*([A-Z_][A-Z0-9_]*)[[:space:]]*=[[:space:]]*(.*[^[:space:]])?[[:space:]]*$/\1=\2/; t found; d
         : found
         s/^([^=]*)="(.*)"$/\1=\2/; t escapes
-        s/^([^=]*)='\''(.*)'\''$/\1=\2/; p; d
+        s/^([^=]*)='\''(.*)'\''$/\1=\2/; t whole
+        s/\\(.)/\1/g
+        : whole
+        p; d
         : escapes
         s/\\(["\\$`])/\1/g; p
-    ' "$destination$settings"
+    '
 }
 
 # setting NAME prints its value, or nothing.
@@ -33,8 +38,9 @@ setting() { read_settings | sed -n "s/^$1=//p" | tail -n 1; }
 
 # export_settings makes the service's settings those of this script and what it runs.
 export_settings() {
-    local line
+    local line found
+    found=$(read_settings) || fail "The service's settings ($destination$settings) cannot be read. Run this as root."
     while IFS= read -r line; do
-        export "${line?}"
-    done < <(read_settings)
+        [[ -z $line ]] || export "${line?}"
+    done <<<"$found"
 }

@@ -36,11 +36,12 @@ WORDS = [(document, split(piece)) for document in DOCUMENTS for piece in pieces_
 
 
 def find_commands() -> Iterator[tuple[str, list[str]]]:
-    """Each `manage.py`, `make` and `python -m` with what follows it."""
+    """Each `manage.py`, `config/bin/manage`, `make` and `python -m` with what follows it."""
     for _, words in WORDS:
         for place, word in enumerate(words[:-1]):
-            if word.rpartition("/")[2] in {"manage.py", "make"} or (word == "-m" and "python" in words[place - 1]):
-                yield word.rpartition("/")[2], words[place + 1 :]
+            program = "manage.py" if word == "config/bin/manage" else word.rpartition("/")[2]
+            if program in {"manage.py", "make"} or (word == "-m" and "python" in words[place - 1]):
+                yield program, words[place + 1 :]
 
 
 COMMANDS = sorted({(program, tuple(words)) for program, words in find_commands()})

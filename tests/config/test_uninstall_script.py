@@ -30,7 +30,8 @@ def checkout(tmp_path: Path) -> Path:
     write_program(tmp_path / ".venv/bin/python", PYTHON)
     version = next(line for line in (ROOT / "config/bin/common.sh").read_text().splitlines() if "UV_VERSION=" in line)
     write_program(tmp_path / ".venv/bin/uv", f"#!/bin/sh\necho uv {version.partition('=')[2]}\n")
-    for name, text in {"data/berth.sqlite3": "", UNIT: "", "system/etc/berth/environment": settings(tmp_path)}.items():
+    made = dict.fromkeys(("data/berth.sqlite3", "uv.lock", "pyproject.toml", UNIT), "")
+    for name, text in {**made, "system/etc/berth/environment": settings(tmp_path)}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -99,6 +100,7 @@ def test_settings_are_read_as_systemd_reads_them(checkout: Path, script: str, qu
         (r"'a\"b'", r"a\"b"),
         ('"a b"', "a b"),
         ("a=b?c=d", "a=b?c=d"),
+        (r"a\b\\c", r"ab\c"),
         ("\"a='b'\"", "a='b'"),
         ("", ""),
     ],
