@@ -87,6 +87,7 @@ NOT_EXPORTED = {
     "projects.IdempotencyRecord": "repeats an answer of the API for a day",
     "projects.LongRequest": "a request that is under way",
     "projects.Quarantined": "the staff decide whose it is",
+    "projects.Tally": "numbers of the whole installation, of nobody in it",
 }
 """Other tables that name a user or a project, and why they are left out."""
 

@@ -34,7 +34,8 @@ def find_pages(resolver: URLResolver, prefix: str = "") -> list[str]:
     return found
 
 
-UNCOUNTED = ("/api/", "/healthz", "/readyz", "/metrics", "/static/")
+UNCOUNTED = ("/api/", "/healthz", "/readyz", "/metrics", "/static/", "/cli")
+"""The API counts by itself; nobody signs in for the others, of which each is a file or a few lines."""
 PAGES = sorted(path for path in find_pages(get_resolver()) if not path.startswith(UNCOUNTED))
 
 

@@ -76,9 +76,9 @@ def test_a_silent_engine_is_a_sentence_where_the_log_would_be(
     engine.unavailable = True
     text = page()
     assert "Unknown" in text
-    assert "Nothing is known about the agent until it does." in text
+    assert "Nothing newer is known until it does." in text
     assert "Last known: Running" in text
-    assert text.count("The container engine does not answer.") == 2
+    assert text.count("The container engine does not answer.") == 1
 
 
 def test_credentials_that_cannot_be_read_are_a_sentence_too(page: Callable[[], str], project: Project) -> None:
