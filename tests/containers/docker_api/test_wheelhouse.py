@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from containers.docker_api import run_build
+from containers.docker_api import run_build, wanted_images
 from containers.docker_api.image_build import IMAGES, BuildContext
 from containers.docker_api.pinned_base import PinnedBase
 from containers.docker_api.wheelhouse import find_wheels
@@ -54,7 +54,8 @@ def context(tmp_path: Path) -> BuildContext:
 def engine(context: BuildContext, monkeypatch: pytest.MonkeyPatch) -> Engine:
     made = Engine()
     monkeypatch.setattr(build_images, "Connection", lambda: made)
-    monkeypatch.setattr(build_images, "find_contexts", lambda: [context])
+    for module in (build_images, wanted_images):
+        monkeypatch.setattr(module, "find_contexts", lambda: [context])
     monkeypatch.setattr(build_images, "find_pin", lambda *_: PinnedBase(name="base", digest="sha256:1"))
     monkeypatch.setattr(build_images, "fetch_base", lambda *_, **__: "base")
     monkeypatch.setattr(build_images, "is_current", lambda *_: False)
