@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
@@ -10,6 +10,8 @@ from aiohttp import web
 from gateway.meters.plain import BlindMeter
 from gateway.pipes.passing import pass_on
 from gateway.pipes.upstream import ask, open_client
+
+from tests.gateway.process import PATIENCE
 
 SECRET = "sk-the-real-one"
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -25,6 +27,7 @@ class Scene:
     def __init__(self) -> None:
         self.upstream: asyncio.StreamWriter
         self.asked = asyncio.Queue[asyncio.StreamWriter]()
+        self.requests: list[web.BaseRequest] = []
         self.ends: list[BaseException | None] = []
         self.waits: list[float] = []
         self.opened: list[asyncio.StreamWriter] = []
@@ -50,6 +53,7 @@ class Scene:
         return self.waits.pop() if self.waits else 0.0
 
     async def answer(self, request: web.BaseRequest, client: Any, url: str) -> web.StreamResponse:
+        self.requests.append(request)
         try:
             async with ask(client, "GET", url, headers={}) as answer:
                 response = await pass_on(
@@ -95,3 +99,11 @@ async def opened() -> AsyncIterator[Scene]:
                 writer.transport.abort()
                 with suppress(OSError):
                     await writer.wait_closed()
+
+
+def run(scene: Callable[[Scene], Coroutine[Any, Any, None]]) -> None:
+    async def play() -> None:
+        async with opened() as stage:
+            await scene(stage)
+
+    asyncio.run(asyncio.wait_for(play(), PATIENCE))

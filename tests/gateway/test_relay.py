@@ -1,7 +1,7 @@
 """Pieces of an answer pass in the moment in which they come, and whatever stands in their way is seen to as before."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,18 +11,9 @@ from gateway.pipes.passage import BrokenError
 from gateway.pipes.relay import Relay
 from gateway.rules.refusals import RefusedError
 
-from tests.gateway.process import PATIENCE
-from tests.gateway.relaying import Scene, chunk, opened
+from tests.gateway.relaying import Scene, chunk, run
 
 pytestmark = pytest.mark.one_database
-
-
-def run(scene: Callable[[Scene], Coroutine[Any, Any, None]]) -> None:
-    async def play() -> None:
-        async with opened() as stage:
-            await scene(stage)
-
-    asyncio.run(asyncio.wait_for(play(), PATIENCE))
 
 
 def test_no_task_is_woken_for_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,18 +22,35 @@ LONGEST_HEAD = 256 * 1024
 """Bytes in front of an answer's body: of its own head, and of those that only say that it is to come."""
 
 
+class Spent:
+    """Seconds of the processor that it took to read an answer."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+
+    def add(self, seconds: float) -> None:
+        self._seconds += seconds
+
+    def take(self) -> float:
+        """Those since the last time."""
+        taken, self._seconds = self._seconds, 0.0
+        return taken
+
+
 class Incoming(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
         self.tell: Callable[[], None] | None = None
         """Called when something has come, or nothing more can come."""
         self._heard_at = 0.0
-        self._spent = 0.0
+        self.spent = Spent()
+        """On what came in large pieces of the present answer: what has one byte in each chunk takes a hundred times as
+        long as what is one chunk."""
         self._former: StreamReader | None = None
         self._head = 0
 
     def set_response_params(self, **options: Any) -> None:
-        self._former, self._head = self._payload, 0
+        self._former, self._head, self.spent = self._payload, 0, Spent()
         super().set_response_params(**options)
 
     def _read_of_head(self, size: int) -> None:
@@ -49,17 +66,11 @@ class Incoming(ResponseHandler):
         else:  # or what was left while reading was paused
             began = time.thread_time()
             super().data_received(data)
-            self._spent += time.thread_time() - began
+            self.spent.add(time.thread_time() - began)
         if self._payload is self._former or self._payload is EMPTY_PAYLOAD:
             self._read_of_head(len(data))
         if self.tell is not None:
             self.tell()
-
-    def take_spent(self) -> float:
-        """Seconds of the processor that it took since the last time to read what came in large pieces: what has one
-        byte in each chunk takes a hundred times as long as what is one chunk."""
-        spent, self._spent = self._spent, 0.0
-        return spent
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)

@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 from aiohttp import web
 
-from gateway.pipes.incoming import Incoming
+from gateway.pipes.incoming import Incoming, Spent
 from gateway.pipes.passage import Passage
 
 
@@ -17,6 +17,7 @@ class Relay:
     ) -> None:
         connection = answer.connection
         self._incoming = connection.protocol if connection else None
+        self._spent = self._incoming.spent if isinstance(self._incoming, Incoming) else Spent()
         self._is_chunked = response.chunked
         self._content = answer.content
         self._agent = request.protocol
@@ -26,14 +27,13 @@ class Relay:
         self._stopped: asyncio.Future[float] | None = None
 
     def pay(self, piece: bytes) -> float:
-        spent = self._incoming.take_spent() if isinstance(self._incoming, Incoming) else 0.0
-        return self._passage.pay(len(piece), spent)
+        return self._passage.pay(len(piece), self._spent.take())
 
     async def go_on(self) -> float:
         """Returns when the answer ends, breaks off, comes too fast, or the agent does not take it, with the seconds for
         which nothing more may be passed. Raises what is found in a piece.
         """
-        if not self._is_chunked or not isinstance(self._incoming, Incoming):
+        if not self._is_chunked or not isinstance(self._incoming, Incoming) or self._is_over():
             return 0.0
         self._stopped = asyncio.get_running_loop().create_future()
         self._incoming.tell = self._take
@@ -61,6 +61,11 @@ class Relay:
             self._let_go()
             self._stopped.set_result(wait)
 
+    def _is_over(self) -> bool:
+        """Whether nothing more comes. Then the connection may be another answer's already: it is given back when the
+        last has come, and not when the agent has it."""
+        return self._content.is_eof() or self._content.exception() is not None
+
     def _let_go(self) -> None:
         """Where the answer has ended the connection may be another one's already."""
         if isinstance(self._incoming, Incoming) and self._incoming.tell == self._take:
@@ -72,7 +77,7 @@ class Relay:
             transport = self._agent.transport
             if transport is None or transport.is_closing() or self._agent.writing_paused:
                 return 0.0
-            if self._content.is_eof() or self._content.exception() is not None:
+            if self._is_over():
                 return 0.0
             piece = self._content.read_nowait()
             if not piece:

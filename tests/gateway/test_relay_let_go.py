@@ -1,0 +1,62 @@
+"""A connection to an upstream is another answer's once the last of one has come, whether or not its agent has that."""
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from gateway.pipes.incoming import Incoming
+
+from tests.gateway.relaying import HEAD, Scene, chunk, run
+
+pytestmark = pytest.mark.one_database
+
+
+async def see_the_next_one(stage: Scene, reader: asyncio.StreamReader, go_on: Callable[[], None]) -> None:
+    """The upstream has said the last to whom `reader` is and who does not go on yet: the connection is another's."""
+    upstream = stage.upstream
+    stage.upstream.write(chunk(b"last") + b"0\r\n\r\n")
+    other = await stage.begin()
+    assert stage.upstream is upstream
+    await stage.take(other, b"piece 1")
+    await stage.take(other, b"piece 2")
+    go_on()
+    await reader.readuntil(b"last\r\n0\r\n\r\n")
+    await stage.take(other, b"piece 3")
+
+
+def test_who_has_waited_leaves_the_connection_to_whose_it_is_by_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene(stage: Scene) -> None:
+        is_due = asyncio.Event()
+        waiting = SimpleNamespace(sleep=lambda _seconds: is_due.wait(), timeout=asyncio.timeout)
+        monkeypatch.setattr("gateway.pipes.passing.asyncio", waiting)
+        stage.waits = [1.0]
+        await see_the_next_one(stage, await stage.begin(), is_due.set)
+
+    run(scene)
+
+
+def test_an_agent_that_reads_slowly_leaves_the_connection_to_whose_it_is_by_now() -> None:
+    async def scene(stage: Scene) -> None:
+        reader = await stage.begin()
+        agent = stage.requests[0].protocol
+        agent.pause_writing()
+        for _ in range(2):
+            stage.upstream.write(chunk(b"x" * 70_000))
+        await see_the_next_one(stage, reader, agent.resume_writing)
+
+    run(scene)
+
+
+def test_what_it_took_to_read_an_answer_is_paid_for_by_whose_it_is() -> None:
+    incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))
+    incoming.connection_made(cast(Any, SimpleNamespace(get_extra_info=lambda *_: None, close=lambda: None)))
+    spent = []
+    for _ in range(2):
+        incoming.set_response_params(read_until_eof=True)
+        spent.append(incoming.spent)
+        incoming.data_received(HEAD + chunk(b"x") * 9000 + b"0\r\n\r\n")
+    first, second = (each.take() for each in spent)
+    assert first > 0 < second
+    assert spent[0].take() == 0
