@@ -1,6 +1,7 @@
 """What may be typed, what a shell offers while it is typed, and that no secret is."""
 
 import subprocess
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -59,3 +60,65 @@ def test_a_file_with_more_than_a_secret_is_none(tmp_path: Path) -> None:
         with pytest.raises(UsageError) as raised:
             read_secret(str(tmp_path / "file"), what="the key")
         assert "two" not in str(raised.value)
+
+
+@pytest.mark.parametrize("source", ["file", "-"])
+def test_the_mark_of_windows_belongs_to_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    (tmp_path / "file").write_text("\ufeffberth_x\r\n", newline="")
+    monkeypatch.setattr("sys.stdin", StringIO("\ufeffberth_x\r\n"))
+    assert read_secret("-" if source == "-" else str(tmp_path / "file"), what="the key") == "berth_x"
+
+
+NO_TEXT = "a\udcff"
+
+
+@pytest.mark.parametrize("typed", [
+    ("list", "--query", NO_TEXT), ("logs", "x", "--since", NO_TEXT), ("keys", "revoke", NO_TEXT), ("rm", "x", NO_TEXT),
+    ("deploy", "x", "--set", f"name={NO_TEXT}"), ("list", "--context", NO_TEXT),
+])  # fmt: skip
+def test_bytes_that_are_no_text_are_said_to_be_none(
+    berth: Berth, monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")
+    done = berth(*typed)
+    assert (done.code, done.out) == (2, "")
+    assert "is no text" in done.err
+
+
+DEEP = [200, *range(905, 985, 8), 30_000]
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    ('{"a": "' + "x" * 65_536 + '"}', "is larger than 64 KB"), ("[" * 30_000 + "]" * 30_000, "nested too deeply"),
+    ("{", "is not JSON."), ("[]", "is not a JSON object"),
+])  # fmt: skip
+def test_settings_that_are_none_are_called_what_they_are(
+    berth: Berth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, said: str
+) -> None:
+    monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")
+    file = tmp_path / f"{NO_TEXT}.json"  # a name of a file may be anything
+    file.write_text(content)
+    done = berth("deploy", "x", "--settings", str(file))
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_settings_of_any_depth_are_sent_or_refused(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTH_TOKEN", "berth_x")
+    with OtherEnd() as other_end:
+        monkeypatch.setenv("BERTH_URL", other_end.url)
+        done = [berth("deploy", "x", "--no-wait", "--set", f"a:={'[' * depth}{']' * depth}") for depth in DEEP]
+    assert [each.code for each in done] == sorted(each.code for each in done)
+    assert (done[0].code, done[-1].code) == (0, 2)
+    assert all("nested too deeply" in each.err for each in done if each.code)
+
+
+def test_settings_with_the_mark_of_windows_are_settings(
+    berth: Berth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BERTH_TOKEN", "berth_x")
+    (tmp_path / "settings.json").write_text('\ufeff{"a": 5}')
+    with OtherEnd() as other_end:
+        monkeypatch.setenv("BERTH_URL", other_end.url)
+        assert berth("deploy", "x", "--no-wait", "--settings", str(tmp_path / "settings.json")).code == 0
+    assert other_end.seen[0].fields()["settings"] == {"a": 5}

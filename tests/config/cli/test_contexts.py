@@ -2,11 +2,14 @@
 
 import json
 import threading
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from berth_cli.contexts import Context, change_contexts, choose_context, read_contexts
+from berth_cli.errors import UsageError
 from tests.certificates import make_authority
 from tests.config.cli.conftest import Berth
 from tests.config.cli.other_end import OtherEnd
@@ -31,11 +34,40 @@ def test_one_of_several_installations_is_meant(berth: Berth) -> None:
     assert berth("context", "c").code == 2
 
 
-def test_a_token_stays_with_its_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep("a.example.org")
-    monkeypatch.setenv("BERTH_URL", "https://other.example.org")
-    assert choose_context().token == ""
-    assert choose_context(name="a.example.org").url == "https://a.example.org"
+@pytest.mark.parametrize("token", ["", "berth_of_the_url"])
+def test_a_token_stays_with_its_installation(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    """However many of them are said at once: --context, else BERTH_CONTEXT, else BERTH_URL, else the current one."""
+    keep("option")
+    keep("variable")
+    monkeypatch.setenv("BERTH_TOKEN", token)
+    for option, variable, url, current in product(
+        ("", "option"), ("", "variable"), ("", "url", "option"), (False, True)
+    ):
+        change_contexts(lambda found: replace(found, current=""))
+        if current:
+            keep("current")
+        monkeypatch.setenv("BERTH_CONTEXT", variable)
+        monkeypatch.setenv("BERTH_URL", url and f"https://{url}")
+        named = option or variable or ("" if url or not current else "current")
+        if not named and not url:
+            with pytest.raises(UsageError):
+                choose_context(name=option)
+            continue
+        chosen = choose_context(name=option)
+        assert (chosen.name, chosen.url) == (named, f"https://{named or url}")
+        assert chosen.token == (f"berth_{named}" if named else token)
+
+
+def test_what_is_sent_to_a_named_installation_is_its_own(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTH_URL", "https://a.example.org")
+    monkeypatch.setenv("BERTH_TOKEN", "berth_of_a")
+    with OtherEnd() as other_end:
+        change_contexts(lambda found: found.with_one(Context(name="b", url=other_end.url, token="berth_of_b")))
+        assert berth("list", "--context", "b").code == 0
+    assert [request.headers["authorization"] for request in other_end.seen] == ["Bearer berth_of_b"]
+    told = " ".join(berth("-h").out.split())
+    assert "the token goes to that address and to no other" in told
+    assert "1 refused, or an agent that does not run well (degraded, too)" in told
 
 
 def test_many_changes_at_once_are_all_kept() -> None:

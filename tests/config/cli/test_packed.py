@@ -149,4 +149,29 @@ def test_once_a_day_it_tells_of_a_newer_one(berth: Berth, packed: Path, monkeypa
     with OtherEnd(respond) as other_end:
         monkeypatch.setenv("BERTH_URL", other_end.url)
         told = [berth("whoami").err for _ in range(2)]
-    assert told == ["There is version 99.1 of this program, and this is 1.0: `berth upgrade` fetches it.\n", ""]
+    now = pack().version
+    assert told == [f"There is version 99.1 of this program, and this is {now}: `berth upgrade` fetches it.\n", ""]
+
+
+def test_nowhere_to_note_it_ends_no_command(berth: Berth, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script of a user without a home has deployed, and says so."""
+    monkeypatch.setattr(sys, "argv", [str(packed)])
+    monkeypatch.setattr("berth_cli.upgrade.sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr("berth_cli.private_files.Path.home", _have_no_home)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setenv("BERTH_TOKEN", "berth_x")
+    with OtherEnd() as other_end:
+        monkeypatch.setenv("BERTH_URL", other_end.url)
+        done = berth("deploy", "x", "--json")
+    assert (done.code, done.err) == (0, "")
+
+
+def _have_no_home() -> Path:
+    raise RuntimeError
+
+
+def test_a_program_that_changes_has_another_version() -> None:
+    """So that those who have the former one are told to fetch it. One line, which changes with the program."""
+    expected = ("1.1", "2ac9310037d54771")
+    found = (pack().version, pack().digest[:16])
+    assert found == expected, f"Raise VERSION if people notice the change, and write here what is found then: {found}"

@@ -55,12 +55,13 @@ def test_a_deploy_is_tried_again_as_the_same_one(
     berth: Berth, other_end: OtherEnd, at: At, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("berth_cli.api.time.sleep", lambda _: None)
-    answers = iter([refuse(503, "overloaded", "Not now.", Retry_After="1"), Answer(502, b"<html>"), None])
+    cut = [Answer(201, body, {"Content-Length": "300"}) for body in (b"", b'{"id": ')]
+    answers = iter([refuse(503, "overloaded", "Not now.", Retry_After="1"), Answer(502, b"<html>"), *cut, None])
     other_end.respond = lambda _: next(answers, None)
     at(other_end)
     assert berth("deploy", "Harbour pilot").code == 0
     keys = {request.headers["idempotency-key"] for request in other_end.seen}
-    assert (len(other_end.seen), len(keys)) == (3, 1)
+    assert (len(other_end.seen), len(keys)) == (5, 1)
 
 
 @pytest.mark.parametrize(("status", "code", "tries"), [(429, "throttled", 2), (503, "overloaded", 1)])

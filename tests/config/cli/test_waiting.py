@@ -1,6 +1,7 @@
 """Commands end when what they have begun has, and say how it ended."""
 
 import json
+from uuid import UUID
 
 import pytest
 
@@ -95,6 +96,51 @@ def test_json_is_the_document_of_the_api_also_where_it_refuses(berth: Berth, mon
         refused = berth("status", PROJECT_ID, "--json")
     assert json.loads(refused.out)["code"] == "not_found"
     assert refused.err == "berth: There is nothing here.\n"
+
+
+def test_what_has_not_settled_is_told_to_programs_too(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Harbour("starting") as harbour:
+        monkeypatch.setenv("BERTH_URL", harbour.url)
+        done = berth("deploy", "x", "--json", "--timeout", "0")
+    assert done.code == 3
+    assert json.loads(done.out)["status"] == "starting"
+
+
+@pytest.mark.parametrize("words", ["rm --yes", "stop", "start", "restart"])
+def test_a_refusal_of_one_keeps_none_of_the_others(berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """And says which one is refused; where it is the only one, that is known."""
+    ids = [str(UUID(int=number)) for number in (1, 2, 3)]
+    rows = [{**PROJECT, "id": each, "name": name} for each, name in zip(ids, "abc", strict=True)]
+
+    def respond(request: Request) -> Answer | None:
+        if request.path == "/api/projects":
+            return Answer.json(200, rows)
+        return refuse(409, "conflict", "Not while it moves.") if ids[1] in request.path else None
+
+    with OtherEnd(respond) as other_end:
+        monkeypatch.setenv("BERTH_URL", other_end.url)
+        several, one = (berth(*words.split(), "--no-wait", *named) for named in ("abc", "b"))
+    assert (several.code, several.err) == (1, "berth: b: Not while it moves.\n")
+    assert several.out.count("\n") == 2
+    assert (one.code, one.err) == (1, "berth: Not while it moves.\n")
+    commanded = [request.path.split("/")[3] for request in other_end.seen if request.method != "GET"]
+    assert commanded == [*ids, ids[1]]
+
+
+def test_of_several_each_that_is_not_done_is_named_once(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = {PROJECT_ID: "pilot", str(UUID(int=8)): "other"}
+    monkeypatch.setattr("berth_cli.control.find_all", lambda *_, **__: ids)
+    with Harbour("crashed") as harbour:
+        monkeypatch.setenv("BERTH_URL", harbour.url)
+        crashed = berth("start", "pilot", "other")
+        harbour.statuses = ["stopping"]
+        moving = berth("stop", "pilot", "other", "--timeout", "0")
+        harbour.statuses = ["away"]
+        away = berth("stop", "pilot", "other")
+    assert crashed.err == "berth: Harbour pilot is crashed.\n" * 2
+    assert [line.split()[:2] for line in moving.err.splitlines()] == [["berth:", "pilot:"], ["berth:", "other:"]]
+    assert moving.code == 3
+    assert away.err.startswith("berth: pilot: ")
 
 
 def test_an_interruption_says_what_goes_on(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:

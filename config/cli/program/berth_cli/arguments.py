@@ -7,8 +7,11 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from berth_cli import VERSION
+from berth_cli.errors import UsageError
 
 _Adder = Callable[[str, str], argparse.ArgumentParser]
+
+FILES = {"ca", "key_file", "password_file", "telegram_token_file", "api_key_file", "settings"}
 
 DAYS = ("30", "90", "365", "never")
 
@@ -17,10 +20,11 @@ DAYS = ("30", "90", "365", "never")
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="berth",
-        description="Deploys and commands your agents on an installation of Berth. Exit codes: 0 done, 1 refused, "
-        "2 wrong usage, 3 not settled in time.",
-        epilog="BERTH_URL and BERTH_TOKEN (or BERTH_CONTEXT) take the place of `berth login`. Projects are named by "
-        "name, id, or the beginning of either.",
+        description="Deploys and commands your agents on an installation of Berth. Exit codes: 0 done, 1 refused, or "
+        "an agent that does not run well (degraded, too), 2 wrong usage, 3 not settled in time.",
+        epilog="BERTH_URL and BERTH_TOKEN take the place of `berth login`; the token goes to that address and to no "
+        "other. --context, else BERTH_CONTEXT, counts before both and has the token of its login. Projects are named "
+        "by name, id, or the beginning of either.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"berth {VERSION}")
@@ -38,6 +42,14 @@ def make_parser() -> argparse.ArgumentParser:
     shells = command("completion", "Write what lets a shell complete commands and names.")
     shells.add_argument("shell", choices=["bash", "zsh", "fish"])
     return parser
+
+
+def check_texts(options: argparse.Namespace) -> None:
+    """Raises `UsageError` for bytes that are no text, which nothing but the name of a file may have."""
+    for name, said in vars(options).items():
+        for each in said if isinstance(said, list) else [said]:
+            if name not in FILES and isinstance(each, str) and any("\ud800" <= one <= "\udfff" for one in each):
+                raise UsageError(f"“{each}” is no text in the encoding of this terminal.")
 
 
 def _common(*, inner: bool = False) -> argparse.ArgumentParser:

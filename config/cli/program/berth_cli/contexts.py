@@ -61,20 +61,25 @@ def read_contexts() -> Contexts:
         raise CommandError(f"{path} is damaged. Remove it, and say `berth login` again.") from None
 
 
-def change_contexts(change: Callable[[Contexts], Contexts]) -> None:
-    """Reads, changes and writes while no other command does."""
+def change_contexts(change: Callable[[Contexts], Contexts]) -> Contexts:
+    """Reads, changes and writes while no other command does. Returns what was there before."""
     folder = settings_folder()
     try:
         with locked(folder):
-            changed = change(read_contexts())
+            former = read_contexts()
+            changed = change(former)
             told = {"current": changed.current, "contexts": {n: asdict(one) for n, one in changed.known.items()}}
             write_whole(folder / FILE, json.dumps(told, indent=2).encode() + b"\n")
     except OSError as error:
         raise explain(error, f"{folder / FILE} cannot be written") from None
+    return former
 
 
 def choose_context(*, name: str = "", ca: str = "", insecure_http: bool = False) -> Context:
-    """The one that the command means, with what the environment says in its place. Raises `UsageError`."""
+    """The one that the command means: the named one, else BERTH_URL, else the current one. Raises `UsageError`.
+
+    BERTH_TOKEN is that of BERTH_URL and goes nowhere else; a context has its own.
+    """
     named, url = name or os.environ.get("BERTH_CONTEXT", ""), os.environ.get("BERTH_URL", "")
     context = None
     if named or not url:
@@ -85,12 +90,12 @@ def choose_context(*, name: str = "", ca: str = "", insecure_http: bool = False)
     if context is None:
         if not url:
             raise UsageError("No installation is named. Say `berth login https://…` first, or set BERTH_URL.")
-        context = Context(name="", url=url)
+        context = Context(name="", url=url, token=os.environ.get("BERTH_TOKEN", ""))
     insecure_http = insecure_http or context.insecure_http
     return Context(
         name=context.name,
         url=read_address(context.url, allows_http=insecure_http),
-        token=(os.environ.get("BERTH_TOKEN") or context.token).strip(),
+        token=context.token.strip(),
         email=context.email,
         key_id=context.key_id,
         ca=str(Path(ca).expanduser().absolute()) if ca else context.ca,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 
 from berth_cli.api import Api, Document
 from berth_cli.documents import as_object, as_rows, text
-from berth_cli.errors import CommandError, UnreachableError, UsageError
+from berth_cli.errors import CommandError, RefusedError, UnreachableError, UnsettledError, UsageError
 from berth_cli.output import Output
 from berth_cli.projects import find_all, find_project, path_of
 from berth_cli.terminal import can_ask, confirm
@@ -18,8 +20,7 @@ NEW_IMAGE = "new image"
 
 def control(options: argparse.Namespace, api: Api, out: Output) -> int:
     """All of them are commanded, also where one is refused; the exit code is then that of the last refusal."""
-    errors = [_find_error(options, api, out, each) for each in find_all(api, options.projects)]
-    return next((error.code for error in reversed(errors) if error is not None), 0)
+    return _try_each(find_all(api, options.projects), out, lambda each: _control_one(options, api, out, each))
 
 
 def update(options: argparse.Namespace, api: Api, out: Output) -> int:
@@ -44,33 +45,33 @@ def update(options: argparse.Namespace, api: Api, out: Output) -> int:
 
 
 def remove(options: argparse.Namespace, api: Api, out: Output) -> int:
-    """Deletes for good. Nobody is believed to mean what begins like what they have typed, unless they are asked."""
+    """Deletes for good. Nobody is believed to mean what begins like what they have typed, unless they are asked.
+    As with the other commands, a refusal of one keeps none of the others.
+    """
     asks = not options.yes
     if asks and not can_ask():
         raise UsageError("A deletion is for good, and here is no terminal to ask in. Say --yes if you mean it.")
-    code = 0
-    for project_id in find_all(api, options.projects, whole=not asks):
-        if asks and not _is_meant(api, project_id):
-            out.progress("It is left alone.")
-            code = CommandError.code
-            continue
-        out.goes_on = f"The deletion goes on. `berth status {project_id}` tells how far it is."
-        _remove_one(options, api, out, project_id)
-    return code
+    found = find_all(api, options.projects, whole=not asks)
+    return _try_each(found, out, lambda each: _remove_one(options, api, out, each))
 
 
-def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> None:
+def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> int:
+    if not (options.yes or _is_meant(api, project_id)):
+        out.progress("It is left alone.")
+        return CommandError.code
+    out.goes_on = f"The deletion goes on. `berth status {project_id}` tells how far it is."
     document = api.call("DELETE", path_of(project_id))
     if document.status == 204:
         out.line("It is deleted.")
-        return
+        return 0
     as_object(document.told)
     if options.no_wait:
         out.show(document, [])
         out.line("It is being deleted.")
-        return
+        return 0
     wait_until_gone(Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on))
     out.line("It is deleted.")
+    return 0
 
 
 def finish(document: Document, *, wanted: str) -> Document:
@@ -89,19 +90,31 @@ def _is_meant(api: Api, project_id: str) -> bool:
     return confirm(question, option="--yes")
 
 
-def _find_error(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> CommandError | None:
-    """None for one that is done. Raises where the others would fare no better."""
+def _try_each(found: dict[str, str], out: Output, command: Callable[[str], int]) -> int:
+    """The exit code of the last one that is not done, or 0. Where there are several, a refusal says of which."""
+    codes = [
+        _try_one(partial(command, project_id), out, called if len(found) > 1 else "")
+        for project_id, called in found.items()
+    ]
+    return next((code for code in reversed(codes) if code), 0)
+
+
+def _try_one(command: Callable[[], int], out: Output, called: str) -> int:
+    """Raises where the others would fare no better."""
     try:
-        _control_one(options, api, out, project_id)
-    except (UnreachableError, UsageError):
+        return command()
+    except UsageError:
         raise
     except CommandError as error:
+        if called and isinstance(error, (RefusedError, UnreachableError, UnsettledError)):
+            error.args = (f"{called}: {error}",)  # others name the project themselves
+        if isinstance(error, UnreachableError):
+            raise
         out.refuse(error)
-        return error
-    return None
+        return error.code
 
 
-def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> None:
+def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> int:
     action = options.command
     out.goes_on = f"The {action} may go on all the same. `berth status {project_id}` tells."
     document = api.call("POST", path_of(project_id, "control"), {"action": action})
@@ -114,3 +127,4 @@ def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id:
     told = as_object(document.told)
     out.show(document, [])
     out.line(f"{text(told, 'name')} is {text(told, 'status')}.")
+    return 0

@@ -16,7 +16,7 @@ from berth_cli.control import finish
 from berth_cli.documents import as_object, as_rows, seconds_between, text, value
 from berth_cli.errors import UsageError
 from berth_cli.output import Output
-from berth_cli.private_files import read_secret
+from berth_cli.private_files import BYTE_ORDER_MARK, read_secret
 from berth_cli.projects import find_project, path_of
 from berth_cli.terminal import ask, ask_secret, can_ask
 from berth_cli.waiting import Wait, has_settled
@@ -115,37 +115,43 @@ def _fields(options: argparse.Namespace, *, from_environment: bool) -> dict[str,
 def _read_settings(options: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if options.settings:
-        try:
-            found = json.loads(_read_text(options.settings))
-        except ValueError:
-            raise UsageError(f"{options.settings} is not JSON.") from None
+        found = _parse(_read_text(options.settings), what=options.settings, wrong=f"{options.settings} is not JSON.")
         if not isinstance(found, dict):
             raise UsageError(f"{options.settings} is not a JSON object.")
     for said in options.set or []:
         name, sign, written = said.partition("=")
         if not sign or not name.strip(":"):
             raise UsageError(f"Write --set NAME=TEXT, or NAME:=JSON for what is no text; not “{said}”.")
-        found[name.rstrip(":")] = _read_json(name, written) if name.endswith(":") else written
+        wrong = f'--set {name}= takes JSON, such as 5, true or ["*"]. Without the colon it is a text.'
+        found[name.rstrip(":")] = (
+            _parse(written, what=f"What --set {name}= says", wrong=wrong) if name.endswith(":") else written
+        )
     return found
 
 
-def _read_json(name: str, written: str) -> Any:
+def _parse(written: str, *, what: str, wrong: str) -> Any:
     try:
-        return json.loads(written)
+        found = json.loads(written)
+        json.dumps([[[found]]])  # what can be read and not written is refused here, where it has a name
     except ValueError:
-        raise UsageError(
-            f'--set {name}= takes JSON, such as 5, true or ["*"]. Without the colon it is a text.'
-        ) from None
+        raise UsageError(wrong) from None
+    except RecursionError:
+        raise UsageError(f"{what} is nested too deeply.") from None
+    return found
 
 
 def _read_text(source: str) -> str:
     try:
         if source == "-":
-            return sys.stdin.read(LARGEST_SETTINGS)
-        with Path(source).expanduser().open(encoding="utf-8") as file:
-            return file.read(LARGEST_SETTINGS)
+            found = sys.stdin.read(LARGEST_SETTINGS + 1)
+        else:
+            with Path(source).expanduser().open(encoding="utf-8") as file:
+                found = file.read(LARGEST_SETTINGS + 1)
     except (OSError, UnicodeDecodeError, RuntimeError) as error:
         raise UsageError(f"{source} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from None
+    if len(found) > LARGEST_SETTINGS:
+        raise UsageError(f"{source} is larger than {LARGEST_SETTINGS // 1024} KB, which no settings are.")
+    return found.removeprefix(BYTE_ORDER_MARK)
 
 
 def _choose(body: dict[str, Any], field: str, rows: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
-from berth_cli.api import Api
-from berth_cli.contexts import Context, change_contexts
+from berth_cli.api import Api, Document
+from berth_cli.contexts import Context, Contexts, change_contexts
 from berth_cli.documents import as_object, as_rows, moment, text
-from berth_cli.errors import UsageError
+from berth_cli.errors import CommandError, UsageError
 from berth_cli.output import Output
 from berth_cli.sign_in import days_of, session
 from berth_cli.tables import write_ago, write_table
-from berth_cli.terminal import say
+from berth_cli.terminal import say, tell
 
 
 def keys(options: argparse.Namespace, context: Context, out: Output) -> int:
@@ -44,9 +45,7 @@ def _list(_options: argparse.Namespace, context: Context, api: Api, out: Output)
 def _make(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:
     wanted = {"name": options.name, "scope": options.scope, "expires_in_days": days_of(options)}
     document = api.call("POST", "auth/keys", wanted)
-    out.show(document, [])
-    if not out.as_json:
-        say(text(as_object(document.told), "key"))
+    _show_key(document, out)
     out.progress("This is the only time that it is shown.")
 
 
@@ -56,16 +55,31 @@ def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output
     document = api.call("POST", f"auth/keys/{quote(key_id, safe='')}/rotate")
     told = as_object(document.told)
     if key_id == context.key_id and context.name:
-        renewed = replace(context, token=text(told, "key"), key_id=text(told, "id"))
-        change_contexts(
-            lambda contexts: replace(contexts, known={**contexts.known, context.name: renewed})  # current as it was
-        )
+        try:
+            change_contexts(lambda contexts: _renew(contexts, context, told))
+        except (CommandError, KeyboardInterrupt):
+            _show_key(document, out)
+            tell("The new key could not be kept, and is shown this once. The old one goes on for at most a day.")
+            raise
         out.line("This context has a new key. The old one goes on for at most a day.")
         return
+    _show_key(document, out)
+    out.progress("This is the only time that it is shown. The old one goes on for at most a day.")
+
+
+def _renew(contexts: Contexts, context: Context, told: dict[str, Any]) -> Contexts:
+    """With the new key in the place of the one that was rotated, and the current one as it was."""
+    now = contexts.known.get(context.name)
+    if now is None or now.key_id != context.key_id:
+        raise CommandError(f"Another command has changed the context {context.name} meanwhile.")
+    renewed = replace(now, token=text(told, "key"), key_id=text(told, "id"))
+    return replace(contexts, known={**contexts.known, context.name: renewed})
+
+
+def _show_key(document: Document, out: Output) -> None:
     out.show(document, [])
     if not out.as_json:
-        say(text(told, "key"))
-    out.progress("This is the only time that it is shown. The old one goes on for at most a day.")
+        say(text(as_object(document.told), "key"))
 
 
 def _revoke(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from berth_cli.arguments import make_parser
+from berth_cli.arguments import check_texts, make_parser
 from berth_cli.errors import BROKEN_PIPE, INTERRUPTED, REFUSED, CommandError
 from berth_cli.output import Output
 from berth_cli.terminal import prepare_streams, tell
@@ -69,6 +69,7 @@ def _begin(words: list[str], out: Output) -> int:
         return 0
     options = make_parser().parse_args(words)
     out.as_json = options.json
+    check_texts(options)
     return _carry_out(options, out)
 
 

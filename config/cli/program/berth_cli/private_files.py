@@ -13,6 +13,9 @@ from berth_cli.errors import CommandError, UsageError
 
 LONGEST_SECRET = 4096
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What Notepad writes in front of a text."""
+
 _ON_WINDOWS = os.name == "nt"
 
 
@@ -60,8 +63,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
-    """What stands in the file, or comes by standard input for `-`, without the space around it. Where it may have
-    spaces, only the end of the line is taken away. Raises `UsageError`.
+    """What stands in the file, or comes by standard input for `-`, without the space around it, nor the mark that
+    Windows puts in front. Where it may have spaces, only the end of the line is taken away. Raises `UsageError`.
     """
     try:
         if source == "-":
@@ -72,6 +75,7 @@ def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
     except (OSError, UnicodeDecodeError, RuntimeError) as error:
         reason = "it is no text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
         raise UsageError(f"The file for {what} cannot be read: {reason}.") from None
+    text = text.removeprefix(BYTE_ORDER_MARK)
     secret = text.rstrip("\r\n") if has_spaces else text.strip()
     if not secret or len(text) > LONGEST_SECRET or len(secret.splitlines() if has_spaces else secret.split()) > 1:
         raise UsageError(f"What was given for {what} is not one. Put it, and nothing else, into the file.")

@@ -38,9 +38,9 @@ def find_project(api: Api, wanted: str, *, whole: bool = False) -> str:
     raise UsageError(f"“{wanted}” may be {_name_some(found)}. Say more of the name, or the id.")
 
 
-def find_all(api: Api, wanted: list[str], *, whole: bool = False) -> list[str]:
-    """Their ids, each once, all of them before anything is done to the first."""
-    return list(dict.fromkeys(find_project(api, each, whole=whole) for each in wanted))
+def find_all(api: Api, wanted: list[str], *, whole: bool = False) -> dict[str, str]:
+    """Their ids, each once with what it is called by, all of them before anything is done to the first."""
+    return {find_project(api, each, whole=whole): each for each in wanted}
 
 
 def _name_some(rows: list[dict[str, Any]]) -> str:

@@ -38,10 +38,10 @@ def log_in(options: argparse.Namespace, out: Output) -> int:
     if options.with_key or options.key_file:
         context = _take_key(options, context)
     else:
-        context = _make_key(options, context, former=same)
+        context = _make_key(options, context, email=same.email if same else "")
     out.line(f"You are signed in to {context.url} as {context.email}. The context is called {name}.")
-    if os.environ.get("BERTH_TOKEN"):
-        out.progress("BERTH_TOKEN is set, and counts before what was kept now.")
+    if os.environ.get("BERTH_URL") and not os.environ.get("BERTH_CONTEXT"):
+        out.progress(f"BERTH_URL is set, and counts before what was kept now, unless you say --context {name}.")
     return 0
 
 
@@ -50,12 +50,25 @@ def log_out(options: argparse.Namespace, context: Context, out: Output) -> int:
         raise UsageError("You are not signed in there.")
     if options.revoke and context.key_id:
         with session(options, context) as api:
-            api.call("DELETE", f"auth/keys/{context.key_id}")
+            _end_key(api, context)
     change_contexts(lambda contexts: contexts.without(context.name))
     out.line(f"The token of {context.name} is forgotten here.")
+    if options.revoke and not context.key_id:
+        raise CommandError("The key itself goes on: no login has made it. Revoke it on the settings page.")
     if not options.revoke:
         out.progress("The key itself goes on: the settings page, or `berth logout --revoke` in its place, ends it.")
     return 0
+
+
+def _end_key(api: Api, context: Context) -> None:
+    """One that is gone already is as good, where it is the owner of the key who finds none."""
+    try:
+        api.call("DELETE", f"auth/keys/{context.key_id}")
+    except RefusedError as error:
+        if error.status != 404:
+            raise
+        if (email := text(api.call("GET", "me").told, "email")) != context.email:
+            raise CommandError(f"The key is of {context.email}, and {email} cannot revoke it.") from None
 
 
 @contextmanager
@@ -86,13 +99,15 @@ def _take_key(options: argparse.Namespace, context: Context) -> Context:
     key = read_secret(source, what="the API key") if source else ask_secret("API key").strip()
     me = as_object(Api(context, token=key, tell=tell).call("GET", "me").told)
     context = replace(context, token=key, email=text(me, "email"))
-    change_contexts(lambda contexts: contexts.with_one(context))
+    former = change_contexts(lambda contexts: contexts.with_one(context)).known.get(context.name)
+    if former and former.token != key:
+        _tell_goes_on(former, context)
     return context
 
 
-def _make_key(options: argparse.Namespace, context: Context, *, former: Context | None) -> Context:
+def _make_key(options: argparse.Namespace, context: Context, *, email: str) -> Context:
     """A key of this machine's, in the place of the one that a former login has made."""
-    api, email = _open_session(options, replace(context, email=former.email if former else ""))
+    api, email = _open_session(options, replace(context, email=email))
     try:
         name = printable(f"berth on {socket.gethostname()}")[:64]
         wanted = {"name": name, "scope": options.scope, "expires_in_days": days_of(options)}
@@ -101,14 +116,14 @@ def _make_key(options: argparse.Namespace, context: Context, *, former: Context 
             raise UnreachableError(f"{api.transport.host} has answered with no key.")
         context = replace(context, token=text(made, "key"), key_id=text(made, "id"), email=email)
         try:
-            change_contexts(lambda contexts: contexts.with_one(context))
+            former = change_contexts(lambda contexts: contexts.with_one(context)).known.get(context.name)
         except (CommandError, KeyboardInterrupt):
             _revoke(api, context.key_id, why_kept="The new key, which could not be kept,")
             raise
-        if former and former.key_id and former.email == email:
+        if former and former.key_id and (former.url, former.email) == (context.url, email):
             _revoke(api, former.key_id, why_kept="The former key of this machine")
-        elif former and former.key_id:
-            tell(f"The key that this machine had for {former.email} goes on until they revoke it.")
+        elif former:
+            _tell_goes_on(former, context)
     finally:
         with suppress(CommandError):
             api.call("POST", "auth/logout", patience=0)
@@ -142,6 +157,11 @@ def _send_credentials(api: Api, body: dict[str, str]) -> dict[str, Any] | None:
         if error.problem.get("code") != "second_factor_required" or not can_ask():
             raise
         return None
+
+
+def _tell_goes_on(former: Context, context: Context) -> None:
+    at = "" if former.url == context.url else f" at {former.url}"
+    tell(f"The key that this machine had for {former.email}{at} goes on until they revoke it.")
 
 
 def _revoke(api: Api, key_id: str, *, why_kept: str) -> None:

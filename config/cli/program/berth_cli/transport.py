@@ -65,6 +65,8 @@ class Transport:
                 content = answer.read(LARGEST_ANSWER + 1)
                 if len(content) > LARGEST_ANSWER:
                     raise UnreachableError(f"The answer of {self.host} is larger than any of Berth's.")
+                if answer.length:  # bytes that were told of and have not come, which Python does not mind
+                    raise http.client.IncompleteRead(content, answer.length)
                 return Answer(answer.status, answer.headers, content)
         except _WEIGHED as error:
             self.explain(error, within)
@@ -132,7 +134,7 @@ def _explain_tls(cause: ssl.SSLError, host: str) -> str:
 def check_token(token: str) -> str:
     """The token, which becomes a header. Raises `CommandError` without repeating it."""
     if not token:
-        raise UsageError("No token is known. Say `berth login`, or set BERTH_TOKEN.")
+        raise UsageError("No token is known. Say `berth login`, or set BERTH_TOKEN beside BERTH_URL.")
     if not (token.isascii() and token.isprintable()) or " " in token:
         raise CommandError("The token is damaged: it holds something that no token does. Say `berth login` again.")
     return token

@@ -55,9 +55,9 @@ def hint_at_newer(context: Context) -> None:
     """Once a day, where somebody sits there: whether the installation serves a newer program. Fails in silence."""
     if not sys.stderr.isatty() or os.environ.get("BERTH_NO_HINTS") or own_file() is None:
         return
-    if abs(time.time() - read_note(LOOKED)) < DAY:
-        return
     with suppress(CommandError, OSError, ValueError):
+        if abs(time.time() - read_note(LOOKED)) < DAY:
+            return
         note(LOOKED)
         answer = Transport(context.url, ca=context.ca).send("HEAD", PATH, headers={}, within=LOOK_WITHIN)
         served = str(answer.headers.get(VERSION_HEADER) or "")

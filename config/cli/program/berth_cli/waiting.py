@@ -36,7 +36,8 @@ class Wait:
                 return document
             left = self.began + self.seconds - time.monotonic()
             if left <= 0:
-                raise UnsettledError(f"{trouble or self._so_far(document)} {self.goes_on}".strip())
+                sentence = f"{trouble or self._so_far(document)} {self.goes_on}".strip()
+                raise UnsettledError(sentence, document=document.raw if document else b"")
             time.sleep(min(POLL_SECONDS, left))
             try:
                 within = min(ANSWER_WITHIN, max(2.0, left))
