@@ -10,7 +10,7 @@ import docker
 import pytest
 from django.core.management import call_command
 
-from containers.docker_api import image_build
+from containers.docker_api import image_build, wanted_images
 from containers.docker_api.image_build import FIREWALL, BuildContext
 from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest
@@ -24,7 +24,8 @@ def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker_under_test: Do
     (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n")
     context = BuildContext(folder=folder, name=f"trial-{uuid4().hex[:8]}")
     monkeypatch.setattr(image_build, "IMAGES", tmp_path / "none")
-    monkeypatch.setattr(build_images, "FIREWALL", context)
+    for module in (build_images, wanted_images):
+        monkeypatch.setattr(module, "FIREWALL", context)
     yield context.image
     with suppress(docker.errors.ImageNotFound):
         docker_under_test.client.remove_image(context.image, force=True)
