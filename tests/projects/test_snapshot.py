@@ -14,7 +14,7 @@ from projects.models import Project
 from tests.factories import UserFactory
 from tests.fakes.engine import MemoryEngine
 
-SILENT = "The container engine has not answered about this agent for some seconds: it is down, or busy."
+SILENT = "The container engine has not answered about this agent for seconds: it is down, or busy."
 BUTTONS_OF = {"Running": ["stop", "restart"], "Unknown": ["start", "stop", "restart"]}
 AGES = [timedelta(seconds=0.5 * number) for number in range(-8, 12)]
 """How old an observation is at first. With one of them it becomes too old between any two looks at the clock."""

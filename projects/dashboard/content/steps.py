@@ -24,7 +24,7 @@ class State(Enum):
     DONE = "done"
     NOW = "under way"
     AHEAD = "not yet"
-    FAILED = "broken"
+    BROKEN = "broken"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ def describe_steps(snapshot: Snapshot) -> Steps:
     ended = snapshot.status.traits.condition in {Condition.ENDED, Condition.DOWN}
     polled_at = project.first_polled_at if polls and _after(project.first_polled_at, project.started_at) else None
     reached = 1 + 2 * has_started + polls
-    later = State.FAILED if ended else State.NOW
+    later = State.BROKEN if ended else State.NOW
     states = [State.DONE] * reached + [later] * (reached < len(TITLES)) + [State.AHEAD] * (len(TITLES) - reached - 1)
     started_at = project.started_at if has_started else None
     title, remark = (TITLES[-1], "") if polled_at or not polls else _name_last(project, facts)

@@ -42,8 +42,8 @@ SENTENCES = {
     "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
     "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
     "copy_not_returned": "What the agent kept could not be put back, and a copy of it is kept. Start it to try again.",
-    "engine_unavailable": "The container engine has not answered about this agent for some seconds: it is down, or "
-    "busy. Nothing newer is known until it does.",
+    "engine_unavailable": "The container engine has not answered about this agent for seconds: it is down, or busy. "
+    "Nothing newer is known until it does.",
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",
     "disk_full": "Its memory is full: {disk}. Clear the agent's memory or choose a larger plan, then start.",
