@@ -6,11 +6,11 @@ import socket
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Case, DateTimeField, F, Q, Value, When
 from django.db.utils import Error as DatabaseError
 
 from accounts import clock
-from accounts.moments import over
+from accounts.moments import over, recent
 from projects.models import Watch
 from projects.models.holder import name_process, process_has_ended
 from projects.rules.status import lifecycle
@@ -49,9 +49,16 @@ def is_leader(holder: str) -> bool:
 
 
 def beat(holder: str, at: datetime) -> None:
-    """Records that every change on the engine up to `at` is in the rows, and renews the lease."""
+    """Records that every change on the engine up to `at` is in the rows, and renews the lease.
+
+    A heartbeat never becomes older: meanwhile the engine's events may have vouched for more. One in the future counts
+    for nothing.
+    """
+    now = clock.now()
+    is_later = When(recent("heartbeat_at", within=now - at, now=now), then=F("heartbeat_at"))
     Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(
-        heartbeat_at=at, lease_until=clock.now() + lifecycle.LEASE
+        heartbeat_at=Case(is_later, default=Value(at, output_field=DateTimeField())),
+        lease_until=now + lifecycle.LEASE,
     )
 
 

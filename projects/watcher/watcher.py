@@ -31,7 +31,7 @@ from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.prompt_looks import PromptLooks
 from projects.watcher.reconcile.round import Round
 from projects.watcher.reconcile.second_looks import SecondLooks
-from projects.watcher.reconcile.vouching import Vouching
+from projects.watcher.reconcile.vouching import OF_NO_RUN, Vouching
 from projects.watcher.reports import Reports
 from projects.watcher.telling.alerts import Alerts
 from projects.watcher.telling.outbox import Outbox
@@ -56,9 +56,6 @@ COMPARE_EVERY = 60.0
 
 SETTLE = 0.02
 """Seconds to gather events before the next look at what they are about: a death is several of them in a row."""
-
-IGNORED_EVENTS = frozenset({"create", "kill", "oom"})
-"""Events that tell of what is about to happen, and of nothing that a look would see."""
 
 
 class Watcher:
@@ -113,6 +110,8 @@ class Watcher:
                 log.warning("The watcher sees nothing: %s", error)
             self._failing = True
             self._second_looks.doubt_all()
+            if isinstance(error, DatabaseError):
+                self._vouching.doubt()
         except Exception:
             log.exception("The watcher's round broke; the next one tries again.")
 
@@ -152,9 +151,11 @@ class Watcher:
         self._pulse.expect(STEP)
         self._reports.follow(result.running)
         self._names.follow(result.running)
-        if not result.unwritten and not self._has_hung():
+        if result.unwritten or self._has_hung():
+            self._vouching.doubt()
+        else:
             beat(self.name, result.at)
-            self._vouching.note_round(now)
+            self._vouching.note_round(now, result.in_operation)
         self._changed.put_off(result.put_off | (result.passed_over & changed_keys))
         if include_volumes:
             self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
@@ -189,9 +190,10 @@ class Watcher:
             self._second_looks.doubt_all()
 
     def _hear(self, event: EngineEvent) -> None:
-        for each in (self._ends.note, self._names.hear, self._second_looks.hear, self._vouching.hear):
+        for each in (self._ends.note, self._names.hear, self._second_looks.hear):
             each(event)
         if event.action.startswith("health_status"):
             self._prompt.look_at(event.key)  # a round may be waiting for the engine's list
-        elif event.action not in IGNORED_EVENTS:
+        elif event.action not in OF_NO_RUN:
             self._changed.add(event.key)
+        self._vouching.hear(event)  # last: of what it has heard before a round, that round knows

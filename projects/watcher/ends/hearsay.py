@@ -19,6 +19,9 @@ NEWS_WITHIN = timedelta(seconds=1)
 _UP = frozenset({ContainerState.RUNNING, ContainerState.RESTARTING})
 """What a list may say of a container that has just been started again."""
 
+CALLED_UP = frozenset({ContainerState.RUNNING, ContainerState.PAUSED})
+"""What a row may say of a container of which it does not know yet that it has ended."""
+
 
 def heard_state(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:
     """The container of a project that is wanted running, where events tell that it has ended, or has ended and was

@@ -12,7 +12,7 @@ from accounts import clock
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
 from projects.watcher.ends.ends import LATE, FindEnd
-from projects.watcher.ends.hearsay import heard_state, is_ending
+from projects.watcher.ends.hearsay import CALLED_UP, heard_state, is_ending
 from projects.watcher.failures import locked_rows
 from projects.watcher.reconcile.inspection import Answer, inspecting
 from projects.watcher.reconcile.project import has_to_be_inspected
@@ -104,7 +104,7 @@ def _has_described(project: Project, find_end: FindEnd) -> bool:
 def _tells_end(project: Project, heard: Observation) -> bool:
     """Whether events tell nothing more than the row, whose words for an end are the engine's own. What is being done
     about it goes by them. A row with which something is wrong is looked at all the same."""
-    if heard.state is not ContainerState.RESTARTING or project.container_state == ContainerState.RUNNING:
+    if heard.state is not ContainerState.RESTARTING or project.container_state in CALLED_UP:
         return False
     is_troubled = project.operation or project.reconcile_failures or project.pk in locked_rows
     return not is_troubled and not project.has_future_moments(clock.now())

@@ -12,7 +12,7 @@ class Round:
     `held` says in a sentence why nothing was repaired; empty where all is well. `running` are the keys of the agents
     that run, by the ids of their containers. `put_off` are the keys of those that have ended, of which
     another look has to tell how. `passed_over` are those of which the row tells how they have ended, and of which the
-    engine was asked nothing more.
+    engine was asked nothing more. `in_operation` are those whose rows an operation holds, which were left alone.
     """
 
     at: datetime
@@ -24,5 +24,6 @@ class Round:
     running: dict[str, str] = field(default_factory=dict)
     put_off: set[str] = field(default_factory=set)
     passed_over: set[str] = field(default_factory=set)
+    in_operation: set[str] = field(default_factory=set)
     repaired: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)

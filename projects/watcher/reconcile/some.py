@@ -48,6 +48,8 @@ def reconcile_some(
         with confinement.of(project):
             _reconcile(project, group, answer, result, options)
         result.unwritten += project.pk in locked_rows
+        if project.operation:
+            result.in_operation.add(project.container_key)
 
 
 def _without_skipped(projects: Iterable[Project], result: Round) -> Iterator[Project]:

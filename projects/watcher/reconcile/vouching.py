@@ -9,22 +9,19 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from functools import partial
+from typing import NamedTuple
 
-from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from accounts import clock
-from containers.vocabulary import ContainerState, EngineEvent
-from projects.models import Project
-from projects.services.inventory.quarantine import as_uuid
+from containers.vocabulary import EngineEvent
 from projects.watcher.ends.ends import Ends
-from projects.watcher.ends.hearsay import heard_state
-from projects.watcher.ends.observation import differs, record_observation
-from projects.watcher.failures import locked_rows
 from projects.watcher.leader import beat_again
 from projects.watcher.pulse import IDLE, STEP, Pulse
+from projects.watcher.reconcile.heard import ILL, RUN, Subject, tell
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
@@ -49,10 +46,17 @@ RUNS = frozenset({"start", "restart", "die", "stop"})
 """Events that tell of a run's beginning or end, which rows are told."""
 
 OF_NO_RUN = frozenset({"create", "kill", "oom"})
-"""Events of which no row says anything. Nor do health checks end a run: they have a look of their own."""
+"""Events that tell of what is about to happen, of which no row says anything and that no look would see."""
 
 OPENS_WITHIN = 0.5
 """Seconds after its answer has begun until an engine tells all."""
+
+
+class _News(NamedTuple):
+    """Both on the monotonic clock: when it happened, as far as that is known, and when it was heard."""
+
+    at: float
+    heard: float
 
 
 class Vouching(LastingThread):
@@ -67,7 +71,7 @@ class Vouching(LastingThread):
         self._until = -math.inf
         self._whole_since = math.inf
         self._base: float | None = None
-        self._pending: dict[str, float] = {}
+        self._pending: dict[Subject, _News] = {}
 
     def hear(self, event: EngineEvent) -> None:
         """An engine tells one after the other. How late it does so, the quickest of all tells: its clock is its own."""
@@ -75,10 +79,13 @@ class Vouching(LastingThread):
         with self._lock:
             self._least_delay = min(self._least_delay, time.monotonic() - at)
             self._until = at + self._least_delay
-            if event.action in RUNS:
-                self._pending[event.key] = self._until
-            elif event.action not in OF_NO_RUN and not event.action.startswith("health_status"):
-                self._base, self._whole_since = None, time.monotonic()  # of what this is about, a list has to tell
+            news, is_ill = _News(self._until, time.monotonic()), event.action == ILL
+            if event.action in RUNS or event.action.startswith("health_status"):
+                self._pending.pop((event.key, ILL), None)
+                if is_ill or event.action in RUNS:
+                    self._pending[event.key, ILL if is_ill else RUN] = news
+            elif event.action not in OF_NO_RUN:
+                self._base, self._whole_since = None, news.heard  # of what this is about, a list has to tell
         self._heard.set()
 
     def note_open(self) -> None:
@@ -93,11 +100,18 @@ class Vouching(LastingThread):
             self._least_delay = math.inf if is_broken else self._least_delay
             self._pending.clear()
 
-    def note_round(self, began: float) -> None:
-        """A round that began at this moment, on the monotonic clock, has told all that was so then, and has beaten."""
+    def note_round(self, began: float, in_operation: Collection[str] = ()) -> None:
+        """A round that began at this moment, on the monotonic clock, has beaten, and has told all that was heard before
+        it, but for what is `in_operation`."""
         with self._lock:
             self._base = began if began >= self._whole_since else None
-            self._pending = {key: at for key, at in self._pending.items() if at > began}
+            kept = {on: news for on, news in self._pending.items() if news.heard > began or on[0] in in_operation}
+            self._pending = kept
+
+    def doubt(self) -> None:
+        """A round has ended and cannot beat: some rows may be wrong of which nothing more is heard."""
+        with self._lock:
+            self._base = None
 
     def stop(self) -> None:
         self._stopped.set()
@@ -128,40 +142,19 @@ class Vouching(LastingThread):
             base, until, pending = self._base, self._until, dict(self._pending)
         if base is None or not (OVERDUE <= now - base < LONGEST and until > base):
             return
-        told = set(tell_runs({key: _moment(at) for key, at in pending.items()}, self._ends))
-        if told >= pending.keys() and self._is_still_told(base, pending):
+        heard = {on: _moment(news.at) for on, news in pending.items()}
+        told, left = tell(heard, self._ends, before_each=partial(self._beat.expect, STEP))
+        if left:
+            self._heard.set()  # it may be told soon
+        if told | left >= pending.keys() and self._is_still_told(base, {on: pending[on] for on in told}):
             beat_again(self._holder, _moment(until - MARGIN))
 
-    def _is_still_told(self, base: float, told: Mapping[str, float]) -> bool:
+    def _is_still_told(self, base: float, told: Mapping[Subject, _News]) -> bool:
         """Forgets what the rows say. False where something has come between."""
         with self._lock:
-            self._pending = {key: at for key, at in self._pending.items() if at != told.get(key)}
+            self._pending = {on: news for on, news in self._pending.items() if news != told.get(on)}
             return self._base == base
 
 
 def _moment(monotonic: float) -> datetime:
     return clock.now() - timedelta(seconds=time.monotonic() - monotonic)
-
-
-def tell_runs(heard: Mapping[str, datetime], ends: Ends) -> Iterator[str]:
-    """Writes down which of these agents have ended or were started, and counts no crash. Yields the keys of those whose
-    rows say what was heard, or for which no heartbeat vouches anyway. `heard` has a moment for each key.
-    """
-    ids = {key: found for key in heard if (found := as_uuid(key))}
-    rows = Project.objects.filter(pk__in=ids.values(), instance=settings.BERTH_INSTANCE)
-    known = {project.pk: project for project in rows.select_related("owner")}
-    for key, at in heard.items():
-        project = known.get(ids[key]) if key in ids else None
-        if project is None or (project.pk not in locked_rows and _tell(project, ends, at)):
-            yield key
-
-
-def _tell(project: Project, ends: Ends, heard_at: datetime) -> bool:
-    if project.operation or project.reconcile_failures:
-        return True
-    heard = heard_state(project, (), ends.find)
-    if heard is None:
-        return project.observed_at is not None and project.observed_at >= heard_at
-    if heard.state is ContainerState.RESTARTING and project.container_state != ContainerState.RUNNING:
-        return True  # that it is down, the row says, and in the engine's own words
-    return not differs(project, heard) or record_observation(project, heard, at=clock.now())

@@ -1,14 +1,20 @@
 """A project at which something goes wrong, others beside it, and what is heard of how they end."""
 
+import time
 from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
-from projects.models import Project
+from projects.models import Project, Watch
 from projects.watcher.ends.ends import Ends
+from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import answers
+from projects.watcher.reconcile.vouching import Vouching
 from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.hearing import AGO
+from tests.projects.watcher.looking import grow_old
 from tests.projects.watcher.rows import later
 
 
@@ -47,3 +53,17 @@ def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
         read[0] = len(engine._events)
 
     return hear
+
+
+@pytest.fixture
+def vouching(victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine) -> Vouching:
+    """All are well, by a round some time ago; the next one waits for a list, as does who asks the engine itself."""
+    made = Vouching("one", ends)
+    grow_old()
+    become_leader("one")
+    Watch.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=AGO))
+    made._whole_since = 0.0
+    made.note_round(time.monotonic() - AGO)
+    for each in (victim, *others):
+        engine.silence_container(each.container_name)
+    return made

@@ -47,6 +47,21 @@ def test_who_lost_the_lease_cannot_beat() -> None:
     assert lease_until > timezone.now() + LEASE / 2
 
 
+def test_a_late_round_leaves_a_newer_heartbeat_as_it_is_unless_it_is_in_the_future() -> None:
+    now = timezone.now()
+    at, newer = now - timedelta(seconds=11), now - timedelta(seconds=1)
+    assert become_leader("one")
+    for stored, expected in (
+        (newer, newer),
+        (now + timedelta(hours=1), at),
+        (at - timedelta(seconds=1), at),
+        (None, at),
+    ):
+        Watch.objects.update(heartbeat_at=stored)
+        beat("one", at)
+        assert heartbeat() == expected, stored
+
+
 def test_of_many_who_want_the_lease_one_gets_it() -> None:
     barrier, got = threading.Barrier(12), []
 

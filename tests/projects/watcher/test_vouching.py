@@ -2,59 +2,22 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.vocabulary import EngineEvent
 from projects.models import Event, Project, Watch
 from projects.watcher.ends.ends import Ends
-from projects.watcher.leader import become_leader
-from projects.watcher.reconcile.vouching import LONGEST, OVERDUE, Vouching
+from projects.watcher.reconcile.heard import ILL
+from projects.watcher.reconcile.vouching import LONGEST, Vouching
 from tests.fakes.engine import MemoryEngine
-from tests.projects.watcher.looking import grow_old, statuses
+from tests.projects.watcher.hearing import AGO, beaten_ago, tell
+from tests.projects.watcher.looking import statuses
 from tests.projects.watcher.slow_ends import go_down
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
-
-AGO = OVERDUE + 3.0
-"""Seconds since the beginning of the last round that has beaten: what it saw counts no more."""
-
-
-@pytest.fixture
-def vouching(victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine) -> Vouching:
-    """All are well, by a round some time ago; the next one waits for a list, as does who asks the engine itself."""
-    made = Vouching("one", ends)
-    grow_old()
-    become_leader("one")
-    Watch.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=AGO))
-    made._whole_since = 0.0
-    made.note_round(time.monotonic() - AGO)
-    for each in (victim, *others):
-        engine.silence_container(each.container_name)
-    return made
-
-
-def tell(made: Vouching, ends: Ends, project: Project | None, action: str = "die", *, ago: float = 0.0) -> None:
-    """The engine tells of it. Some other thing happens where it is no project's."""
-    event = EngineEvent(
-        key=project.container_key if project else "",
-        action=action,
-        at=datetime.now(UTC) - timedelta(seconds=ago),
-        container_id=project.container_id if project else "",
-        exit_code=1 if action == "die" else None,
-    )
-    ends.note(event)
-    made.hear(event)
-
-
-def beaten_ago() -> float:
-    heartbeat = Watch.objects.get().heartbeat_at
-    assert heartbeat is not None
-    return (timezone.now() - heartbeat).total_seconds()
 
 
 def test_nothing_is_unknown_while_the_engine_tells_of_a_wave(
@@ -90,6 +53,27 @@ def miss_some(made: Vouching, ends: Ends, project: Project) -> None:
     made.note_round(time.monotonic() - AGO)
 
 
+def hear_late(made: Vouching, ends: Ends, project: Project) -> None:
+    """The round that beats has begun before it was heard, and after it happened."""
+    tell(made, ends, None, "kill")
+    tell(made, ends, project, ago=AGO + 3.0)
+    made.note_round(time.monotonic() - AGO)
+
+
+def fall_ill(made: Vouching, ends: Ends, project: Project) -> None:
+    tell(made, ends, project, ILL)
+
+
+def be_started_and_fall_ill(made: Vouching, ends: Ends, project: Project) -> None:
+    """What tells the row of the start is no look at its health."""
+    for action in ("die", "start", ILL):
+        tell(made, ends, project, action)
+
+
+def end_a_round_without_a_beat(made: Vouching, ends: Ends, project: Project) -> None:
+    made.doubt()
+
+
 def beat_in_time(made: Vouching, ends: Ends, project: Project) -> None:
     made.note_round(time.monotonic())
 
@@ -110,8 +94,8 @@ def lose_the_lease(made: Vouching, ends: Ends, project: Project) -> None:
 @pytest.mark.parametrize(
     "happens",
     [
-        pause, pause_before_the_round_beats, miss_some, beat_in_time, take_too_long, end_what_is_not_to_run,
-        lose_the_lease,
+        pause, pause_before_the_round_beats, miss_some, hear_late, fall_ill, be_started_and_fall_ill,
+        end_a_round_without_a_beat, beat_in_time, take_too_long, end_what_is_not_to_run, lose_the_lease,
     ],
 )  # fmt: skip
 def test_what_no_event_tells_enough_of_is_vouched_for_by_nobody(

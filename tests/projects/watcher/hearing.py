@@ -1,0 +1,32 @@
+"""What the engine tells while no round beats, and the heartbeat meanwhile."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.utils import timezone
+
+from containers.vocabulary import EngineEvent
+from projects.models import Project, Watch
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile.vouching import OVERDUE, Vouching
+
+AGO = OVERDUE + 3.0
+"""Seconds since the beginning of the last round that has beaten: what it saw counts no more."""
+
+
+def tell(made: Vouching, ends: Ends, project: Project | None, action: str = "die", *, ago: float = 0.0) -> None:
+    """The engine tells of it. Some other thing happens where it is no project's."""
+    event = EngineEvent(
+        key=project.container_key if project else "",
+        action=action,
+        at=datetime.now(UTC) - timedelta(seconds=ago),
+        container_id=project.container_id if project else "",
+        exit_code=1 if action == "die" else None,
+    )
+    ends.note(event)
+    made.hear(event)
+
+
+def beaten_ago() -> float:
+    heartbeat = Watch.objects.get().heartbeat_at
+    assert heartbeat is not None
+    return (timezone.now() - heartbeat).total_seconds()

@@ -1,0 +1,109 @@
+"""What of an agent's events keeps the heartbeat waiting, and what is told of it afterwards."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from unittest.mock import Mock
+from uuid import uuid4
+
+import pytest
+from django.db import DatabaseError
+from django.utils import timezone
+
+from containers.vocabulary import ContainerState, Observation
+from projects.models import Project
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile import answers
+from projects.watcher.reconcile.full import reconcile
+from projects.watcher.reconcile.heard import ILL
+from projects.watcher.reconcile.round import Round
+from projects.watcher.reconcile.vouching import Vouching
+from projects.watcher.watcher import Watcher
+from tests.projects.watcher.hearing import AGO, beaten_ago, tell
+from tests.projects.watcher.rows import later
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+
+def say_so(made: Vouching, ends: Ends, project: Project) -> None:
+    later(project, health="unhealthy")
+
+
+def look_since(made: Vouching, ends: Ends, project: Project) -> None:
+    later(project, observed_at=timezone.now())
+
+
+def become_well(made: Vouching, ends: Ends, project: Project) -> None:
+    tell(made, ends, project, "health_status: healthy")
+
+
+@pytest.mark.parametrize("happens", [say_so, look_since, become_well])
+def test_of_one_that_has_fallen_ill_it_is_enough_that_the_row_knows(
+    happens: Callable[..., Any], vouching: Vouching, victim: Project, ends: Ends
+) -> None:
+    tell(vouching, ends, victim, ILL)
+    happens(vouching, ends, victim)
+    vouching.step()
+    assert beaten_ago() < AGO - 1
+
+
+IN_OPERATION = {"operation": "restart", "operation_id": uuid4(), "operation_deadline": timezone.now()}
+FREE = {"operation": "", "operation_id": None, "operation_deadline": None}
+
+
+@pytest.mark.parametrize(
+    ("held", "freed"),
+    [(IN_OPERATION, FREE), ({"reconcile_failures": 1}, {"reconcile_failures": 0})],
+    ids=["operation", "failures"],
+)
+def test_what_is_heard_of_a_row_that_is_left_alone_is_told_afterwards(
+    held: dict[str, object], freed: dict[str, object], vouching: Vouching, victim: Project, ends: Ends
+) -> None:
+    """No heartbeat vouches for it meanwhile; that of the others is not kept waiting. A round leaves it alone, too."""
+    later(victim, **held)
+    tell(vouching, ends, victim)
+    vouching.step()
+    assert beaten_ago() < AGO - 1
+    vouching.note_round(time.monotonic(), {victim.container_key})
+    vouching._base = time.monotonic() - AGO
+    later(victim, **freed)
+    vouching.step()
+    assert Project.objects.get(pk=victim.pk).container_state == "restarting"
+
+
+def test_a_round_names_the_rows_that_an_operation_holds(victim: Project) -> None:
+    later(victim, **IN_OPERATION | {"operation_deadline": timezone.now() + timedelta(minutes=1)})
+    assert reconcile().in_operation == {victim.container_key}
+
+
+def test_one_that_ends_while_it_is_paused_is_told_to_be_down(vouching: Vouching, victim: Project, ends: Ends) -> None:
+    later(victim, container_state="paused")
+    tell(vouching, ends, victim)
+    vouching.step()
+    assert Project.objects.get(pk=victim.pk).container_state == "restarting"
+    heard = Observation(name="", container_id="", labels={}, state=ContainerState.RESTARTING)
+    assert not answers._tells_end(Project(container_state="paused"), heard)
+    assert answers._tells_end(Project(container_state="exited"), heard)
+
+
+def test_each_row_has_its_time(vouching: Vouching, victim: Project, others: list[Project], ends: Ends) -> None:
+    """One that is locked is waited for; the watcher must not be taken for stuck because of several."""
+    vouching._beat = Mock()
+    for each in (victim, *others):
+        tell(vouching, ends, each)
+    vouching.step()
+    assert vouching._beat.expect.call_count == 1 + len(others)
+
+
+@pytest.mark.parametrize("outcome", [Round(at=timezone.now(), unwritten=1), DatabaseError()])
+def test_a_round_that_cannot_beat_ends_what_events_vouch_for(
+    outcome: Round | DatabaseError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = Watcher(name="one")
+    watcher._vouching, watcher._protection, watcher._retention, watcher._bot_claims = Mock(), Mock(), Mock(), Mock()
+    watcher._volumes_again_at = time.monotonic() + 3600.0
+    monkeypatch.setattr(watcher, "_reconcile", Mock(side_effect=[outcome]))
+    watcher._confine(watcher._look)
+    watcher._vouching.doubt.assert_called_once_with()
+    watcher._vouching.note_round.assert_not_called()
