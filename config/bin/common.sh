@@ -72,14 +72,23 @@ make_environment() {
 }
 
 # is_synced [OPTION]... says whether make_environment has done it, and nobody has installed or removed a package since.
+# The packages are those of the interpreter as it is by now: the distribution may have put a newer one in its place.
 is_synced() {
-    local packages
-    packages=$(echo .venv/lib/python3*/site-packages)
-    [[ -x .venv/bin/python && .venv/synced -nt $packages && $(<.venv/synced) == "$(describe_environment "$@")" ]]
+    local version packages
+    [[ -x .venv/bin/python && -f .venv/synced ]] || return 1
+    version=$(.venv/bin/python -V 2>/dev/null) || return 1
+    version=${version#Python }
+    packages=.venv/lib/python${version%.*}/site-packages
+    [[ -d $packages && .venv/synced -nt $packages && $(<.venv/synced) == "$(describe_environment "$@")" ]]
 }
 
 # All on which the environment depends, in one line.
-describe_environment() { cat uv.lock pyproject.toml | sha256sum | sed "s|-\$|uv $UV_VERSION $*|"; }
+describe_environment() {
+    local files interpreter
+    files=$(cat uv.lock pyproject.toml | sha256sum)
+    interpreter="$(readlink -f .venv/bin/python) $(.venv/bin/python -V 2>/dev/null)"
+    echo "${files%% *} uv $UV_VERSION $interpreter $*"
+}
 
 find_python() {
     local name

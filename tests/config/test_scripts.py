@@ -13,7 +13,7 @@ from tests.paths import ROOT
 BASH = shutil.which("bash") or "/bin/bash"
 COMMON = ROOT / "config" / "bin" / "common.sh"
 UV = next(line.partition("=")[2] for line in COMMON.read_text().splitlines() if line.startswith("UV_VERSION="))
-TOOLS = ("cat", "chmod", "cut", "mktemp", "rm", "sed", "sha256sum", "sleep", "tail", "touch", "tr")
+TOOLS = ("cat", "chmod", "cut", "mktemp", "readlink", "rm", "sed", "sha256sum", "sleep", "tail", "touch", "tr")
 
 PYTHON = """#!/bin/sh
 # Of `manage.py build_images`: a machine without a registry, where mmdebstrap may be installed and may fail.
@@ -23,6 +23,7 @@ test -e broken && { echo "CommandError: The base image could not be made."; exit
 echo "CommandError: There is no base image." >&2
 exit 3
 """
+VERSION = "#!/bin/sh\necho Python 3.11.2\n"
 APT_GET = """#!/bin/sh
 case "$*" in *--simulate) exit 0 ;; esac
 echo "apt-get $*" >>calls
@@ -115,6 +116,7 @@ def test_an_environment_is_made_again_where_anything_of_it_has_changed(machine: 
     def is_synced(options: str = "--no-dev") -> bool:
         return run_function(machine, f"is_synced {options}").returncode == 0
 
+    write_program(machine / ".venv" / "bin" / "python", VERSION)
     packages = machine / ".venv" / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
     write_program(machine / ".venv" / "bin" / "uv", f'#!/bin/sh\necho "uv {UV}"\n')
@@ -129,5 +131,18 @@ def test_an_environment_is_made_again_where_anything_of_it_has_changed(machine: 
         assert not is_synced()
         (machine / changed).write_text(before)
         assert is_synced()
+    for version in ("3.12.1", "3.11.9"):
+        write_program(machine / ".venv" / "bin" / "python", f"#!/bin/sh\necho Python {version}\n")
+        assert not is_synced(), "The distribution has another Python by now."
+    write_program(machine / ".venv" / "bin" / "python", VERSION)
+    (packages.parents[1] / "python3.12" / "site-packages").mkdir(parents=True)
+    assert is_synced(), "What an older Python had is nobody's."
+    elsewhere = (machine / ".venv" / "bin" / "python").rename(machine / "python")
+    (machine / ".venv" / "bin" / "python").symlink_to(elsewhere)
+    assert not is_synced()
+    elsewhere.rename(machine / ".venv" / "bin" / "python")
+    assert is_synced()
     (packages / "installed_by_hand").touch()
+    assert not is_synced()
+    shutil.rmtree(packages)
     assert not is_synced()
