@@ -99,12 +99,12 @@ def run_watcher(due: c_double) -> None:
     call_command("watch", publish=partial(setattr, due, "value"))
 
 
-def run_web(listener: socket.socket, booted: c_int) -> None:
-    """`booted` is shared with the parent: 1 as soon as a worker is able to serve."""
+def run_web(listener: socket.socket, booted: c_int, succeeds: bool) -> None:  # noqa: FBT001 - a process takes no names
+    """`booted` is shared with the parent: 1 as soon as a worker is able to serve. `succeeds`: so far another does."""
     from config.serving.gunicorn import WebServer  # noqa: PLC0415 - the parent and the watcher need none of it
 
     allow_many_files()
-    WebServer(listener, booted).run()
+    WebServer(listener, booted, succeeds=succeeds).run()
 
 
 def has_terminal() -> bool:

@@ -1,6 +1,7 @@
 """The web server: gunicorn with a worker of our own, whose threads wait for the engine and never for clients."""
 
 import gc
+import os
 import signal
 import socket
 from ctypes import c_int
@@ -33,10 +34,13 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """Serves the WSGI application until it gets SIGTERM or SIGINT.
 
     It listens on its own socket, unless it is given one, and says in `booted` when a worker is able to serve.
+    `succeeds`: until then another one goes on to serve on the same socket.
     """
 
-    def __init__(self, listener: socket.socket | None = None, booted: c_int | None = None) -> None:
-        self._listener, self._booted = listener, booted
+    def __init__(
+        self, listener: socket.socket | None = None, booted: c_int | None = None, *, succeeds: bool = False
+    ) -> None:
+        self._listener, self._booted, self._succeeds = listener, booted, succeeds
         super().__init__()
 
     def load_config(self) -> None:
@@ -49,7 +53,9 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             self.cfg.set(name, value)
 
     def run(self) -> None:
-        SteadyArbiter(self).run()
+        arbiter = SteadyArbiter(self)
+        arbiter.took_over = self._booted if self._succeeds else None
+        arbiter.run()
 
     def load(self) -> Any:
         """Imports everything that answers requests, once, before the workers are forked.
@@ -69,6 +75,9 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
     has_no_room = False
     """Whether the system had no room for another process when a worker was to be started last."""
 
+    took_over: c_int | None = None
+    """Where another web server serves on the same socket until a worker of this one does: 1 from then on."""
+
     def init_signals(self) -> None:
         super().init_signals()
         for name in ("HUP", "TTIN", "TTOU", "USR1", "USR2", "WINCH"):
@@ -80,13 +89,16 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
         try:
             return super().spawn_worker()
         except OSError as error:
+            if os.getpid() != self.pid:
+                os._exit(1)  # a worker that could not begin: it must not go on as a second arbiter
             self.has_no_room = True
             self.log.error("A worker cannot be started: %s. It is tried again.", error.strerror)  # noqa: TRY400 - says it all
             return None
 
     def wait_for_signals(self, timeout: float = 1.0) -> Any:
         """Where no worker is left and none can be started, it answers itself meanwhile: each request by a refusal."""
-        if self.has_no_room and not self.WORKERS:
+        serves_alone = self.took_over is None or bool(self.took_over.value)
+        if self.has_no_room and serves_alone and not self.WORKERS:
             refuse_all(self.LISTENERS, seconds=timeout, is_over=lambda: not self.SIG_QUEUE.empty())
             timeout = 0.0
         return super().wait_for_signals(timeout)

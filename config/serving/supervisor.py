@@ -68,7 +68,7 @@ class Supervisor:
     def run(self) -> int:
         """Returns the exit code: 0 after a signal to stop, 128 and its number after one to end at once."""
         self._listen_to_signals()
-        self._start(WEB, run_web, self._listener, self._booted)
+        self._start(WEB, run_web, self._listener, self._booted, bool(self._predecessors.pids))
         self._start_watcher()
         self._births.settle()
         if self._welcome is not None:

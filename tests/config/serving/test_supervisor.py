@@ -8,14 +8,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from ctypes import c_int
 from unittest.mock import Mock
 
 import pytest
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
+from config.serving import children
 from config.serving import worker as worker_module
 from config.serving.gunicorn import SteadyArbiter
+from config.serving.handover import Predecessors
 from config.serving.supervisor import Supervisor
 from config.serving.worker import BufferingWorker
 from tests.config.serving.looping import read_all
@@ -61,7 +64,7 @@ NO_ROOM = BlockingIOError(errno.EAGAIN, "No")
 def arbiter() -> Iterator[SteadyArbiter]:
     """One that listens, and of which no worker lives."""
     made = SteadyArbiter.__new__(SteadyArbiter)
-    made.log, made.WORKERS, made.SIG_QUEUE = Mock(), {}, queue.SimpleQueue()
+    made.log, made.WORKERS, made.SIG_QUEUE, made.pid = Mock(), {}, queue.SimpleQueue(), os.getpid()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         made.LISTENERS = [listener]
@@ -98,6 +101,47 @@ def test_while_there_is_room_for_no_worker_at_all_everybody_is_answered(
     assert answers[0].startswith(b"HTTP/1.1 503 ")
     assert b"\r\nRetry-After: 5" in answers[0]
     arbiter.spawn_worker()
+    assert not arbiter.has_no_room
+
+
+def test_the_successor_of_one_that_serves_refuses_nobody_before_it_has_taken_over(
+    arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They share the socket: whom it refused, a worker of the other one would have served."""
+    refuse = Mock()
+    monkeypatch.setattr("config.serving.gunicorn.refuse_all", refuse)
+    monkeypatch.setattr(Arbiter, "wait_for_signals", Mock(return_value=[]))
+    arbiter.has_no_room, arbiter.took_over = True, c_int(0)
+    arbiter.wait_for_signals()
+    refuse.assert_not_called()
+    arbiter.took_over.value = 1
+    arbiter.wait_for_signals()
+    refuse.assert_called_once()
+
+
+@pytest.mark.parametrize("pids", [set(), {17}])
+def test_the_web_server_knows_whether_it_is_such_a_one(pids: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor, made = Supervisor(predecessors=Predecessors(_pids=pids)), Mock()
+    monkeypatch.setattr(supervisor, "_listen_to_signals", Mock())
+    monkeypatch.setattr(supervisor, "_start", Mock(side_effect=InterruptedError))
+    monkeypatch.setattr(children, "allow_many_files", Mock())
+    monkeypatch.setattr("config.serving.gunicorn.SteadyArbiter", made)
+    with pytest.raises(InterruptedError):
+        supervisor.run()
+    name, target, *arguments = supervisor._start.call_args.args  # type: ignore[attr-defined]  # it is a mock
+    target(*arguments)
+    assert (name, made.return_value.took_over) == ("web server", supervisor._booted if pids else None)
+
+
+def test_a_worker_that_fails_before_it_has_begun_is_no_second_arbiter(
+    arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails there in the copy is no lack of room."""
+    monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=OSError(errno.EIO, "No")))
+    monkeypatch.setattr(os, "_exit", Mock(side_effect=SystemExit))
+    arbiter.pid = os.getppid()
+    with pytest.raises(SystemExit):
+        arbiter.spawn_worker()
     assert not arbiter.has_no_room
 
 
