@@ -40,6 +40,15 @@ def process_has_ended(name: str) -> bool:
             return False
 
 
+def describe_process(name: str) -> str:
+    """For whoever is to end it: its number says something only where it was given."""
+    match name.split(" "):
+        case [place, number] if place != _find_place():
+            return f"process {number} on another machine, or in another container"
+        case _:
+            return f"process {name.rpartition(' ')[2]}"
+
+
 def has_ended(holder: str, claim_id: UUID | None) -> bool:
     """Whether this is the holder of this claim, and its process is certain to have ended.
 

@@ -1,5 +1,6 @@
 """`manage.py uninstall` takes away what is this installation's, says so before, and touches nothing else."""
 
+import os
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from containers.firewall.script import as_removal
 from containers.identity import own_labels
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL
 from projects.models import Watch
+from projects.models.holder import name_process
 from projects.models.installation import read_installation
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
@@ -141,9 +143,13 @@ def test_it_refuses_while_berth_runs() -> None:
         with pytest.raises(CommandError, match="Stop Berth first"):
             uninstall("--yes")
     soon = clock.now() + timedelta(seconds=5)
-    Watch.objects.create(instance=django_settings.BERTH_INSTANCE, holder="boot/4026531836 17", lease_until=soon)
-    with pytest.raises(CommandError, match=r"still runs \(process 17\)"):
-        uninstall("--yes")
+    Watch.objects.create(instance=django_settings.BERTH_INSTANCE, lease_until=soon)
+    elsewhere = r"process 17 on another machine, or in another container"
+    named = {name_process(): f"process {os.getpid()}", "boot/4026531836 17": elsewhere, "host-17": "process host-17"}
+    for holder, process in named.items():
+        Watch.objects.update(holder=holder)
+        with pytest.raises(CommandError, match=rf"still runs \({process}\)"):
+            uninstall("--yes")
 
 
 def test_without_a_database_nothing_is_known_to_be_berths(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from containers.docker import removal
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from projects.models import Watch
+from projects.models.holder import describe_process
 from projects.models.rows.facts import is_watch_alive
 
 FILES = (
@@ -71,8 +72,8 @@ class Command(BaseCommand):
             )
         watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE).only("holder", "lease_until").first()
         if watch is not None and is_watch_alive(watch.lease_until, clock.now()):
-            process = watch.holder.rpartition(" ")[2]
-            raise CommandError(f"Berth still runs (process {process}). Stop it, wait for half a minute, then run this.")
+            process = describe_process(watch.holder)
+            raise CommandError(f"Berth still runs ({process}). Stop it, wait for half a minute, then run this.")
 
     def _require_database(self) -> None:
         """Raises `CommandError` where there is none."""
