@@ -7,6 +7,7 @@ from typing import Any
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
+from containers.docker_api.former_images import remove_former_gateways
 from containers.docker_api.image_build import CONTEXT_LABEL, FIREWALL, GATEWAY
 from containers.errors import EngineRefusedError
 
@@ -21,8 +22,10 @@ def remove_unused(connection: Connection, *, keep: Collection[str]) -> int:
     """Removes what is none of `keep`, which are ids, and returns how many. Raises `EngineUnavailableError`.
 
     One that a container was made from stays, of no matter which installation: the engine refuses to remove it. So does
-    one that still has the name of the latest.
+    one that still has the name of the latest. Those of the gateway that nobody uses go, too, and are not counted: the
+    build that took their place came too early for that.
     """
+    remove_former_gateways(connection)
     removed = 0
     for image in _find_unused(connection, keep)[:AT_ONCE]:
         with suppress(EngineRefusedError):

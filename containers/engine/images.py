@@ -57,5 +57,6 @@ class KnowsImages(Protocol):
     def remove_unused_images(self, *, keep: Collection[str]) -> int:
         """Removes some of the images of agent types that Berth built a week ago or earlier, and returns how many.
 
-        Those stay that a container was made from, that are the latest of their type, or whose id is one of `keep`.
+        Those stay that a container was made from, that are the latest of their type, or whose id is one of `keep`. It
+        removes former ones of the gateway as well.
         """

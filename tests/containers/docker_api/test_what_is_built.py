@@ -14,7 +14,7 @@ import docker
 import pytest
 from django.core.management import call_command
 
-from containers.docker_api import former_images, image_build, pinned_base, wanted_images
+from containers.docker_api import former_images, image_build, pinned_base, unused_images, wanted_images
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import GATEWAY, BuildContext
 from containers.docker_api.pinned_base import PinnedBase, describe_build
@@ -141,6 +141,15 @@ def test_a_former_image_of_the_gateway_goes_when_it_is_old_and_unused(
     monkeypatch.setattr(time, "time", lambda: later)
     former_images.remove_former_gateways(Connection())
     assert there() == [former[0]]
+
+
+def test_it_goes_with_the_images_that_nobody_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the next version was built it was too young, and later runs build nothing."""
+    called: list[object] = []
+    monkeypatch.setattr(unused_images, "remove_former_gateways", called.append)
+    monkeypatch.setattr(unused_images, "_find_unused", lambda *_: [])
+    assert unused_images.remove_unused(NOBODY, keep=()) == 0
+    assert called == [NOBODY]
 
 
 @pytest.mark.docker
