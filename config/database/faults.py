@@ -48,6 +48,7 @@ _POSTGRESQL = {
 _SQLITE = {
     "SQLITE_BUSY": Fault.BUSY,
     "SQLITE_LOCKED": Fault.BUSY,
+    "SQLITE_INTERRUPT": Fault.BUSY,  # by a time limit
     "SQLITE_READONLY": Fault.READ_ONLY,
     "SQLITE_FULL": Fault.FULL,
 }

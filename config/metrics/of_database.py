@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from django.conf import settings
+from django.db import connection
 from django.db.utils import Error
 from prometheus_client import Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -27,7 +28,7 @@ class OfDatabase(Collector):
     def collect(self) -> Iterator[Metric]:
         yield _gauge("berth_build_info", "1, with the version.", ["version"], {(settings.BERTH_VERSION,): 1})
         try:
-            with time_limit(DATABASE_LIMIT):
+            with time_limit(DATABASE_LIMIT), connection.ending_reads():
                 found = read_metrics()
         except Error as error:
             if find_fault(error) is None:

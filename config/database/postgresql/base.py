@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ClassVar, TypeVar
 
 from django.db import InterfaceError, OperationalError
@@ -138,6 +138,10 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             )
             connection.is_direct = cursor.fetchone()[0]
         return bool(changed) or not connection.autocommit
+
+    def ending_reads(self) -> AbstractContextManager[None]:
+        """Each wait for the server ends by itself."""
+        return nullcontext()
 
     @contextmanager
     def migration_limits(self) -> Iterator[None]:

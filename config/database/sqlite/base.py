@@ -2,7 +2,8 @@
 
 import os
 import sqlite3
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,13 @@ from django.utils.functional import cached_property
 
 from config.database.limits import seconds_left
 from config.database.noting import NotesFaults
+
+STEPS = 10_000
+"""Of SQLite's machine, between two looks at the clock: some tenths of a millisecond."""
+
+
+def _is_late() -> bool:
+    return seconds_left() == 0
 
 
 def _sync(path: Path, flags: int) -> None:
@@ -56,6 +64,20 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         if wanted != self._current:
             self.connection.execute(f"PRAGMA busy_timeout = {int(wanted * 1000)}")
             self._current = wanted
+
+    @contextmanager
+    def ending_reads(self) -> Iterator[None]:
+        """Ends a statement that still runs when `seconds_left` says so, which nobody else does here.
+
+        For reads alone: of a transaction that writes SQLite would take back more than the statement.
+        """
+        self.ensure_connection()
+        opened = self.connection
+        opened.set_progress_handler(_is_late, STEPS)
+        try:
+            yield
+        finally:
+            opened.set_progress_handler(None, 0)
 
     def keep_commits(self) -> None:
         """Returns once all that was committed survives a power cut, for some milliseconds.

@@ -5,6 +5,7 @@ import pytest
 from config.metrics import requests
 
 
-@pytest.fixture(autouse=True)
-def no_series_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requests, "_known", {})
+@pytest.fixture(autouse=True, scope="module")
+def no_series_of_others() -> None:
+    requests._known.clear()
+    requests.SECONDS.clear()

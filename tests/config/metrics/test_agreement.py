@@ -12,6 +12,7 @@ from rest_framework.test import APIClient
 
 from accounts import clock
 from accounts.models import User
+from config.metrics import of_database
 from projects.models import Event
 from projects.rules.status.reasons import REPORTED_CODES, code_of_end
 from projects.services.staff.metrics import OPERATIONS, REASONS
@@ -75,7 +76,8 @@ def test_it_agrees_with_the_list_and_the_events_at_each_step(
         lambda: control("stop"),
         lambda: control("start"),
         look,
-        *[crash] * 5,
+        crash,
+        lambda: [crash() for _ in range(4)],
         do_chores,
         lambda: control("restart"),
         look,
@@ -103,9 +105,9 @@ def test_each_reason_of_an_end_is_told_from_the_first_on() -> None:
 
 def test_no_label_is_somebodys(api: APIClient, engine: MemoryEngine) -> None:
     project = deploy_project(api, name="Telltale")
-    for path in (f"/api/projects/{project.pk}", f"/projects/{project.pk}", "/sign-in", f"/{project.pk}", "/admin/"):
-        for method in ("GET", "POST", "BREW"):
-            api.generic(method, path)
+    paths = (f"/api/projects/{project.pk}", f"/projects/{project.pk}", f"/{project.pk}", "/admin/")
+    for method, path in (*product(["GET"], paths), ("POST", paths[0]), *product(["BREW"], paths[:3])):
+        api.generic(method, path)
     told = scrape()
     somebodys = {str(project.pk), project.pk.hex, str(project.owner_id), "Telltale", "BREW", settings.BERTH_INSTANCE}
     found = {(each.name, value) for each in told.samples for value in each.labels.values() if value in somebodys}
@@ -126,6 +128,20 @@ def test_without_a_database_it_tells_what_the_process_knows(engine: MemoryEngine
     assert told.value("berth_http_request_duration_seconds_count", route="metrics", method="GET", status="200")
     assert told.value("berth_projects") is None
     assert engine.calls == []
+    assert scrape().value("berth_database_up") == 1
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL ends what its connections wait for")
+def test_a_question_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask_for_long() -> None:
+        with connection.cursor() as cursor:
+            numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9999999)"
+            cursor.execute(f"{numbers} SELECT i FROM n WHERE i < 0")
+
+    with monkeypatch.context() as slow:
+        slow.setattr(of_database, "read_metrics", ask_for_long)
+        slow.setattr(of_database, "DATABASE_LIMIT", 0.05)
+        assert scrape().value("berth_database_up") == 0
     assert scrape().value("berth_database_up") == 1
 
 

@@ -60,6 +60,7 @@ def derived(now: datetime) -> Counter[tuple[str, str]]:
     return Counter((each.project.agent_type_id, each.status) for each in know_all(Project.objects.all()))
 
 
+@pytest.mark.rare(2)
 @pytest.mark.parametrize("seed", [1])
 def test_they_are_those_that_the_list_derives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, now = Random(seed), timezone.now()
