@@ -20,6 +20,9 @@ from django.conf import settings
 PLACE = "place-"
 """What the names of the files begin with that the processes hold."""
 
+_held: set[int] = set()
+"""Descriptors of the folders that this process holds."""
+
 PATIENCE = 1.0
 """Seconds."""
 
@@ -45,11 +48,23 @@ def make_folder() -> Path:
 def hold_folder(folder: Path) -> Iterator[None]:
     """For as long as it serves, and then takes it away. Raises `OSError` where it is held or gone."""
     held = _wait_for(folder)
+    _held.add(held)
     try:
         yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        os.close(held)
+        if held in _held:
+            _held.remove(held)
+            os.close(held)
+
+
+def _let_go() -> None:
+    while _held:
+        os.close(_held.pop())
+
+
+# A copy of the process, as the web server is, lives on beside the program that takes this one's place at a hand-over.
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _wait_for(folder: Path) -> int:

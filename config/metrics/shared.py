@@ -13,7 +13,7 @@ import fcntl
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -58,7 +58,8 @@ def counting_together(*, goes_on: bool) -> Iterator[None]:
         except OSError as error:
             os.environ.pop(VARIABLE, None)
             log.warning("Each process tells its own metrics only: %s", error)
-        sweep_folders()
+        with suppress(OSError):
+            sweep_folders()
         try:
             yield
         finally:

@@ -25,6 +25,8 @@ from tests.paths import ROOT
 from tests.waiting import wait_until
 
 PAGE = ROOT / "docs" / "operations.md"
+SETTING = re.compile(r"BERTH_|DATABASE_URL|DOCKER_HOST")
+"""Of what `make install-service` writes down."""
 
 
 def read_blocks() -> list[tuple[str, str]]:
@@ -72,9 +74,21 @@ def deploy(service: Service) -> None:
     assert settle(service, token, service.call("POST", "/api/projects", wanted, token))["status"] == "running"
 
 
+def write_settings(service: Service) -> Path:
+    """Those of the service, where it is one of systemd's: in the folder that this returns, in the place of `/`."""
+    root = service.folder / "system"
+    written = root / "etc/berth/environment"
+    written.parent.mkdir(parents=True, exist_ok=True)
+    settings = {name: value for name, value in service.environment.items() if SETTING.match(name)}
+    written.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+    return root
+
+
 def type_in(service: Service, block: str) -> None:
-    """As people do, who stop at the first command that fails."""
-    subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=service.checkout, env=service.environment, check=True)
+    """As people do, who stop at the first command that fails, and whose shell has none of the service's settings."""
+    shell = {name: value for name, value in service.environment.items() if not SETTING.match(name)}
+    shell |= {"DESTDIR": str(write_settings(service)), "BERTH_PORT": service.environment["BERTH_PORT"]}
+    subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=service.checkout, env=shell, check=True)
     wait_until(service._is_ready, within=GENEROUS, what=lambda: "/readyz is not well", every=0.5)
     assert status_of(service) == "running"
 

@@ -140,6 +140,18 @@ def test_who_logs_out_takes_it_away_which_is_told_once_and_heals_with_a_hand_ove
         assert told(Path(os.environ[VARIABLE])).value("berth_process_starts_total", process="tested") == 1
 
 
+def test_a_copy_of_the_parent_does_not_hold_the_folder_past_a_hand_over(folder: Path) -> None:
+    def is_open() -> bool:
+        return folder in (each.resolve() for each in Path("/proc/self/fd").iterdir())
+
+    def look() -> None:
+        assert not is_open()
+
+    assert is_open()
+    _, status = os.waitpid(fork(look), 0)
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
 def test_what_killed_ones_have_left_is_taken_away_and_nothing_of_those_that_live(tmp_path: Path) -> None:
     served, worked, left, open_to_all = (tmp_path / f"berth-metrics-{number}" for number in range(4))
     for each in (served, worked, left, open_to_all):
