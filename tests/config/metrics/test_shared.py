@@ -141,14 +141,11 @@ def test_who_logs_out_takes_it_away_which_is_told_once_and_heals_with_a_hand_ove
 
 
 def test_a_copy_of_the_parent_does_not_hold_the_folder_past_a_hand_over(folder: Path) -> None:
-    def is_open() -> bool:
-        return folder in (each.resolve() for each in Path("/proc/self/fd").iterdir())
+    def look(*, holds: bool) -> None:
+        assert holds == (folder in (each.resolve() for each in Path("/proc/self/fd").iterdir()))
 
-    def look() -> None:
-        assert not is_open()
-
-    assert is_open()
-    _, status = os.waitpid(fork(look), 0)
+    look(holds=True)
+    _, status = os.waitpid(fork(lambda: look(holds=False)), 0)
     assert os.WTERMSIG(status) == signal.SIGKILL
 
 
