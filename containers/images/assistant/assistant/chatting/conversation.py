@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import math
-import sqlite3
 from collections.abc import Coroutine
 from datetime import timedelta
 from typing import Any
@@ -89,13 +88,14 @@ class Conversation:
             self._ask(incoming)
 
     def _take_album(self, messages: list[Message]) -> None:
-        first, others = speak_for(messages)
+        """Raises nothing: it is a timer that asks for it, the end of the agent, or a message of somebody else."""
         try:
+            first, others = speak_for(messages)
             if first.from_user is not None:
                 album = Incoming(first, first.from_user, self._bot.bot, others=others)
                 self._recent.keep(album, None)
                 self._take(album)
-        except sqlite3.Error:
+        except Exception:
             logger.exception("an album could not be looked at")
 
     def _take_edited(self, message: Message, user: User) -> None:

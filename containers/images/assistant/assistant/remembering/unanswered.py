@@ -20,7 +20,7 @@ class Unanswered:
         self._db = db
 
     def keep(self, messages: Iterable[Message]) -> None:
-        rows = [(json.dumps(message.to_dict()),) for message in messages]
+        rows = list(filter(None, map(_write, messages)))
         try:
             self._db.executemany("INSERT INTO unanswered (message) VALUES (?)", rows)
         except sqlite3.Error:
@@ -34,4 +34,18 @@ class Unanswered:
             logger.exception("what was not answered could not be looked at")
             return
         for number, message in sorted(rows):
-            take(Update(number, message=Message.de_json(json.loads(message), bot)))
+            try:
+                update = Update(number, message=Message.de_json(json.loads(message), bot))
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next one can be read
+                logger.warning("a message that was kept could not be read: %s", type(error).__name__)
+            else:
+                take(update)
+
+
+def _write(message: Message) -> tuple[str] | None:
+    """A row; None for a message that cannot be written."""
+    try:
+        return (json.dumps(message.to_dict()),)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others can be
+        logger.warning("a message could not be kept: %s", type(error).__name__)
+        return None
