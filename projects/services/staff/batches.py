@@ -53,7 +53,8 @@ def begin_batch(*, by: User, action: str, chosen: Iterable[Item], because: str =
 
 
 def go_on(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callable[[], bool]) -> bool:
-    """Carries out what waits, one after the other; none but the first is begun after so many seconds.
+    """Carries out what waits, one after the other; none but the first is begun after so many seconds, and none once
+    somebody else has taken the batch over.
 
     What one project refuses keeps none of the others; where the actor has no place for a command, it waits. Returns
     whether one was begun.
@@ -90,15 +91,20 @@ def stop(batch: Batch) -> None:
 
 
 def resume(batch: Batch) -> None:
-    Batch.objects.filter(pk=batch.pk).update(is_stopped=False)
+    """Changes nothing where somebody else has taken it over since it was read."""
+    _resume_own(batch)
 
 
 def try_again(batch: Batch) -> None:
-    """What was not done is to be done once more."""
+    """What was not done is to be done once more, likewise."""
     with transaction.atomic():
-        resume(batch)
-        again = {"state": ItemState.WAITING, "sentence": "", "begun_at": None, "ended_as": None}
-        batch.items.filter(state__in=NOT_DONE).update(**again)
+        if _resume_own(batch):
+            again = {"state": ItemState.WAITING, "sentence": "", "begun_at": None, "ended_as": None}
+            batch.items.filter(state__in=NOT_DONE).update(**again)
+
+
+def _resume_own(batch: Batch) -> bool:
+    return Batch.objects.filter(pk=batch.pk, by=batch.by_id).update(is_stopped=False) > 0
 
 
 def end_what_was_lost(batch: Batch) -> None:
@@ -109,10 +115,11 @@ def end_what_was_lost(batch: Batch) -> None:
 
 
 def _claim_next(batch: Batch) -> BatchItem | None:
-    """The next that waits; None where there is none, it was stopped, or as many as may be are under way."""
+    """The next that waits; None where there is none, it was stopped or taken over, or enough are under way."""
     now = clock.now()
     with transaction.atomic():
-        if Batch.objects.select_for_update().filter(pk=batch.pk, is_stopped=False).first() is None:
+        own = Batch.objects.select_for_update().filter(pk=batch.pk, by=batch.by_id, is_stopped=False)
+        if own.first() is None:
             return None
         begun = recent("begun_at", within=LOST_AFTER, now=now)
         if BatchItem.objects.filter(begun, batch=batch, state=ItemState.BEGUN).count() >= AT_ONCE:

@@ -92,6 +92,24 @@ def test_a_session_that_ends_meanwhile_commands_no_other(
     assert Event.objects.filter(action="stop").count() == 1
 
 
+def test_a_request_under_way_goes_on_with_nothing_that_another_one_has_taken_over(
+    admin: Client, ada: User, three: list[Project], engine: MemoryEngine
+) -> None:
+    page = begin(admin, "stop", three)
+    stale = Batch.objects.get()
+    engine.slow("stop", lambda: batches.take_over(stale, by=ada))
+    admin.post(page)
+    assert states() == [ItemState.DONE, ItemState.WAITING, ItemState.WAITING]
+    assert Event.objects.filter(action="stop").count() == 1
+    BatchItem.objects.filter(number=1).update(state=ItemState.REFUSED)
+    batches.stop(stale)
+    batches.resume(stale)
+    batches.try_again(stale)
+    assert (Batch.objects.get().is_stopped, states()[0]) == (True, ItemState.REFUSED)
+    batches.try_again(Batch.objects.get())
+    assert (Batch.objects.get().is_stopped, states()[0]) == (False, ItemState.WAITING)
+
+
 def test_more_than_a_batch_takes_are_left_and_old_batches_go(
     admin: Client, sam: User, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
