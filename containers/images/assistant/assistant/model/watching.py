@@ -1,6 +1,7 @@
 """Probes the provider and servers of tools at intervals, so that the status gets better or worse without a question."""
 
 import asyncio
+from contextlib import suppress
 
 from agent_contract import ProblemCode
 from assistant.config import Config
@@ -43,10 +44,14 @@ async def watch_provider(config: Config, brain: Brain, status: Status) -> None:
 
 
 async def watch_tools(toolbox: Toolbox, troubles: Troubles) -> None:
-    """At once the first time, so that a project's page tells before anybody asks."""
+    """At once the first time, so that a project's page tells before anybody asks. What an answer comes upon meanwhile
+    is looked at again as soon as that."""
     while True:
         await toolbox.list_tools()
-        await asyncio.sleep(DOWN_SECONDS if troubles else FRESH_SECONDS)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(troubles.wait(), FRESH_SECONDS)
+        if troubles:
+            await asyncio.sleep(DOWN_SECONDS)
 
 
 async def _find_problem(config: Config, brain: Brain, known: Problem | None) -> Problem | None:

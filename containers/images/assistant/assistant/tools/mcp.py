@@ -52,6 +52,7 @@ class Server:
         """`number` is its place among the servers that the settings name."""
         self._outside = outside
         self._number = number
+        self._title = f"MCP {number}"
         self._address = address
         self._troubles = troubles
         self._now = now
@@ -74,6 +75,8 @@ class Server:
             async with asyncio.timeout(LIST_SECONDS):
                 self._tools = await self._ask_for_tools()
         except (ToolError, TimeoutError, ValueError, RecursionError) as error:
+            if not isinstance(error, SignInError):  # whatever it is now, it is not that any more
+                self._troubles.note(self._title, None)
             logger.warning("the MCP server %d does not answer: %s", self._number, type(error).__name__)
             self._tools, seconds = [], DOWN_SECONDS
         self._fresh_until = self._now() + seconds
@@ -148,14 +151,15 @@ class Server:
         return result
 
     def _note_login(self, status: int) -> None:
-        """Raises SignInError. No other error says anything of whom the server lets in."""
-        is_given = self._outside.is_given(self._address)
-        name = f"MCP {self._number}" + ("" if is_given else f" ({urlsplit(self._address).hostname})")
+        """Raises SignInError. An error of one call alone says nothing of whom the server lets in."""
         if status == 401:
-            self._troubles.note(name, Text.TOOLS_KEY if is_given else Text.TOOLS_LOGIN)
+            self._fresh_until = min(self._fresh_until, self._now() + DOWN_SECONDS)
+            is_given = self._outside.is_given(self._address)
+            host = "" if is_given else str(urlsplit(self._address).hostname)
+            self._troubles.note(self._title, Text.TOOLS_KEY if is_given else Text.TOOLS_LOGIN, host)
             raise SignInError("the server refuses its credential." if is_given else "the server asks for a sign-in.")
         if status < 400:
-            self._troubles.note(name, None)
+            self._troubles.note(self._title, None)
 
     async def _post(self, document: dict[str, Any], listener: Listener) -> Fetched:
         """A stream need not end after the answer."""
