@@ -7,27 +7,20 @@ thread, in every part of the answer.
 
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from containers.deadlines import Deadline
-from containers.side_work import LONGEST, SideWork
+from containers.look_ups import find_addresses
+from containers.side_work import LONGEST
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer
 
 CONNECT_TIMEOUT = 3.0
 """Seconds for each address of a host."""
-
-_MOST_LOOKUPS = 32
-_lookups = threading.BoundedSemaphore(_MOST_LOOKUPS)
-"""A look-up cannot be broken off. This many may still be waiting for a name server after their callers have left."""
-
-BEGINS_WITHIN = 2.0
-"""Seconds for the thread of a look-up to begin. One that finds no memory never does."""
 
 
 class _Limits(Deadline):
@@ -170,22 +163,6 @@ def connect_to(family: int, address: Any) -> BoundedSocket:
     return sock
 
 
-def resolve(host: str, port: int) -> list[tuple[Any, ...]]:
-    """The addresses of a host. A look-up has no timeout of its own, and is left behind where it takes too long."""
-    left = _time_left(LONGEST)
-    if not _lookups.acquire(timeout=left):
-        raise TimeoutError("Too many look-ups of names are under way.")
-
-    def look_up() -> list[tuple[Any, ...]]:
-        try:
-            return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        finally:
-            _lookups.release()
-
-    looking = SideWork(look_up)
-    if not (looking.begin() and looking.wait(min(left, BEGINS_WITHIN))) and looking.cancel():
-        _lookups.release()
-        raise OSError("No thread can be started to look up a name.")
-    if not looking.wait(_time_left(LONGEST)):
-        raise TimeoutError("No name server has answered in time.")
-    return looking.result()
+def resolve(host: str, port: int, *, asker: str = "") -> list[tuple[Any, ...]]:
+    """The addresses of a host, in time. Where it is named by a user, who is the `asker`, few at a time for each."""
+    return find_addresses(host, port, within=_time_left(LONGEST), asker=asker)

@@ -61,14 +61,13 @@ class _Target(NamedTuple):
 
 
 @sensitive_variables()
-def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float) -> int:
-    """The status of the answer. All of the call, the look-up included, ends within so many seconds.
-
-    Raises `AddressRefusedError` and `NoAnswerError`.
+def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float, asker: str = "") -> int:
+    """The status of the answer. All of the call, the look-up included, ends within so many seconds. Few names that the
+    same `asker` has given are looked up at a time. Raises `AddressRefusedError` and `NoAnswerError`.
     """
     try:
         with time_limit(within), size_limit(HEAD_SIZE):
-            target = _find(url)
+            target = _find(url, asker)
             with closing(_open_pool(target)) as pool:
                 options: dict[str, Any] = {"redirect": False, "retries": False, "preload_content": False}
                 with closing(pool.urlopen("POST", target.path, body=body, headers=dict(headers), **options)) as answer:
@@ -78,11 +77,11 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float) ->
 
 
 @sensitive_variables()
-def check_address(url: str, *, within: float) -> str:
+def check_address(url: str, *, within: float, asker: str = "") -> str:
     """The server, as it may be shown. Raises `AddressRefusedError`, as far as can be told now, or `NoAnswerError`."""
     try:
         with time_limit(within):
-            return _find(url).server
+            return _find(url, asker).server
     except _FAULTS:
         raise NoAnswerError("This address could not be looked up. Check its name, or try again.") from None
 
@@ -96,7 +95,7 @@ def is_public(address: str) -> bool:
 
 
 @sensitive_variables()
-def _find(url: str) -> _Target:
+def _find(url: str, asker: str) -> _Target:
     if len(url) > LONGEST_URL or not url.isascii() or not url.isprintable() or set(url) & {" ", "\\"}:
         raise AddressRefusedError(f"Write at most {LONGEST_URL} letters, digits and signs, no spaces and backslashes.")
     try:
@@ -110,7 +109,7 @@ def _find(url: str) -> _Target:
     host = parts.host.strip("[]").rstrip(".")
     port = parts.port or _PORTS[parts.scheme]
     addresses = []
-    for family, _, _, _, address in call_limits.resolve(host, port):
+    for family, _, _, _, address in call_limits.resolve(host, port, asker=asker):
         _check(address[0], port, family, is_encrypted=parts.scheme == "https")
         addresses.append((family, address))
     return _Target(parts.scheme, host, port, parts.request_uri, addresses)

@@ -35,8 +35,9 @@ SILENT = "tools_unverified: {} did not answer as a server of tools does, so it c
 
 
 @sensitive_variables()
-def look_at_servers(schema: Any, chosen: Mapping[str, Any]) -> tuple[str, ...]:
+def look_at_servers(schema: Any, chosen: Mapping[str, Any], *, asker: str) -> tuple[str, ...]:
     """Warnings, each a code and a sentence. `chosen` are settings whose credentials have been checked for their shape.
+    `asker` is the user who has chosen them.
 
     None of a server in a private network: whether an agent may go there is for the staff to say.
     """
@@ -45,17 +46,18 @@ def look_at_servers(schema: Any, chosen: Mapping[str, Any]) -> tuple[str, ...]:
         return ()
     credentials = separate(schema, chosen, {}).credentials
     until = time.monotonic() + LIMIT
-    return tuple(_look_at_each([each.strip() for each in named if isinstance(each, str)][:MOST], credentials, until))
+    addresses = [each.strip() for each in named if isinstance(each, str)][:MOST]
+    return tuple(_look_at_each(addresses, credentials, until, asker))
 
 
 @sensitive_variables()
-def _look_at_each(addresses: list[str], credentials: Mapping[str, str], until: float) -> Iterator[str]:
+def _look_at_each(addresses: list[str], credentials: Mapping[str, str], until: float, asker: str) -> Iterator[str]:
     for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
         within = max((until - time.monotonic()) / left, LEAST)
         credential = credentials.get(address, "")
         headers = _HEADERS | (dict([header_of(credential)]) if credential else {})
         try:
-            status = post(address, _HELLO, headers, within=within)
+            status = post(address, _HELLO, headers, within=within, asker=asker)
         except AddressRefusedError:
             continue
         except NoAnswerError:

@@ -23,7 +23,7 @@ NO_PROCESS = "A command of an operator, who sees it wait and can end it."
 REASONS = {
     "config/serving/children.py:run_child: Thread": BOOTS,
     "config/serving/threads.py:_work: get": "A thread that waits for work. Nobody waits for it.",
-    "containers/call_limits.py:resolve: result": "It is there: `wait` has said so.",
+    "containers/look_ups.py:find_addresses: result": "It is there: `wait` has said so.",
     "containers/side_work.py:_results_of: result": "Its error is there already.",
     "containers/management/commands/build_images.py:_build_all: ThreadPoolExecutor": NO_PROCESS,
     "containers/management/commands/build_images.py:_build_all: with ThreadPoolExecutor": NO_PROCESS,

@@ -49,7 +49,7 @@ def set_webhook(*, user: User, url: str) -> str:
     """
     try:
         with COMMANDS.take(user.email):
-            server = check_address(url, within=settings.BERTH_OUTSIDE_LIMIT)
+            server = check_address(url, within=settings.BERTH_OUTSIDE_LIMIT, asker=str(user.pk))
     except (AddressRefusedError, NoAnswerError) as error:
         raise InvalidFieldError(str(error), field="url", code="refused") from None
     channel, _ = AlertChannel.objects.get_or_create(user=user, way=Way.WEBHOOK)

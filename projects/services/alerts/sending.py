@@ -118,7 +118,8 @@ def _send_to_webhook(delivery: AlertDelivery, within: float) -> Sent:
         "webhook-timestamp": moment,
         "webhook-signature": sign(secret, f"{delivery.pk}.{moment}.".encode() + body),
     }
-    status = post(delivery.channel.decrypt(ADDRESS), body, headers, within=within)
+    asker = str(delivery.channel.user_id)
+    status = post(delivery.channel.decrypt(ADDRESS), body, headers, within=within, asker=asker)
     if 200 <= status < 300:
         return Sent(DeliveryState.DELIVERED, f"Answered {status}")
     if 300 <= status < 400:

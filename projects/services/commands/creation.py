@@ -101,7 +101,7 @@ def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
     """Checks what `create_project` checks and raises what it raises, but makes nothing."""
     with COMMANDS.take(owner.email), command_deadline():
         check = _look_then_ask(owner=owner, wanted=wanted)
-        more = look_at_servers(wanted.agent_type.settings_schema, wanted.settings)
+        more = look_at_servers(wanted.agent_type.settings_schema, wanted.settings, asker=str(owner.pk))
     check = replace(check, warnings=(*check.warnings, *more))
     check_bot(owner=owner, check=check, project_id=wanted.project_id)
     return check

@@ -30,8 +30,8 @@ def test_what_a_server_answers_is_a_warning_at_most(
     settings.BERTH_VERIFY_CREDENTIALS = True
     sent: list[str | None] = []
 
-    def post(url: str, body: bytes, headers: dict[str, str], *, within: float) -> int:
-        assert (url, b"initialize" in body, within > 0) == (ADDRESS, True, True)
+    def post(url: str, body: bytes, headers: dict[str, str], *, within: float, asker: str) -> int:
+        assert (url, b"initialize" in body, within > 0, asker) == (ADDRESS, True, True, "7")
         sent.append(headers.get("authorization"))
         if isinstance(answer, Exception):
             raise answer
@@ -39,7 +39,7 @@ def test_what_a_server_answers_is_a_warning_at_most(
 
     monkeypatch.setattr(tool_servers, "post", post)
     chosen = {"mcp": [f" {ADDRESS}", 5], "keys": [f"{ADDRESS} {KEY}"] if with_key else []}
-    warnings = tool_servers.look_at_servers(SCHEMA, chosen)
+    warnings = tool_servers.look_at_servers(SCHEMA, chosen, asker="7")
     assert [warning.partition(":")[0] for warning in warnings] == ([code] if code else [])
     assert all(HOST in warning and KEY not in warning for warning in warnings)
     assert sent == [f"Bearer {KEY}" if with_key else None]
@@ -49,12 +49,14 @@ def test_a_slow_server_leaves_the_others_their_time(monkeypatch: pytest.MonkeyPa
     settings.BERTH_VERIFY_CREDENTIALS = True
     given: list[float] = []
 
-    def post(*_: Any, within: float) -> int:
+    def post(*_: Any, within: float, asker: str) -> int:
+        assert asker
         given.append(within)
         return 200
 
     monkeypatch.setattr(tool_servers, "post", post)
-    assert tool_servers.look_at_servers(SCHEMA, {"mcp": [f"{ADDRESS}/{number}" for number in range(9)]}) == ()
+    named = {"mcp": [f"{ADDRESS}/{number}" for number in range(9)]}
+    assert tool_servers.look_at_servers(SCHEMA, named, asker="7") == ()
     assert len(given) == tool_servers.MOST
     assert given == sorted(given)
     assert given[0] <= tool_servers.LIMIT / tool_servers.MOST

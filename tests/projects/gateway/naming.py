@@ -43,7 +43,7 @@ def admin(ada: User, monkeypatch: pytest.MonkeyPatch) -> Client:
 
     real, names = call_limits.resolve, {"example": "8.8.8.8", "internal": "10.0.0.5"}
 
-    def resolve(host: str, port: int) -> list[Any]:
+    def resolve(host: str, port: int, **_: Any) -> list[Any]:
         address = names.get(host.rpartition(".")[2])
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))] if address else real(host, port)
 
