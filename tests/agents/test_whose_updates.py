@@ -1,9 +1,12 @@
 """Whose messages a program behind the relay sees."""
 
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from telegram import Update
 
 pytestmark = pytest.mark.one_database
 
@@ -41,3 +44,40 @@ def test_nobody_who_does_not_speak_in_person_even_where_everybody_is_allowed(
 
     assert admit([update], frozenset({"*"})) == [{"update_id": 9}]
     assert newest([update, "nonsense"]) == 9
+
+
+def test_what_a_library_cannot_read_keeps_it_from_the_others_for_a_few_polls_only(image: Path) -> None:
+    from berth_agent.relay.updates import ALONE, WHOLE, Repeats, admit
+
+    bot: Any = None
+    person = {"id": 5, "is_bot": False, "first_name": "Ada"}
+    said = {"message_id": 1, "date": 1, "chat": {"id": 5, "type": "private"}, "from": person, "text": "Ahoy"}
+    odd = {"message_id": 1, "from": person}
+    left = [{"update_id": n, "message": odd if n in {4, 6, 7} else said} for n in range(3, 10)]
+    repeats, read, polls = Repeats(), list[int](), 0
+    while left:
+        polls += 1
+        given = admit(repeats.ease(left), frozenset("*"))
+        with suppress(KeyError):
+            updates = Update.de_list(given, bot)
+            read += [each.update_id for each in updates if each.message]
+            left = left[len(updates) :]
+    assert read == [3, 5, 8, 9]
+    assert polls <= 6 * (WHOLE + ALONE + 1)
+
+
+def test_a_child_that_asks_for_the_same_again_and_again_gets_less_of_it(
+    image: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from berth_agent.relay import telegram
+    from berth_agent.relay.updates import ALONE, WHOLE
+
+    sent = [{"update_id": n, "message": {"from": ADA}} for n in (8, 9)]
+    monkeypatch.setattr(telegram, "ask", lambda *_, **__: nullcontext())
+    monkeypatch.setattr(telegram.Telegram, "_judge", lambda *_: (sent, 0))
+    facts: Any = SimpleNamespace(allowed_users=frozenset("*"))
+    exchange: Any = SimpleNamespace(read=lambda: b"", headers={})
+    nobody: Any = None
+    door = telegram.Telegram(facts, nobody, nobody)
+    got = [door._poll("", exchange) for _ in range(WHOLE + ALONE + 1)]
+    assert got == [sent] * WHOLE + [sent[:1]] * ALONE + [[{"update_id": 8}]]

@@ -17,7 +17,7 @@ from berth_agent.relay.activity import Activity
 from berth_agent.relay.exchange import Exchange
 from berth_agent.relay.facts import Facts
 from berth_agent.relay.patience import Patience, rejected
-from berth_agent.relay.updates import admit, newest
+from berth_agent.relay.updates import Repeats, admit, newest
 from berth_agent.relay.upstream import ask, passed_on
 
 HOLD = 20  # seconds for which Telegram may hold a poll
@@ -50,6 +50,7 @@ class Telegram:
         self._taken = 0  # the newest update that the child has got
         self._next = 0  # the number with which Telegram was asked last: it has forgotten all before
         self._has_polled = False
+        self._repeats = Repeats()
 
     def serve(self, exchange: Exchange) -> None:
         found = re.fullmatch(r"/telegram/((?:file/)?bot)([^/]+)/([^?]+)(\?.*)?", exchange.path)
@@ -111,6 +112,7 @@ class Telegram:
         if wait or self._closing.is_set():  # what comes now is for the next start
             return []
         with self._lock:
+            updates = self._repeats.ease(updates)
             self._next, self._taken = offset, max(self._taken, newest(updates))
         if updates:
             self._activity.note()

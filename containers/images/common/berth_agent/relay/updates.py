@@ -1,10 +1,39 @@
-"""Whose messages the child sees. Pure."""
+"""Whose messages the child sees, and which it cannot read."""
 
 from typing import Any
 
 EVERYBODY = "*"
 KINDS = ("message", "edited_message", "callback_query", "message_reaction", "inline_query")
 """The updates in which a person speaks to the bot; any other is taken from the child."""
+
+
+WHOLE, ALONE = 3, 3
+"""How often the child gets the same updates, and then the first of them."""
+
+
+class Repeats:
+    """Gets a child past an update that it cannot read.
+
+    Libraries read all that comes or nothing. So one update that is newer than them, or that somebody has made odd on
+    purpose, would be asked for again for ever, and nobody would be answered any more.
+    """
+
+    def __init__(self) -> None:
+        self._first = 0
+        self._times = 0
+
+    def ease(self, updates: list[Any]) -> list[Any]:
+        """What the child gets of these. It confirms what it has read, so that the same one comes first again only where
+        it has not: then that one alone, and at last nothing but its number.
+        """
+        if not updates:
+            return []
+        first = _number(updates[0])
+        self._times = self._times + 1 if first == self._first else 1
+        self._first = first
+        if self._times <= WHOLE:
+            return updates
+        return updates[:1] if self._times <= WHOLE + ALONE else [{"update_id": first}]
 
 
 def admit(updates: list[Any], allowed: frozenset[str]) -> list[Any]:
