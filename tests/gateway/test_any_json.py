@@ -84,6 +84,16 @@ def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call) -> None:
     counted.close()
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_what_is_no_utf_8_is_refused_as_its_tokens_are_reckoned_of_its_bytes(encoding: str) -> None:
+    text = json.dumps({"model": "m", "messages": [{"role": "user", "content": "\ua000" * 100}]}, ensure_ascii=False)
+    with pytest.raises(RefusedError):
+        do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode(encoding)))
+    asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode("utf-8-sig")))
+    write(asked)
+    assert asked.input >= len(asked.body)
+
+
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e400", "9" * 5000, "1" + "0" * 400, "-1", "1.5"])
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "n", "best_of", "stream", "stream_options"])
 def test_a_number_that_is_none_or_has_no_end_is_refused_or_replaced(text: str, name: str) -> None:

@@ -62,7 +62,8 @@ class Asked:
 
 
 def read_json(body: bytes) -> Slices[dict[str, Any]]:
-    """Raises RefusedError for what is no JSON object, or takes too long to read."""
+    """Raises RefusedError for what is no JSON object, takes too long to read, or is no UTF-8: of an encoding in which a
+    text is shorter than in the one that is sent its tokens would be reckoned too low."""
     values = 0
     for begin in range(0, len(body), COUNTED_AT_A_TIME):
         values += sum(body.count(each, begin, begin + COUNTED_AT_A_TIME) for each in (b",", b"[", b"{"))
@@ -70,7 +71,7 @@ def read_json(body: bytes) -> Slices[dict[str, Any]]:
             raise RefusedError(Why.TOO_LARGE, "The request has too many values.")
         yield
     try:
-        document = json.loads(body, parse_constant=_refuse_constant, parse_float=_read_float)
+        document = json.loads(str(body, "utf-8-sig"), parse_constant=_refuse_constant, parse_float=_read_float)
     except (ValueError, RecursionError):
         raise RefusedError(Why.BAD, "The request is no valid JSON.") from None
     if not isinstance(document, dict):
