@@ -49,10 +49,14 @@ def test_an_agent_that_reads_slowly_leaves_the_connection_to_whose_it_is_by_now(
     run(scene)
 
 
-def test_what_it_took_to_read_an_answer_is_paid_for_by_whose_it_is() -> None:
+def connected() -> Incoming:
     incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))
     incoming.connection_made(cast(Any, SimpleNamespace(get_extra_info=lambda *_: None, close=lambda: None)))
-    spent = []
+    return incoming
+
+
+def test_what_it_took_to_read_an_answer_is_paid_for_by_whose_it_is() -> None:
+    incoming, spent = connected(), []
     for _ in range(2):
         incoming.set_response_params(read_until_eof=True)
         spent.append(incoming.spent)
@@ -60,3 +64,15 @@ def test_what_it_took_to_read_an_answer_is_paid_for_by_whose_it_is() -> None:
     first, second = (each.take() for each in spent)
     assert first > 0 < second
     assert spent[0].take() == 0
+
+
+def test_a_chunk_for_each_byte_is_paid_for_by_its_time_in_small_pieces_too() -> None:
+    spent = []
+    for piece in (chunk(b"x" * 682), chunk(b"x") * 682):
+        incoming = connected()
+        incoming.set_response_params(read_until_eof=True)
+        incoming.data_received(HEAD)
+        for _ in range(50):
+            incoming.data_received(piece)
+        spent.append(incoming.spent.take())
+    assert spent[1] > 5 * spent[0] > 0

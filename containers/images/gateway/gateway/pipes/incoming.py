@@ -15,9 +15,6 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.helpers import _EXC_SENTINEL as _NONE
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
-SMALL = 4096
-"""Bytes. What is read at once of no more is paid for by its size."""
-
 LONGEST_HEAD = 256 * 1024
 """Bytes in front of an answer's body: of its own head, and of those that only say that it is to come."""
 
@@ -44,8 +41,7 @@ class Incoming(ResponseHandler):
         """Called when something has come, or nothing more can come."""
         self._heard_at = 0.0
         self.spent = Spent()
-        """On what came in large pieces of the present answer: what has one byte in each chunk takes a hundred times as
-        long as what is one chunk."""
+        """On the present answer: what has one byte in each chunk takes a hundred times as long as what is one chunk."""
         self._former: StreamReader | None = None
         self._head = 0
 
@@ -61,12 +57,9 @@ class Incoming(ResponseHandler):
             self.set_exception(aiohttp.ClientPayloadError())
 
     def data_received(self, data: bytes) -> None:
-        if data and len(data) <= SMALL:
-            super().data_received(data)
-        else:  # or what was left while reading was paused
-            began = time.thread_time()
-            super().data_received(data)
-            self.spent.add(time.thread_time() - began)
+        began = time.thread_time()
+        super().data_received(data)
+        self.spent.add(time.thread_time() - began)
         if self._payload is self._former or self._payload is EMPTY_PAYLOAD:
             self._read_of_head(len(data))
         if self.tell is not None:
