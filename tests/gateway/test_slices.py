@@ -28,6 +28,8 @@ SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "lists": (10, {"a": [[[1]]] * (MOST_VALUES // 6)}),
     "levels": (1, {"a": json.loads("[" * 900 + "]" * 900)}),
     "a text": (4, {"a": "a" * (4 << 20)}),
+    "texts of escapes": (15, {"a": ['"' + "\n" * 100_000] * 20}),
+    "backslashes": (30, {"a": "\\" * (2 << 20)}),
 }
 """With how many slices there are at the least."""
 

@@ -25,8 +25,6 @@ _FILLING = "-" * 200
 """So that what stands for a text is too long for the name of a model, as the text is."""
 _DIGITS = 6
 _BACKSLASH = ord("\\")
-MOST_BACKSLASHES = 64
-"""In a row, in front of which a text is cut."""
 _CHARACTERS = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
@@ -78,16 +76,19 @@ def take_out(body: bytes) -> Slices[tuple[bytes, LongTexts]]:
     """
     texts, view, kept, at = LongTexts(), memoryview(body), list[bytes](), 0
     begin = end = -1
+    seen = 0
     for number in range(MOST_TEXTS if len(body) > LONG else 0):
         begin = body.find(b'"', end + 1)
         end = (yield from _find_end(body, begin)) if begin >= 0 else -1
         if end < 0:
             break
+        seen += end - begin
         if end - begin > LONG:
             beginning, length = yield from _read(body, begin + 1, end)
             kept += [body[at : begin + 1], texts.take(view[begin + 1 : end], beginning, length).encode()]
             at = end
-        elif number % AT_A_TIME == 0:
+        elif seen > LONG or number % AT_A_TIME == 0:
+            seen = 0
             yield
     return (b"".join([*kept, body[at:]]) if kept else body), texts
 
@@ -125,8 +126,7 @@ def _read(body: bytes, at: int, end: int) -> Slices[tuple[str, int]]:
 
 
 def _find_cut(body: bytes, at: int, end: int) -> int:
-    """Where the next slice of the text ends: between two characters, and not within an escape. What has no such place
-    is read in one go."""
+    """Where the next slice of the text ends: between two characters, and not within an escape. `at` is such a place."""
     cut = at + LONG
     if cut >= end:
         return end
@@ -135,6 +135,6 @@ def _find_cut(body: bytes, at: int, end: int) -> int:
     last = body.rfind(b"\\", cut - _ESCAPE, cut)
     if last < 0:
         return cut
-    before = body[max(at, last - MOST_BACKSLASHES) : last + 1]
-    cut = last + 1 - len(before) + len(before.rstrip(b"\\"))  # to the first of several, which begins an escape
-    return cut if cut > at and body[cut - 1] != _BACKSLASH else end
+    before = body[at : last + 1]
+    in_a_row = len(before) - len(before.rstrip(b"\\"))
+    return last if in_a_row % 2 else cut  # each two of them are an escape, and a last one begins another
