@@ -70,6 +70,7 @@ def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provi
         (["船舶"] * 100, 100),
         (["船"] * 100, 50),  # single characters
         (["船" * 90] * 100, 70),
+        (["船舶" * 100] + ["船"] * 100, 101),  # of which each event counts
         (["word word word word word word word word "] * 100, 800),
         # Of these nobody knows more than that a token has at most 128 characters.
         (["x"] * 100, 0),

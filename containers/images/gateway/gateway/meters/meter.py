@@ -135,8 +135,10 @@ class EventMeter(Meter):
         return is_only_usage
 
     def has_written(self, more_than: int) -> bool:
-        """A token that is beyond doubt takes two characters. So mostly nothing has to be counted for this."""
-        return self._written + (self._uncounted_size + 1) // 2 > more_than and super().has_written(more_than)
+        """A token that is beyond doubt takes two characters, or a text of its own. So mostly nothing has to be counted
+        for this."""
+        most = max((self._uncounted_size + 1) // 2, len(self._uncounted))
+        return self._written + most > more_than and super().has_written(more_than)
 
     def written(self) -> int:
         """Words, and events with other signs: most providers send one for each token, and some one for each sign."""
