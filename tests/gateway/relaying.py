@@ -34,14 +34,14 @@ class Scene:
         self.port = 0
         self.spent = 0.0
 
-    async def begin(self) -> asyncio.StreamReader:
+    async def begin(self, first: bytes = chunk(b"first")) -> asyncio.StreamReader:
         """An answer whose first piece the agent has."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**25)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         self.agent, self.upstream = writer, await self.asked.get()
         self.opened += [writer, self.upstream]
-        self.upstream.write(HEAD + chunk(b"first"))
-        await reader.readuntil(chunk(b"first"))
+        self.upstream.write(HEAD + first)
+        await reader.readuntil(first[-5:])
         return reader
 
     async def take(self, reader: asyncio.StreamReader, data: bytes) -> None:

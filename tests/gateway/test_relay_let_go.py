@@ -76,3 +76,16 @@ def test_a_chunk_for_each_byte_is_paid_for_by_its_time_in_small_pieces_too() -> 
             incoming.data_received(piece)
         spent.append(incoming.spent.take())
     assert spent[1] > 5 * spent[0] > 0
+
+
+def test_an_answer_that_has_ended_when_its_head_is_read_is_paid_for_too() -> None:
+    spent = []
+
+    async def scene(stage: Scene) -> None:
+        for piece in (chunk(b"x" * 5000), chunk(b"x") * 5000):
+            stage.spent = 0.0
+            await stage.begin(piece + b"0\r\n\r\n")
+            spent.append(stage.spent)
+
+    run(scene)
+    assert spent[1] > 5 * spent[0] > 0

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from aiohttp.helpers import _EXC_SENTINEL as _NONE
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
@@ -95,6 +96,16 @@ class Incoming(ResponseHandler):
         super()._on_read_timeout()
         if self.tell is not None:
             self.tell()
+
+
+class Answer(aiohttp.ClientResponse):
+    spent: Spent
+    """On it, also when the connection is another one's already."""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        protocol = connection.protocol
+        self.spent = protocol.spent if isinstance(protocol, Incoming) else Spent()
+        return await super().start(connection)
 
 
 class Connector(aiohttp.TCPConnector):

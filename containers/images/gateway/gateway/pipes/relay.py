@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 from aiohttp import web
 
-from gateway.pipes.incoming import Incoming, Spent
+from gateway.pipes.incoming import Answer, Incoming, Spent
 from gateway.pipes.passage import Passage
 
 
@@ -17,7 +17,7 @@ class Relay:
     ) -> None:
         connection = answer.connection
         self._incoming = connection.protocol if connection else None
-        self._spent = self._incoming.spent if isinstance(self._incoming, Incoming) else Spent()
+        self._spent = answer.spent if isinstance(answer, Answer) else Spent()
         self._is_chunked = response.chunked
         self._content = answer.content
         self._agent = request.protocol

@@ -8,7 +8,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from gateway.pipes.incoming import Connector
+from gateway.pipes.incoming import Answer, Connector
 from gateway.rules.refusals import RefusedError, Why
 
 CONNECT_WITHIN = 10.0
@@ -31,6 +31,7 @@ def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSessi
     )
     return aiohttp.ClientSession(
         connector=connector,
+        response_class=Answer,
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         trust_env=False,
