@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from berth_cli.contexts import Context, change_contexts, read_contexts
+from berth_cli.contexts import Context, Contexts, change_contexts, read_contexts
 from tests.config.cli.conftest import Berth, Done
 from tests.config.cli.other_end import OtherEnd, refuse
 from tests.fakes.messages import Answer, Request
@@ -56,6 +56,25 @@ def test_a_key_that_is_gone_is_forgotten(
     assert done.code == code, done.err
     assert len(read_contexts().known) == code
     assert f"The key is of {owner}" in done.err if code else done.err == ""
+
+
+@pytest.mark.parametrize("happens", ["another login has come", "another logout has come"])
+def test_a_logout_forgets_no_token_but_its_own(
+    signed_in: Callable[..., Done], other_end: OtherEnd, happens: str
+) -> None:
+    def respond(request: Request) -> Answer | None:
+        if request.method == "DELETE" and "login" in happens:
+            keep(other_end.url, key_id="other")
+        elif request.method == "DELETE":
+            change_contexts(lambda _: Contexts())
+        return None
+
+    keep(other_end.url, key_id="one")
+    other_end.respond = respond
+    done = signed_in("logout", "--revoke")
+    assert revoked(other_end) == ["one"]
+    kept = [context.key_id for context in read_contexts().known.values()]
+    assert (done.code, kept) == ((1, ["other"]) if "login" in happens else (0, [])), done
 
 
 def test_of_two_logins_at_once_one_key_stays(signed_in: Callable[..., Done], other_end: OtherEnd) -> None:

@@ -98,11 +98,25 @@ def test_json_is_the_document_of_the_api_also_where_it_refuses(berth: Berth, mon
     assert refused.err == "berth: There is nothing here.\n"
 
 
-def test_what_has_not_settled_is_told_to_programs_too(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Harbour("starting") as harbour:
-        monkeypatch.setenv("BERTH_URL", harbour.url)
-        done = berth("deploy", "x", "--json", "--timeout", "0")
-    assert done.code == 3
+@pytest.mark.parametrize(
+    "words",
+    ["deploy x", "start ID", "stop ID", "restart ID", "update ID", "rm ID --yes", "change ID --name y --restart"],
+)
+@pytest.mark.parametrize("then", ["starting", "away"])
+def test_what_has_not_settled_is_told_to_programs_too(
+    berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str, then: str
+) -> None:
+    """In the document of the command itself, where nothing later is known."""
+
+    def respond(request: Request) -> Answer:
+        is_away = then == "away" and request.method == "GET"
+        begun = Answer.json(202, {**PROJECT, "status": "starting"})
+        return refuse(503, "engine_unavailable", "No engine.") if is_away else begun
+
+    with OtherEnd(respond) as other_end:
+        monkeypatch.setenv("BERTH_URL", other_end.url)
+        done = berth(*words.replace("ID", PROJECT_ID).split(), "--json", "--timeout", "0.05")
+    assert done.code == 3, done
     assert json.loads(done.out)["status"] == "starting"
 
 

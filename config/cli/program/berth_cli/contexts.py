@@ -38,9 +38,16 @@ class Contexts:
     def with_one(self, context: Context) -> Contexts:
         return Contexts(current=context.name, known={**self.known, context.name: context})
 
-    def without(self, name: str) -> Contexts:
-        known = {other: context for other, context in self.known.items() if other != name}
-        return Contexts(current="" if self.current == name else self.current, known=known)
+    def without(self, gone: Context) -> Contexts:
+        """One that has another token by now stays."""
+        if not self.has(gone):
+            return self
+        known = {other: context for other, context in self.known.items() if other != gone.name}
+        return Contexts(current="" if self.current == gone.name else self.current, known=known)
+
+    def has(self, context: Context) -> bool:
+        found = self.known.get(context.name)
+        return found is not None and found.token.strip() == context.token
 
 
 def read_contexts() -> Contexts:

@@ -69,7 +69,7 @@ def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: 
         out.show(document, [])
         out.line("It is being deleted.")
         return 0
-    wait_until_gone(Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on))
+    wait_until_gone(Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on), document)
     out.line("It is deleted.")
     return 0
 

@@ -51,7 +51,11 @@ def log_out(options: argparse.Namespace, context: Context, out: Output) -> int:
     if options.revoke and context.key_id:
         with session(options, context) as api:
             _end_key(api, context)
-    change_contexts(lambda contexts: contexts.without(context.name))
+    former = change_contexts(lambda contexts: contexts.without(context))
+    if context.name in former.known and not former.has(context):
+        raise CommandError(
+            f"A login to {context.name} came meanwhile, and its token stays. Log out again to forget it."
+        )
     out.line(f"The token of {context.name} is forgotten here.")
     if options.revoke and not context.key_id:
         raise CommandError("The key itself goes on: no login has made it. Revoke it on the settings page.")

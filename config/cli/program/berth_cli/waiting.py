@@ -61,10 +61,10 @@ def is_down(document: Document) -> bool:
     return text(as_object(document.told), "status") in {"stopped", "suspended"}
 
 
-def wait_until_gone(wait: Wait) -> None:
-    """Raises `UnsettledError` where it is there all that time."""
+def wait_until_gone(wait: Wait, document: Document) -> None:
+    """`document` is what the deletion was answered with. Raises `UnsettledError` where it is there all that time."""
     try:
-        wait.until(lambda _document: False)
+        wait.until(lambda _document: False, document)
     except RefusedError as error:
         if error.status != 404:
             raise
