@@ -1,0 +1,184 @@
+"""A Docker Swarm of a test's own: several engines, each in a network namespace of its own, joined by a bridge.
+
+The usual engine lends its images and is not touched otherwise. Needs root, `unshare`, `nsenter`, `ip` and `dockerd`.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import docker
+
+from tests.chaos.private_engine import PrivateEngine
+from tests.engines import connect
+from tests.waiting import wait_until
+
+SUBNET = "10.99.0"
+"""Of the bridge between the nodes, which is in a namespace of its own."""
+
+
+class Hub:
+    """The bridge that joins the nodes, in a network namespace that lives as long as this object."""
+
+    def __init__(self) -> None:
+        script = "ip link add swarm type bridge && ip link set swarm up && echo up && exec sleep infinity"
+        self._process = subprocess.Popen(["unshare", "--net", "sh", "-c", script], stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"up\n"
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def run(self, *words: str) -> None:
+        subprocess.run(["nsenter", f"--net=/proc/{self.pid}/ns/net", *words], check=True)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+class SwarmNode(PrivateEngine):
+    """One engine of the swarm. Its network is new with every start, and its address stays the same."""
+
+    def __init__(self, home: Path, number: int, hub: Hub) -> None:
+        super().__init__(home)
+        home.mkdir(parents=True)
+        self._spaces.append("--uts")
+        self._hub = hub
+        self.name = f"node{number}"
+        self.port = f"n{number}"
+        self.address = f"{SUBNET}.{number}"
+        self.node_id = ""
+        self._client: docker.APIClient | None = None
+
+    def start(self, *, first: str = "") -> None:
+        """Starts the engine and waits until it answers. `first` runs in its network before."""
+        hub = f"nsenter --net=/proc/{self._hub.pid}/ns/net"
+        super().start(
+            first=f"""
+            hostname {self.name}
+            {hub} ip link del {self.port} 2>/dev/null || true
+            ip link add eth0 type veth peer name {self.port} netns {self._hub.pid}
+            {hub} ip link set {self.port} master swarm up
+            ip address add {self.address}/24 dev eth0
+            ip link set eth0 up
+            ip route add default via {SUBNET}.254
+            {first}"""
+        )
+
+    @property
+    def client(self) -> Any:
+        if self._client is None:
+            self._client = connect(self.url)
+        return self._client
+
+    def kill(self) -> None:
+        """As if somebody pulled its plug: the engine and every process of its containers end at once."""
+        shims = _find_processes(str(self.home / "exec"))
+        families = [child for shim in shims for child in _descendants(shim)]
+        self.end(signal.SIGKILL)
+        for pid in [*shims, *families]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+        if self._process is not None and self._process.poll() is None:
+            self.kill()
+        super().close()
+
+
+class Cluster:
+    """The nodes of a swarm; the first one is its manager."""
+
+    def __init__(self, home: Path, *, nodes: int = 3) -> None:
+        self._hub = Hub()
+        self.nodes = [SwarmNode(home / f"n{number}", number, self._hub) for number in range(1, nodes + 1)]
+
+    @property
+    def manager(self) -> SwarmNode:
+        return self.nodes[0]
+
+    def start(self) -> None:
+        for node in self.nodes:
+            node.start()
+        manager = self.manager
+        manager.client.init_swarm(advertise_addr=manager.address, listen_addr=f"{manager.address}:2377")
+        token = manager.client.inspect_swarm()["JoinTokens"]["Worker"]
+        for node in self.nodes[1:]:
+            node.client.join_swarm(
+                remote_addrs=[f"{manager.address}:2377"], join_token=token, listen_addr=f"{node.address}:2377"
+            )
+        for node in self.nodes:
+            node.node_id = node.client.info()["Swarm"]["NodeID"]
+            wait_until(partial(self._is_ready, node), within=30)
+
+    def load(self, images: Iterable[str]) -> None:
+        """Brings these images of the usual engine to each node, where they have the same ids."""
+        usual = connect()
+        try:
+            for image in images:
+                archive = b"".join(usual.get_image(image))
+                for node in self.nodes:
+                    list(node.client.load_image(archive))
+        finally:
+            usual.close()
+
+    def kill(self, node: SwarmNode) -> None:
+        node.kill()
+
+    def revive(self, node: SwarmNode) -> None:
+        node.start()
+        wait_until(lambda: self._is_ready(node), within=60)
+
+    def cut(self, node: SwarmNode) -> None:
+        """Nothing comes from the node any more, nor to it. It goes on by itself."""
+        self._hub.run("ip", "link", "set", node.port, "down")
+
+    def mend(self, node: SwarmNode) -> None:
+        self._hub.run("ip", "link", "set", node.port, "up")
+
+    def set_availability(self, node: SwarmNode, availability: str) -> None:
+        """`active`, `pause` or `drain`."""
+        found = self.manager.client.inspect_node(node.node_id)
+        spec = {**found["Spec"], "Availability": availability}
+        self.manager.client.update_node(node.node_id, found["Version"]["Index"], node_spec=spec)
+
+    def _is_ready(self, node: SwarmNode) -> bool:
+        with suppress(docker.errors.APIError):
+            return bool(self.manager.client.inspect_node(node.node_id)["Status"]["State"] == "ready")
+        return False
+
+    def close(self) -> None:
+        for node in self.nodes:
+            node.close()
+        self._hub.close()
+
+
+def _find_processes(word: str) -> list[int]:
+    """The processes whose command names this path: an engine's containerd and what runs its containers."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with suppress(OSError):
+                if word.encode() in (entry / "cmdline").read_bytes():
+                    found.append(int(entry.name))
+    return found
+
+
+def _descendants(pid: int) -> list[int]:
+    with suppress(OSError):
+        children = [
+            int(child)
+            for task in Path(f"/proc/{pid}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+        return [*children, *(each for child in children for each in _descendants(child))]
+    return []
