@@ -12,7 +12,7 @@ from config.log_format import IS_REDACTED, redact
 access = logging.getLogger("berth.access")
 
 # Load balancers and monitors poll these every few seconds, so they are logged at DEBUG only.
-_POLLED = frozenset({"/healthz", "/readyz", "/metrics"})
+_POLLED = frozenset({"/healthz", "/readyz", "/readyz/server", "/metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 _KNOWN_AT_MOST = 1000

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 from accounts.http import is_on_this_machine
 from config.database.faults import Fault, find_fault
 from config.database.limits import time_limit
+from config.draining import DRAIN
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Installation, Watch
@@ -24,7 +25,7 @@ VERSION_HEADER = "X-Berth-Version"
 DATABASE_LIMIT = 3.0
 """Seconds for the database. The engine has the two of a read."""
 
-OK, UNAVAILABLE, MISSING = "ok", "unavailable", "missing"
+OK, UNAVAILABLE, MISSING, ENDING = "ok", "unavailable", "missing", "ending"
 _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 
 
@@ -42,13 +43,16 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @csrf_exempt
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Answers 200 if the database takes changes, the engine answers and the watcher is at work, else 503.
+    """Answers 200 if the database takes changes, the engine answers, a watcher is at work, here or elsewhere, and this
+    server is not about to end; else 503.
 
     The body says which of them does. It says nothing of a watcher where none has ever been. It also says where nothing
     is repaired until an operator decides, where the agents' firewall does not hold, and where the gateway does not
     work, but not what was found: anybody may ask. The service goes on then, and must get requests.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
+    if DRAIN.has_begun:
+        parts["server"] = ENDING
     if parts["database"] == OK:
         parts |= _ask_watcher()
     ready = all(word == OK for word in parts.values())
@@ -59,6 +63,18 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     if parts["database"] == OK and _lacks_gateway():
         parts["gateway"] = UNAVAILABLE
     return JsonResponse({"status": OK if ready else UNAVAILABLE, **parts}, status=200 if ready else 503)
+
+
+@csrf_exempt
+@require_safe
+def readyz_of_server(_request: HttpRequest) -> JsonResponse:
+    """The same of this server alone, for a proxy that chooses between several: 503 once it is about to end.
+
+    What all of them need, as the engine, is no reason to send nobody anywhere. It is asked about nothing, so this
+    answers at once.
+    """
+    word = ENDING if DRAIN.has_begun else OK
+    return JsonResponse({"status": word}, status=503 if DRAIN.has_begun else 200)
 
 
 def _ask_database() -> str:

@@ -11,7 +11,7 @@ from django.http.request import split_domain_port
 from accounts.http import is_on_this_machine
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
-HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/readyz/server"})
 PLAIN_PATHS = HEALTH_PATHS | {"/metrics"}
 """What is for programs, and neither a page nor a part of the API."""
 

@@ -93,6 +93,10 @@ if 0 < len(BERTH_METRICS_TOKEN) < 24:
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
+# What `serve` runs here: where web servers run on several machines, they may leave the watcher to a service of its own.
+BERTH_ROLE = env.choice("BERTH_ROLE", ("all", "web", "watcher"), "all")
+# Seconds for which a server that is told to stop still serves while /readyz says that it will not for long.
+BERTH_DRAIN_SECONDS = env.number("BERTH_DRAIN_SECONDS", 0, low=0, high=300)
 # Event streams that each process sends at a time. They have threads of their own, and keep none of the above.
 BERTH_STREAMS = 32
 # Seconds after which a process of the web server that does nothing any more is replaced. How long a request takes does
@@ -198,6 +202,11 @@ if _database["ENGINE"] == env.SQLITE:
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
     }
     _database["CONN_MAX_AGE"] = None
+    if BERTH_ROLE != "all":
+        raise ImproperlyConfigured(
+            f"BERTH_ROLE is {BERTH_ROLE}, and web servers and watchers meet in PostgreSQL only. Set DATABASE_URL, or "
+            "leave BERTH_ROLE out, which runs both here."
+        )
 else:
     # A connection is held for the whole request: a pool smaller than the threads starves them. The pool itself
     # requires CONN_MAX_AGE = 0.

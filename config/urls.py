@@ -8,7 +8,7 @@ from django.views.decorators.gzip import gzip_page
 from config.api_docs.page import DocsView
 from config.api_docs.schema_view import SchemaView
 from config.cli.view import serve_cli
-from config.health import healthz, readyz
+from config.health import healthz, readyz, readyz_of_server
 from config.metrics.view import metrics
 
 handler400 = "config.error_handlers.bad_request"
@@ -29,6 +29,7 @@ urlpatterns = [
     path("cli", serve_cli, name="cli"),
     path("healthz", healthz, name="healthz"),
     path("readyz", readyz, name="readyz"),
+    path("readyz/server", readyz_of_server, name="readyz-of-server"),
     path("metrics", metrics, name="metrics"),
     path("admin/", admin.site.urls),
     path("", include("accounts.dashboard.urls")),

@@ -11,6 +11,7 @@ _PARTS: dict[str, dict[str, Any]] = {
     "mending": {"type": "string", "description": "There while nothing is repaired until an operator decides."},
     "firewall": {"type": "string", "enum": ["missing"], "description": "There while the agents' firewall is not."},
     "gateway": {"type": "string", "enum": ["unavailable"], "description": "There while the gateway does not work."},
+    "server": {"type": "string", "enum": ["ending"], "description": "There once this server is about to end."},
 }
 
 
@@ -42,10 +43,18 @@ HEALTH_CHECKS = {
     ),
     "/readyz": _operation(
         "check_readiness",
-        "Tell whether the database takes changes, the engine answers and the watcher is at work.",
+        "Tell whether the database takes changes, the engine answers, a watcher is at work, and this server stays.",
         {
             "200": _answer("All of it.", _PARTS, *_ALWAYS),
             "503": _answer("Not all of it; the parts say what is missing.", _PARTS, *_ALWAYS),
+        },
+    ),
+    "/readyz/server": _operation(
+        "check_server",
+        "Tell a proxy whether to send requests to this server. What all servers need, as the engine, does not count.",
+        {
+            "200": _answer("It serves.", {"status": {"type": "string", "enum": ["ok"]}}, "status"),
+            "503": _answer("It is about to end.", {"status": {"type": "string", "enum": ["ending"]}}, "status"),
         },
     ),
 }

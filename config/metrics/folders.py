@@ -34,6 +34,8 @@ _OF_THE_SERVICE = "RUNTIME_DIRECTORY"
 def make_folder() -> Path:
     """An empty one. Its name is the same at each start, so that what a killed one has left is taken away."""
     ours = f"{settings.BERTH_DATA_DIR}:{settings.BERTH_PORT}:{os.geteuid()}"
+    if settings.BERTH_ROLE == "watcher":  # it has no port, and may run beside a web server of this folder
+        ours += ":watcher"
     folder = _parent() / f"{_NAME}{hashlib.sha256(ours.encode()).hexdigest()[:16]}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)

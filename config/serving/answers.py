@@ -17,6 +17,7 @@ from gunicorn.http.errors import (
 )
 from gunicorn.http.wsgi import FileWrapper, create
 
+from config.draining import DRAIN
 from config.middleware import ARRIVED_AT, begin_request
 from config.outages import OVERLOADED, log_outage
 from config.reserve import tells_of_starvation
@@ -48,7 +49,7 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
         request._expected_100_continue = False  # noqa: SLF001 - the loop has said it already, where it was waited for
         response, environ = create(request, connection, connection.address, connection.server, worker.known)
         environ |= {"wsgi.multithread": True, "wsgi.file_wrapper": _in_large_pieces, ARRIVED_AT: arrived_at}
-        if connection.framing.is_refused or not worker.alive or not worker.known.keepalive:
+        if connection.framing.is_refused or not worker.alive or DRAIN.has_begun or not worker.known.keepalive:
             response.force_close()
         body = worker.wsgi(environ, response.start_response)
     except Exception as error:  # noqa: BLE001 - the boundary of the thread

@@ -99,11 +99,20 @@ def run_watcher(due: c_double) -> None:
     call_command("watch", publish=partial(setattr, due, "value"))
 
 
-def run_web(listener: socket.socket, booted: c_int, succeeds: bool) -> None:  # noqa: FBT001 - a process takes no names
-    """`booted` is shared with the parent: 1 as soon as a worker is able to serve. `succeeds`: so far another does."""
+def run_web(
+    listener: socket.socket,
+    booted: c_int,
+    draining: c_int,
+    succeeds: bool,  # noqa: FBT001 - a process takes no names
+) -> None:
+    """Two numbers are shared with the parent: `booted` is 1 as soon as a worker is able to serve, `draining` as soon as
+    this server is to end. `succeeds`: so far another one serves.
+    """
+    from config.draining import DRAIN  # noqa: PLC0415 - the watcher needs none of it
     from config.serving.gunicorn import WebServer  # noqa: PLC0415 - the parent and the watcher need none of it
 
     allow_many_files()
+    DRAIN.follow(draining)
     WebServer(listener, booted, succeeds=succeeds).run()
 
 

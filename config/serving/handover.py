@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 
 VARIABLE = "_BERTH_HANDOVER"
+NOBODY_LISTENS = -1
+"""In the place of the descriptor, where there is a watcher alone."""
+
 OF_THE_FIRST_START = {"--again", "--announce", "--prepare"}
 """Options of `serve`. Who has it hand over has prepared the new program."""
 
@@ -36,7 +39,12 @@ class Predecessors:
             return cls()
         listener, lifeline, *pids = map(int, parts)
         os.set_inheritable(lifeline, False)  # noqa: FBT003 - the standard library's own
-        return cls(listener=listener, _lifeline=lifeline, _pids=set(pids))
+        return cls(listener=None if listener == NOBODY_LISTENS else listener, _lifeline=lifeline, _pids=set(pids))
+
+    @property
+    def hand_over(self) -> bool:
+        """Whether this process goes on for a program before it."""
+        return self._lifeline is not None
 
     def release(self, grace: float) -> None:
         """Lets them end, for which they have so many seconds."""
@@ -75,14 +83,18 @@ class Predecessors:
         return self._pids
 
 
-def execute_again(listener: socket.socket, lifeline: int, children: set[int], environment: dict[str, str]) -> None:
+def execute_again(
+    listener: socket.socket | None, lifeline: int, children: set[int], environment: dict[str, str]
+) -> None:
     """Executes the command of this process again. Returns only if that cannot be done, which raises `OSError`."""
     helper = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else reaps it
     pids = children | ({helper} if helper else set())
-    listener.set_inheritable(True)
+    if listener is not None:
+        listener.set_inheritable(True)
     os.set_inheritable(lifeline, True)  # noqa: FBT003 - the standard library's own
     for number in (signal.SIGUSR2, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # until the new program listens to them
-    handed = " ".join(map(str, (listener.fileno(), lifeline, *pids)))
+    listens_on = listener.fileno() if listener is not None else NOBODY_LISTENS
+    handed = " ".join(map(str, (listens_on, lifeline, *pids)))
     arguments = [sys.executable, *(word for word in sys.orig_argv[1:] if word not in OF_THE_FIRST_START)]
     os.execve(sys.executable, arguments, {**os.environ, **environment, VARIABLE: handed})  # noqa: S606 - our own command

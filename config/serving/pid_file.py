@@ -8,6 +8,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from config.serving.roles import Role
+
 
 @dataclass(frozen=True, slots=True)
 class Serving:
@@ -18,6 +20,8 @@ class Serving:
 
 
 def pid_file() -> Path:
+    if not Role(settings.BERTH_ROLE).serves:
+        return Path(settings.BERTH_DATA_DIR) / "serve-watcher.pid"
     return Path(settings.BERTH_DATA_DIR) / f"serve-{settings.BERTH_PORT}.pid"
 
 
@@ -43,7 +47,7 @@ class PidFile:
 
 
 def find_serving() -> Serving | None:
-    """The `serve` of this data directory and port, or None where there is none."""
+    """The `serve` of this data directory and port, or of its watcher alone. None where there is none."""
     try:
         with pid_file().open() as file:
             try:

@@ -4,7 +4,10 @@ import errno
 import os
 import socket
 
+from django.conf import settings
 from django.core.management.base import CommandError
+
+from config.serving.roles import Role
 
 
 def bind_port(host: str, port: int, *, inherited: int | None = None) -> socket.socket:
@@ -26,6 +29,12 @@ def bind_port(host: str, port: int, *, inherited: int | None = None) -> socket.s
 def require_free_port(host: str, port: int) -> None:
     """Raises `CommandError`, with a sentence that says why, where this process cannot listen there."""
     bind_port(host, port).close()
+
+
+def require_port_of_role() -> None:
+    """The same for this installation's own. A watcher alone needs none."""
+    if Role(settings.BERTH_ROLE).serves:
+        require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
 
 
 def is_taken(host: str, port: int) -> bool:

@@ -1,4 +1,4 @@
-"""Runs the web server and the watcher as two child processes, which end with this one."""
+"""Runs the web server and the watcher, or one of the two, as child processes, which end with this one."""
 
 import logging
 import multiprocessing
@@ -6,6 +6,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from ctypes import c_double
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from types import FrameType
@@ -13,21 +14,16 @@ from types import FrameType
 from django.conf import settings
 
 from config.serving.births import Births, end_all
-from config.serving.children import KILL_AFTER, KILLED_WITHIN, has_terminal, run_watcher, run_web
+from config.serving.children import KILL_AFTER, has_terminal, run_watcher, run_web
 from config.serving.handover import Predecessors, execute_again
+from config.serving.kept_watcher import LOOK_EVERY, KeptWatcher
 from config.serving.pid_file import PidFile
+from config.serving.roles import Role
 from config.serving.systemd import READY, STOPPING, Systemd
 from containers.side_work import begin_thread
 
 logger = logging.getLogger("berth.serve")
 
-SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
-BOOT_WITHIN = 60.0
-"""Seconds that a new watcher has until its first sign of life."""
-LOOK_EVERY = 1.0
-OVERDUE_LOOKS = 3
-"""Looks in a row at which the watcher must be overdue. One that was stopped together with this process, as with the
-whole machine, shows in between that it goes on."""
 WEB, WATCHER = "web server", "watcher"
 
 
@@ -44,39 +40,41 @@ class Supervisor:
         predecessors: Predecessors | None = None,
         pid_file: PidFile | None = None,
         *,
+        role: Role = Role.ALL,
         forks: bool = False,
         welcome: Callable[[], None] | None = None,
     ) -> None:
         self._listener, self._predecessors = listener, predecessors or Predecessors()
-        self._pid_file, self._welcome = pid_file, welcome
+        self._pid_file, self._welcome, self._role = pid_file, welcome, role
         own = [each.fileno() for each in (listener, pid_file) if each is not None]
         self._births = Births(forks=forks and not self._predecessors.pids, own=own)
         self._systemd = Systemd()
         self._children: dict[str, BaseProcess] = {}
+        self._watcher = KeptWatcher(self._start_watcher)
         self._stopped_by = 0
         self._ends_at_once = self._hands_over = self._is_ready = False
-        self._backoff = SHORTEST_BACKOFF
-        self._watching_since = 0.0
-        self._restart_at: float | None = None
         context = multiprocessing.get_context("spawn")
-        # The moment by which the watcher will have shown again that it lives, and whether a worker has been able to
-        # serve. No locks: one that a stopped process holds would stop this one, too.
-        self._due = context.RawValue("d", 0.0)
-        self._booted = context.RawValue("i", 0)
-        self._overdue_looks = 0
+        # Whether a worker has been able to serve, and whether all of them are to have a proxy send nobody more. No
+        # locks: one that a stopped process holds would stop this one, too.
+        self._booted, self._draining = context.RawValue("i", 0), context.RawValue("i", 0)
 
     def run(self) -> int:
         """Returns the exit code: 0 after a signal to stop, 128 and its number after one to end at once."""
         self._listen_to_signals()
-        self._start(WEB, run_web, self._listener, self._booted, bool(self._predecessors.pids))
-        self._start_watcher()
+        if self._role.serves:
+            succeeds = bool(self._predecessors.pids)
+            self._start(WEB, run_web, self._listener, self._booted, self._draining, succeeds)
+        if self._role.watches:
+            self._watcher.start()
         self._births.settle()
         if self._welcome is not None:
             begin_thread(self._welcome)
-        while self._children[WEB].is_alive() and not self._stopped_by:
+        while self._web_lives() and not self._stopped_by:
             self._look_after_children()
             if self._hands_over and self._is_ready:
                 self._hand_over()
+        if self._role.serves and not self._ends_at_once:
+            self._drain()
         return self._end()
 
     def _listen_to_signals(self) -> None:
@@ -86,50 +84,71 @@ class Supervisor:
         signal.signal(signal.SIGHUP, self._on_stop if has_terminal() else self._on_hand_over)
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
+    def _web_lives(self) -> bool:
+        """Where there is to be one."""
+        return not self._role.serves or self._children[WEB].is_alive()
+
     def _look_after_children(self) -> None:
         self._note_ready()
-        self._restart_watcher()
-        self._end_stuck_watcher()
+        self._watcher.look_after()
         self._predecessors.reap()
         self._systemd.show_life()
         sentinels = [child.sentinel for child in self._children.values() if child.is_alive()]
-        wait(sentinels, timeout=self._seconds_to_restart())
+        wait(sentinels, timeout=self._watcher.seconds_to_look)
 
     def _note_ready(self) -> None:
         """The first time that a worker serves, lets those end that have served until now."""
-        if self._is_ready or not self._booted.value:
+        if self._is_ready or not (self._booted.value if self._role.serves else self._watcher.has_shown_itself):
             return
         self._is_ready = True
         if self._pid_file is not None:
             self._pid_file.note_ready()
-        self._systemd.say(READY, f"STATUS=Berth {settings.BERTH_VERSION} serves {settings.BERTH_PUBLIC_URL}")
+        does = f"serves {settings.BERTH_PUBLIC_URL}" if self._role.serves else "watches"
+        self._systemd.say(READY, f"STATUS=Berth {settings.BERTH_VERSION} {does}")
         self._predecessors.release(KILL_AFTER + 2)
-        logger.info("Berth %s serves.", settings.BERTH_VERSION)
+        logger.info("Berth %s %s.", settings.BERTH_VERSION, "serves" if self._role.serves else "watches")
 
-    def _start(self, name: str, target: Callable[..., None], *arguments: object) -> None:
+    def _start(self, name: str, target: Callable[..., None], *arguments: object) -> BaseProcess:
         given = self._listener.fileno() if self._listener is not None and name == WEB else None
         self._children[name] = child = self._births.start(name, target, *arguments, given=given)
         logger.info("Started the %s, process %s.", name, child.pid)
+        return child
 
-    def _start_watcher(self) -> None:
-        self._due.value, self._overdue_looks = time.monotonic() + BOOT_WITHIN, 0
-        self._start(WATCHER, run_watcher, self._due)
+    def _start_watcher(self, due: c_double) -> BaseProcess:
+        return self._start(WATCHER, run_watcher, due)
 
     def _on_stop(self, number: int, _frame: FrameType | None) -> None:
-        """Asks the children to end, which ends the wait in `run`. A second signal kills them."""
+        """Asks the children to end, which ends the wait in `run`. A second signal kills them.
+
+        A web server that drains is asked later. Its watcher ends now, and another one may lead.
+        """
         self._ends_at_once = bool(self._stopped_by) or number == signal.SIGQUIT
+        self._draining.value = 1
         if self._ends_at_once:
             self._predecessors.kill()
-        for child in self._children.values():
-            child.kill() if self._ends_at_once else child.terminate()
+        for name, child in self._children.items():
+            if self._ends_at_once:
+                child.kill()
+            elif name != WEB or not settings.BERTH_DRAIN_SECONDS:
+                child.terminate()
         self._stopped_by = number
+
+    def _drain(self) -> None:
+        """Serves on, while `/readyz` says that it will not for long."""
+        until = time.monotonic() + settings.BERTH_DRAIN_SECONDS
+        if settings.BERTH_DRAIN_SECONDS:
+            longest = settings.BERTH_DRAIN_SECONDS + KILL_AFTER + 5
+            self._systemd.say(STOPPING, f"EXTEND_TIMEOUT_USEC={longest * 1_000_000}")
+        while not self._ends_at_once and self._web_lives() and (left := until - time.monotonic()) > 0:
+            self._systemd.show_life()
+            wait([self._children[WEB].sentinel], timeout=min(LOOK_EVERY, left))
 
     def _on_hand_over(self, _number: int, _frame: FrameType | None) -> None:
         self._hands_over = True
 
     def _hand_over(self) -> None:
         self._hands_over = False
-        if self._listener is None or self._predecessors.pids:
+        if self._predecessors.pids:
             logger.warning("The service is being handed over already.")
             return
         logger.info("Handing over to the program in %s.", settings.BASE_DIR)
@@ -141,44 +160,6 @@ class Supervisor:
             logger.error("It cannot be started, so this one goes on: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()
             self._systemd.say(READY)
-
-    def _restart_watcher(self) -> None:
-        """Starts a dead watcher again after a pause that doubles with every death that follows soon."""
-        watcher = self._children[WATCHER]
-        if watcher.is_alive():
-            return
-        now = time.monotonic()
-        if self._restart_at is None:
-            if now - self._watching_since > 2 * LONGEST_BACKOFF:
-                self._backoff = SHORTEST_BACKOFF
-            logger.error("The watcher died with exit code %s; again in %.0f s.", watcher.exitcode, self._backoff)
-            self._restart_at = now + self._backoff
-            self._backoff = min(self._backoff * 2, LONGEST_BACKOFF)
-        elif now >= self._restart_at:
-            try:
-                self._start_watcher()
-            except OSError as error:  # the system has no room for a process
-                logger.error("The watcher cannot be started, and is tried again: %s", error)  # noqa: TRY400 - says all
-                self._restart_at = now + self._backoff
-                return
-            self._restart_at, self._watching_since = None, now
-
-    def _end_stuck_watcher(self) -> None:
-        """Kills a watcher that lives and does not say so any more. Another one is started then."""
-        watcher = self._children[WATCHER]
-        is_overdue = watcher.is_alive() and time.monotonic() > self._due.value
-        self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0
-        if self._overdue_looks >= OVERDUE_LOOKS:
-            logger.error("The watcher, process %s, lives but does nothing any more. It is killed.", watcher.pid)
-            watcher.kill()  # SIGTERM does not reach what is stopped
-            watcher.join(KILLED_WITHIN)  # the next look finds one that the kernel still holds
-            self._overdue_looks = 0
-
-    def _seconds_to_restart(self) -> float:
-        """Until a restart is due, and no longer than until the next look at the watcher."""
-        if self._restart_at is None:
-            return LOOK_EVERY
-        return min(LOOK_EVERY, max(0.05, self._restart_at - time.monotonic()))
 
     def _end(self) -> int:
         self._systemd.say(STOPPING)

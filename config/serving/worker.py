@@ -20,7 +20,7 @@ from django.conf import settings
 from gunicorn.workers.base import Worker
 
 from config.reserve import RESERVE, tells_of_starvation
-from config.serving.clients import Clients
+from config.serving.clients import CONNECTIONS, Clients
 from config.serving.event_loop import EventLoop
 from config.serving.shared_pulse import SharedPulse
 from config.serving.threads import Threads
@@ -39,6 +39,9 @@ NOBODY_COMES_IN = 0.05
 
 PATH_WITHIN = 100
 """Bytes of a request that hold all of a path which has threads of its own."""
+
+CHECKED_PATHS = (b"/healthz", b"/readyz", b"/readyz/server", b"/metrics")
+"""Each has a thread of its own."""
 
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
@@ -70,7 +73,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.threads = Threads(self.cfg.threads, "request")
         self.streams = Threads(settings.BERTH_STREAMS, "stream")
         # Not one for all: /readyz waits for the database and the engine, and /metrics for the database.
-        self._checks = {path: Threads(1, path.decode()) for path in (b"/healthz", b"/readyz", b"/metrics")}
+        self._checks = {path: Threads(1, path.decode()) for path in CHECKED_PATHS}
         for pool in (self.threads, *self._checks.values()):
             pool.begin()
         self.loop = EventLoop(self.PIPE, self.log)
@@ -152,6 +155,15 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.log.error("The system goes on to give this worker nothing. Another one takes its place.")
             self.alive = False
 
+    def _accept_rest(self, listener: Any) -> None:
+        """Those that the kernel has taken in for us: with the last who listens they would be reset."""
+        while len(self.clients.connections) < CONNECTIONS:
+            try:
+                accepted, address = listener.accept()
+            except OSError:
+                return
+            self.clients.open(accepted, address, listener.getsockname())
+
     def _accept(self, listener: Any) -> None:
         """One in each turn of the loop: else that of the process that is awake first takes all clients that come
         together, and keeps them, while the other processes have nothing to do.
@@ -170,6 +182,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         """Answers what was begun, while the grace lasts."""
         for listener in self.sockets:
             self.loop.stop_listening(listener)
+            self._accept_rest(listener)
             listener.close()
         began = time.monotonic()
         while self.clients.connections and time.monotonic() - began < self._patience:

@@ -38,7 +38,7 @@ def test_it_describes_every_route_and_its_methods_and_no_other() -> None:
         for route in set(ROUTES) - NO_OPERATIONS
         for method in TABLE[route].methods
     }
-    assert described == routed | {("/healthz", "GET"), ("/readyz", "GET")}
+    assert described == routed | {("/healthz", "GET"), ("/readyz", "GET"), ("/readyz/server", "GET")}
 
 
 def test_it_names_its_server() -> None:
@@ -67,9 +67,12 @@ def test_the_names_of_operations_are_unique() -> None:
     assert len(set(names)) == len(names)
 
 
+CHECKS = ["check_health", "check_readiness", "check_server"]
+
+
 def test_all_but_the_session_may_refuse_a_parameter() -> None:
     refusing = {operation["operationId"]: "400" in operation["responses"] for _, _, operation in operations()}
-    assert [name for name, refuses in refusing.items() if not refuses] == ["session", "check_health", "check_readiness"]
+    assert [name for name, refuses in refusing.items() if not refuses] == ["session", *CHECKS]
 
 
 def test_a_replay_is_marked_in_every_answer_that_may_be_one() -> None:
@@ -84,7 +87,7 @@ def test_a_replay_is_marked_in_every_answer_that_may_be_one() -> None:
 
 @pytest.mark.django_db
 def test_the_health_checks_answer_as_described(client: Client, engine: MemoryEngine) -> None:
-    for path, silent in (("/healthz", False), ("/readyz", False), ("/readyz", True)):
+    for path, silent in (("/healthz", False), ("/readyz", False), ("/readyz", True), ("/readyz/server", True)):
         engine.unavailable = silent
         answer = client.get(path)
         described = schema()["paths"][path]["get"]["responses"][str(answer.status_code)]
@@ -98,7 +101,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 @pytest.mark.django_db
 def test_every_405_says_what_is_allowed(client: Client, api: Client) -> None:
     seen = 0
-    for route in (*ROUTES, "/healthz", "/readyz"):
+    for route in (*ROUTES, "/healthz", "/readyz", "/readyz/server"):
         address = route.replace("<str:id>", "x").replace("<str:pk>", "x")
         for method in METHODS:
             answer = api.generic(method, address, b"{}", "application/json")

@@ -46,6 +46,9 @@ UNUSABLE = [
     ("BERTH_WORKERS", "0"),
     ("BERTH_THREADS", "-1"),
     ("BERTH_TRUSTED_PROXIES", "all"),
+    ("BERTH_ROLE", "worker"),
+    ("BERTH_ROLE", "web"),  # without PostgreSQL
+    ("BERTH_DRAIN_SECONDS", "-1"),
 ]
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.one_database
 
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 
-FOR_PROGRAMS = {"/cli", "/healthz", "/metrics", "/readyz"}
+FOR_PROGRAMS = {"/cli", "/healthz", "/metrics", "/readyz", "/readyz/server"}
 """These take no form, and are asked by programs: 405, whatever comes."""
 
 

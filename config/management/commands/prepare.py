@@ -12,7 +12,7 @@ from django.db.utils import Error as DatabaseError
 from config.backup.marker import require_no_restore
 from config.database.faults import find_fault
 from config.management.full_disk import explain_full_disk
-from config.serving.port import require_free_port
+from config.serving.port import require_port_of_role
 from projects.services.credentials.key_rotation import check_keys
 
 
@@ -31,7 +31,7 @@ class Command(BaseCommand):
     def _prepare(self, *, is_serving: bool) -> None:
         require_no_restore()
         if not is_serving:
-            require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
+            require_port_of_role()
         _migrate()
         call_command("createcachetable", verbosity=0)
         check_keys()

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.serving.pid_file import Serving, find_serving
 from config.serving.port import is_taken
+from config.serving.roles import Role
 
 WITHIN = 180.0
 """Seconds in which the new program has to serve: it imports everything, on a machine that is busy."""
@@ -27,7 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         serving = find_serving()
-        if serving is None and is_taken(settings.BERTH_HOST, settings.BERTH_PORT):
+        if serving is None and Role(settings.BERTH_ROLE).serves and is_taken(settings.BERTH_HOST, settings.BERTH_PORT):
             raise CommandError(CANNOT_HAND_OVER.format(host=settings.BERTH_HOST, port=settings.BERTH_PORT))
         if serving is None:
             raise CommandError("Berth does not run with this BERTH_DATA_DIR and BERTH_PORT. Start it: `make run`.")

@@ -1,4 +1,6 @@
+import socket
 import sys
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,6 +15,7 @@ from config.metrics.shared import counting_together
 from config.serving.handover import Predecessors
 from config.serving.pid_file import PidFile
 from config.serving.port import bind_port
+from config.serving.roles import Role
 from config.serving.supervisor import Supervisor
 from config.serving.welcome import write_welcome
 from containers.docker_api.client import Connection
@@ -23,7 +26,7 @@ from projects.services.credentials.key_rotation import check_keys
 
 
 class Command(BaseCommand):
-    help = "Serve Berth: the web server and the watcher. Agents go on when it stops."
+    help = "Serve Berth: the web server and the watcher, or the one of them that BERTH_ROLE names. Agents go on."
     requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,14 +40,19 @@ class Command(BaseCommand):
             _require_engine_and_images()
         if options["prepare"]:
             call_command("prepare", stdout=self.stdout)
-        predecessors = Predecessors.read()
-        with bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener) as listener:
+        predecessors, role = Predecessors.read(), Role(settings.BERTH_ROLE)
+        with _listen(predecessors) if role.serves else nullcontext() as listener:
             check_keys()
-            welcome = partial(write_welcome, self.stdout.write) if options["announce"] else None
-            supervisor = Supervisor(listener, predecessors, PidFile(), forks=True, welcome=welcome)
+            announces = options["announce"] and role.serves
+            welcome = partial(write_welcome, self.stdout.write) if announces else None
+            supervisor = Supervisor(listener, predecessors, PidFile(), role=role, forks=True, welcome=welcome)
             connections.close_all()
-            with counting_together(goes_on=predecessors.listener is not None):
+            with counting_together(goes_on=predecessors.hand_over):
                 sys.exit(supervisor.run())
+
+
+def _listen(predecessors: Predecessors) -> socket.socket:
+    return bind_port(settings.BERTH_HOST, settings.BERTH_PORT, inherited=predecessors.listener)
 
 
 def _require_engine_and_images() -> None:

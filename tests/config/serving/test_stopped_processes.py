@@ -16,8 +16,8 @@ from django.urls import reverse
 
 from accounts import clock
 from accounts.models import User
+from config.serving.kept_watcher import OVERDUE_LOOKS, KeptWatcher
 from config.serving.shared_pulse import SharedPulse
-from config.serving.supervisor import OVERDUE_LOOKS, WATCHER, Supervisor
 from projects.models import Watch
 from projects.models.watcher import BEATS_WITHIN
 from tests.clients import browser_of
@@ -52,42 +52,42 @@ def child() -> Child:
 
 
 @pytest.fixture
-def supervisor(child: Child) -> Any:
-    supervisor: Any = Supervisor()
-    supervisor._children[WATCHER] = child
-    return supervisor
+def kept(child: Child) -> Any:
+    kept: Any = KeptWatcher(lambda _: pytest.fail("It was started."))
+    kept.child = child
+    return kept
 
 
-def test_a_watcher_that_is_overdue_at_several_looks_is_killed(supervisor: Any, child: Child) -> None:
-    supervisor._due.value = time.monotonic() - 1
+def test_a_watcher_that_is_overdue_at_several_looks_is_killed(kept: Any, child: Child) -> None:
+    kept.due.value = time.monotonic() - 1
     for _ in range(OVERDUE_LOOKS - 1):
-        supervisor._end_stuck_watcher()
+        kept.end_stuck(child)
         assert not child.killed
-    supervisor._end_stuck_watcher()
+    kept.end_stuck(child)
     assert child.killed
 
 
-def test_one_that_shows_itself_in_between_is_not(supervisor: Any, child: Child) -> None:
+def test_one_that_shows_itself_in_between_is_not(kept: Any, child: Child) -> None:
     """As after both were stopped together, or the whole machine was."""
     for _ in range(5):
         for due in (time.monotonic() - 1, time.monotonic() - 1, time.monotonic() + 60):
-            supervisor._due.value = due
-            supervisor._end_stuck_watcher()
+            kept.due.value = due
+            kept.end_stuck(child)
     assert not child.killed
 
 
 @pytest.mark.parametrize("due", [math.inf, time.monotonic() + 3600])
-def test_one_that_is_not_due_yet_is_not(supervisor: Any, child: Child, due: float) -> None:
-    supervisor._due.value = due
+def test_one_that_is_not_due_yet_is_not(kept: Any, child: Child, due: float) -> None:
+    kept.due.value = due
     for _ in range(10):
-        supervisor._end_stuck_watcher()
+        kept.end_stuck(child)
     assert not child.killed
 
 
-def test_one_that_is_dead_is_left_to_the_restart(supervisor: Any, child: Child) -> None:
-    supervisor._due.value, child.alive = 0.0, False
+def test_one_that_is_dead_is_left_to_the_restart(kept: Any, child: Child) -> None:
+    kept.due.value, child.alive = 0.0, False
     for _ in range(10):
-        supervisor._end_stuck_watcher()
+        kept.end_stuck(child)
     assert not child.killed
 
 

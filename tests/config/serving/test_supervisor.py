@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from ctypes import c_int
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -37,7 +38,7 @@ def test_its_children_can_import_it_before_django_is_set_up() -> None:
 
 def test_a_watcher_for_which_there_is_no_process_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It had ended everything, the web server included."""
-    supervisor, started = Supervisor(), []
+    started: list[str] = []
     dead, alive = Mock(exitcode=1), Mock()
     dead.is_alive.return_value = False
 
@@ -48,13 +49,14 @@ def test_a_watcher_for_which_there_is_no_process_is_tried_again(monkeypatch: pyt
         return alive
 
     monkeypatch.setattr("config.serving.births.start_child", start)
-    supervisor._children["watcher"] = dead
+    watcher: Any = Supervisor()._watcher
+    watcher.child = dead
     moments = iter(range(0, 1000, 100))
-    monkeypatch.setattr("config.serving.supervisor.time.monotonic", lambda: float(next(moments)))
-    while supervisor._children["watcher"] is dead:
-        supervisor._restart_watcher()
+    monkeypatch.setattr("config.serving.kept_watcher.time.monotonic", lambda: float(next(moments)))
+    while watcher.child is dead:
+        watcher.look_after()
     assert started == ["watcher"] * 3
-    assert supervisor._children["watcher"] is alive
+    assert watcher.child is alive
 
 
 NO_ROOM = BlockingIOError(errno.EAGAIN, "No")

@@ -86,11 +86,16 @@ def test_health_checks_wait_for_no_thread_that_others_hold(server: Looping, site
     for _ in range(20):
         server.connect(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
     wait_until(lambda: len(site.threads) >= 2)
-    for path in (b"/healthz", b"/readyz", b"/metrics", b"/healthz?probe=1"):
+    for path in (b"/healthz", b"/readyz", b"/readyz/server", b"/metrics", b"/healthz?probe=1"):
         for method in (b"GET", b"HEAD"):
             answer = server.ask(method + b" " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             assert status_of(answer) == 200
-    assert {name.partition("_")[0] for name in site.threads[2:]} == {"/healthz", "/readyz", "/metrics"}
+    assert {name.partition("_")[0] for name in site.threads[2:]} == {
+        "/healthz",
+        "/readyz",
+        "/readyz/server",
+        "/metrics",
+    }
 
 
 def test_a_check_of_readiness_that_hangs_keeps_none_of_life_waiting(server: Looping, site: Site) -> None:

@@ -1,0 +1,90 @@
+"""The watcher as the supervisor keeps it: started again where it died, and ended where it hangs."""
+
+import logging
+import math
+import multiprocessing
+import time
+from collections.abc import Callable
+from ctypes import c_double
+from multiprocessing.process import BaseProcess
+
+from config.serving.children import KILLED_WITHIN
+
+logger = logging.getLogger("berth.serve")
+
+SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
+BOOT_WITHIN = 60.0
+"""Seconds that a new watcher has until its first sign of life."""
+LOOK_EVERY = 1.0
+OVERDUE_LOOKS = 3
+"""Looks in a row at which the watcher must be overdue. One that was stopped together with this process, as with the
+whole machine, shows in between that it goes on."""
+
+
+class KeptWatcher:
+    """`start` begins a watcher, which shows in the number that it is given until when it will have shown that it lives.
+    It raises `OSError` where the system has no room for a process.
+    """
+
+    def __init__(self, start: Callable[[c_double], BaseProcess]) -> None:
+        self._start = start
+        # No lock: one that a stopped process holds would stop this one, too.
+        self.due: c_double = multiprocessing.get_context("spawn").RawValue("d", 0.0)
+        self.child: BaseProcess | None = None
+        self._boot_until = 0.0
+        self._backoff = SHORTEST_BACKOFF
+        self._since = 0.0
+        self._restart_at: float | None = None
+        self._overdue_looks = 0
+
+    @property
+    def has_shown_itself(self) -> bool:
+        """Whether it has begun to work since it was started."""
+        return self.child is not None and not math.isclose(self.due.value, self._boot_until)
+
+    @property
+    def seconds_to_look(self) -> float:
+        """Until a restart is due, and no longer than until the next look at it."""
+        if self._restart_at is None:
+            return LOOK_EVERY
+        return min(LOOK_EVERY, max(0.05, self._restart_at - time.monotonic()))
+
+    def start(self) -> None:
+        self._boot_until, self._overdue_looks = time.monotonic() + BOOT_WITHIN, 0
+        self.due.value = self._boot_until
+        self.child = self._start(self.due)
+
+    def look_after(self) -> None:
+        if self.child is not None:
+            self.restart(self.child)
+            self.end_stuck(self.child)
+
+    def restart(self, watcher: BaseProcess) -> None:
+        """Starts a dead one again after a pause that doubles with every death that follows soon."""
+        if watcher.is_alive():
+            return
+        now = time.monotonic()
+        if self._restart_at is None:
+            if now - self._since > 2 * LONGEST_BACKOFF:
+                self._backoff = SHORTEST_BACKOFF
+            logger.error("The watcher died with exit code %s; again in %.0f s.", watcher.exitcode, self._backoff)
+            self._restart_at = now + self._backoff
+            self._backoff = min(self._backoff * 2, LONGEST_BACKOFF)
+        elif now >= self._restart_at:
+            try:
+                self.start()
+            except OSError as error:  # the system has no room for a process
+                logger.error("The watcher cannot be started, and is tried again: %s", error)  # noqa: TRY400 - says all
+                self._restart_at = now + self._backoff
+                return
+            self._restart_at, self._since = None, now
+
+    def end_stuck(self, watcher: BaseProcess) -> None:
+        """Kills one that lives and does not say so any more. Another one is started then."""
+        is_overdue = watcher.is_alive() and time.monotonic() > self.due.value
+        self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0
+        if self._overdue_looks >= OVERDUE_LOOKS:
+            logger.error("The watcher, process %s, lives but does nothing any more. It is killed.", watcher.pid)
+            watcher.kill()  # SIGTERM does not reach what is stopped
+            watcher.join(KILLED_WITHIN)  # the next look finds one that the kernel still holds
+            self._overdue_looks = 0
