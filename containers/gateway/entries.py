@@ -141,7 +141,7 @@ class Spent:
 class Entry:
     project: str
     address: str | None
-    """The source address of the agent's container. None: the credential alone counts."""
+    """The source address of the agent's container. None: the credential alone counts, unless it is `assigned`."""
     bot: BotEntry | None = None
     provider: ProviderEntry | None = None
     servers: ServersEntry | None = None
@@ -153,6 +153,11 @@ class Entry:
     """Other hosts that the agent may reach by CONNECT: `name`, `*.name`, either with `:port` where that is not 443."""
     spent: tuple[Spent, ...] = ()
     """Of the present day and month. The gateway knows what its own store has; one that was lost is known here alone."""
+
+    leased: bool = False
+    """It counts only while it has a lease."""
+    assigned: bool = False
+    """The engine gives the address, which is told when it is known. At any other one nobody is refused for good."""
 
     def as_document(self) -> dict[str, Any]:
         return {
@@ -167,6 +172,8 @@ class Entry:
             "budget": asdict(self.budget),
             "hosts": sorted(self.hosts),
             "spent": [asdict(each) for each in self.spent],
+            "leased": self.leased,
+            "assigned": self.assigned,
         }
 
 

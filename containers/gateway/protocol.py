@@ -4,13 +4,14 @@ The other side is `containers/images/gateway/gateway/control/commands.py`.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.foreign_json import read_json
 from containers.gateway.entries import Entry
+from containers.gateway.leases import GatewayClock, Lease
 from containers.gateway.transport import Transport
 
 WITHIN = 10.0
@@ -83,15 +84,32 @@ class GatewayClient:
         self._transport = transport
         self._within = within
 
-    def apply(self, *, version: int, entries: Iterable[Entry] = (), void: Iterable[str] = ()) -> dict[str, int]:
+    def apply(
+        self, *, version: int, entries: Iterable[Entry] = (), void: Iterable[str] = (), lease: Lease | None = None
+    ) -> dict[str, int]:
         """The version that holds for each of these projects: this one, or a later one that came first.
 
         On return it is on the gateway's disk and in force, and what was in flight of a void project has ended. May be
-        repeated.
+        repeated. `lease` is for those of these entries that need one.
         """
         documents = [entry.as_document() for entry in entries]
-        applied = self._ask("apply", version=version, entries=documents, void=list(void)).get("applied")
+        leased = {"lease": lease.as_document()} if lease else {}
+        applied = self._ask("apply", version=version, entries=documents, void=list(void), **leased).get("applied")
         return {str(project): _whole(held) for project, held in _object(applied).items()}
+
+    def renew(self, versions: Mapping[str, int], lease: Lease) -> set[str]:
+        """The projects that have a lease now. What the gateway has in another version, or as void, is given none."""
+        renewed = self._ask("renew", versions=dict(versions), lease=lease.as_document()).get("renewed")
+        if not isinstance(renewed, list):
+            raise EngineUnavailableError(GARBLED)
+        return set(map(str, renewed))
+
+    def read_clock(self) -> GatewayClock:
+        answer = self._ask("ping")
+        epoch, clock = answer.get("epoch"), answer.get("clock")
+        if not isinstance(epoch, str) or isinstance(clock, bool) or not isinstance(clock, int | float):
+            raise EngineUnavailableError(GARBLED)
+        return GatewayClock(epoch, float(clock))
 
     def versions(self) -> dict[str, Standing]:
         """All projects that the gateway has heard of."""

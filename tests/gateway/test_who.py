@@ -130,3 +130,16 @@ def test_what_was_applied_survives_the_loss_of_the_process(
     for file in tmp_path.rglob("*"):
         if file.is_file():
             assert b"CANARY" not in file.read_bytes(), file.name
+
+
+def test_an_address_that_the_engine_gives_is_waited_for_and_never_refused_for_good(
+    alice: Agent, bob: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+) -> None:
+    """Also where another agent had it a moment ago. To a tunnel it is not enough."""
+    for address in (None, bob.address, "127.0.0.1"):
+        alice.gateway.apply(alice.entry(assigned=True, address=address))
+        assert ask(alice).status == 503
+    assert untouched()
+    alice.gateway.apply(alice.entry(assigned=True))
+    assert ask(alice).status in (200, 404)
+    assert b" 503 " in alice.send(b"CONNECT example.org:443 HTTP/1.1\r\nHost: e\r\n\r\n", hangs_up_after=0.1)

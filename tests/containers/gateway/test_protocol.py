@@ -22,6 +22,7 @@ from containers.gateway.entries import (
 from containers.gateway.protocol import GatewayClient, Standing, read_all_usage
 from containers.gateway.transport import SocketTransport
 from tests.gateway.process import Gateway
+from tests.gateway.secured import listen_secured, secured
 from tests.gateway.unpacked import unpack_image
 
 pytestmark = pytest.mark.one_database
@@ -30,14 +31,22 @@ pytestmark = pytest.mark.one_database
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("gateway")
-    gateway = Gateway(unpack_image(folder / "image"), folder).start()
+    gateway = Gateway(unpack_image(folder / "image"), folder)
+    listen_secured(gateway)
+    gateway.start()
     yield gateway
     gateway.kill()
 
 
+@pytest.fixture(params=["socket", "tls"])
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture
-def client(gateway: Gateway) -> GatewayClient:
-    return GatewayClient(SocketTransport(Path(gateway.env["GATEWAY_SOCKET"])), within=100)
+def client(gateway: Gateway, way: str) -> GatewayClient:
+    transport = SocketTransport(Path(gateway.env["GATEWAY_SOCKET"])) if way == "socket" else secured(gateway)
+    return GatewayClient(transport, within=100)
 
 
 def entry(project: str) -> Entry:
@@ -59,11 +68,13 @@ def entry(project: str) -> Entry:
     )
 
 
-def test_what_is_told_is_in_force_on_the_answer(client: GatewayClient) -> None:
-    assert client.apply(version=3, entries=[entry("one"), entry("two")]) == {"one": 3, "two": 3}
-    assert client.apply(version=4, void=["two"]) == {"two": 4}
-    assert client.apply(version=2, entries=[entry("two")]) == {"two": 4}
-    assert client.versions() == {"one": Standing(3, is_void=False), "two": Standing(4, is_void=True)}
+def test_what_is_told_is_in_force_on_the_answer(client: GatewayClient, way: str) -> None:
+    one, two = f"{way}-1", f"{way}-2"
+    assert client.apply(version=3, entries=[entry(one), entry(two)]) == {one: 3, two: 3}
+    assert client.apply(version=4, void=[two]) == {two: 4}
+    assert client.apply(version=2, entries=[entry(two)]) == {two: 4}
+    found = client.versions()
+    assert (found[one], found[two]) == (Standing(3, is_void=False), Standing(4, is_void=True))
 
 
 def test_usage_and_sightings_are_read(client: GatewayClient) -> None:

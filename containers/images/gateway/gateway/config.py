@@ -17,6 +17,14 @@ class Config:
     state: Path = Path("/data")
     key_file: Path = Path("/run/secrets/gateway_key")
 
+    control_host: str = "0.0.0.0"  # noqa: S104  # nosec B104 - whoever comes there must show a certificate
+    control_port: int = 0
+    """Where the service comes that has no way to the socket. 0: nowhere."""
+    control_file: Path = Path("/run/secrets/gateway_control")
+    """The gateway's own certificate and its key, as PEM."""
+    control_authorities: Path = Path("/run/secrets/gateway_authorities")
+    """The certificates of those who may say who the service is, as PEM."""
+
     grace: float = 10.0
     """Seconds for which an unknown credential is asked to come again, as its entry may be on its way."""
 
@@ -41,6 +49,10 @@ def read_config(environment: Mapping[str, str] = os.environ) -> Config:
         socket=Path(environment.get("GATEWAY_SOCKET", default.socket)),
         state=Path(environment.get("GATEWAY_STATE", default.state)),
         key_file=Path(environment.get("GATEWAY_KEY_FILE", default.key_file)),
+        control_host=environment.get("GATEWAY_CONTROL_HOST", default.control_host),
+        control_port=int(environment.get("GATEWAY_CONTROL_PORT", default.control_port)),
+        control_file=Path(environment.get("GATEWAY_CONTROL_FILE", default.control_file)),
+        control_authorities=Path(environment.get("GATEWAY_CONTROL_AUTHORITIES", default.control_authorities)),
         grace=float(environment.get("GATEWAY_GRACE", default.grace)),
         last_answers=float(environment.get("GATEWAY_LAST_ANSWERS", default.last_answers)),
         connections=int(environment.get("GATEWAY_CONNECTIONS", default.connections)),

@@ -1,10 +1,12 @@
 """What the control side may ask. Each command is a JSON object with `do`; each answer has `ok`.
 
 apply     {version, entries: [...], void: [project, ...]}   →  {applied: {project: version}}
+          and {lease: {epoch, until}} for the entries
+renew     {versions: {project: version}, lease}             →  {renewed: [project, ...], epoch, clock}
 versions  {}                                                →  {versions: {project: {version, void}}}
 usage     {since}                                           →  {store, seq, rows, more}
 truth     {}                                                →  {began, seen: {project: ...}}
-ping      {}                                                →  {protocol, ready}
+ping      {}                                                →  {protocol, ready, epoch, clock}
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -13,7 +15,8 @@ from typing import Any
 from gateway.budgets.disk import DiskError
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import read_project
-from gateway.entries.fields import EntryError
+from gateway.entries.fields import EntryError, read_object
+from gateway.entries.leases import read_lease
 from gateway.entries.table import Change, Table
 from gateway.truth import Truth
 
@@ -25,6 +28,7 @@ class Commands:
         self._truth = truth
         self._known: Mapping[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
             "apply": self._apply,
+            "renew": self._renew,
             "versions": self._versions,
             "usage": self._usage,
             "truth": self._tell_truth,
@@ -47,7 +51,14 @@ class Commands:
         entries, void = _list(message, "entries"), _list(message, "void")
         changes = [Change(read_project(_member(each, "project")), each) for each in entries]
         changes += [Change(read_project(each), None) for each in void]
-        return {"applied": await self._table.apply(changes, version)}
+        return {"applied": await self._table.apply(changes, version, read_lease(message.get("lease")))}
+
+    async def _renew(self, message: dict[str, Any]) -> dict[str, Any]:
+        versions = read_object(message.get("versions"), "versions")
+        lease = read_lease(message.get("lease"))
+        if lease is None or not all(isinstance(each, int) for each in versions.values()):
+            raise EntryError("renew needs a lease, and versions that are whole numbers.")
+        return {"renewed": self._table.renew(versions, lease), **self._table.leases.as_document()}
 
     async def _versions(self, _message: dict[str, Any]) -> dict[str, Any]:
         return {"versions": self._table.versions()}

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 from gateway.control.commands import Commands
+from gateway.entries.leases import Leases
 
 PROTOCOL = 1
 
@@ -11,7 +12,8 @@ PROTOCOL = 1
 class Reception:
     """`ping` is answered at once. All else waits until the gateway is at work: what holds state is not there before."""
 
-    def __init__(self) -> None:
+    def __init__(self, leases: Leases) -> None:
+        self._leases = leases
         self._commands: Commands | None = None
         self._is_over = False
         self._changed = asyncio.Event()
@@ -28,7 +30,8 @@ class Reception:
     async def answer(self, message: object) -> dict[str, Any]:
         """Raises ConnectionError where the gateway ends: nobody can be told whether it has done what was asked."""
         if isinstance(message, dict) and message.get("do") == "ping":
-            return {"ok": True, "protocol": PROTOCOL, "ready": self._commands is not None and not self._is_over}
+            ready = self._commands is not None and not self._is_over
+            return {"ok": True, "protocol": PROTOCOL, "ready": ready, **self._leases.as_document()}
         await self._changed.wait()
         if self._commands is None or self._is_over:
             raise ConnectionError

@@ -1,9 +1,13 @@
-"""Speaks with the control side on a Unix socket: a JSON object in a line, and the answer in a line."""
+"""Speaks with the control side: a JSON object in a line, and the answer in a line.
+
+Here on a Unix socket, in `secured` over a network.
+"""
 
 import asyncio
 import json
 import logging
 import os
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,21 +19,32 @@ LARGEST = 16 * 1024 * 1024
 logger = logging.getLogger(__name__)
 
 
+Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter, float | None], Awaitable[None]]
+"""Answers lines until the other end has no more, or none comes for so many seconds. Raises OSError."""
+
+
+async def speak(
+    reception: Reception, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, silent_for: float | None = None
+) -> None:
+    with suppress(asyncio.IncompleteReadError):
+        while line := await asyncio.wait_for(_read_line(reader), silent_for):
+            writer.write(await _answer(reception, line))
+            await asyncio.wait_for(writer.drain(), silent_for)
+
+
 async def serve_control(socket: Path, reception: Reception) -> asyncio.Server:
     """Only the gateway's own user reaches the socket. One that an earlier process has left makes way."""
 
-    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
-            while line := await _read_line(reader):
-                writer.write(await _answer(reception, line))
-                await writer.drain()
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await speak(reception, reader, writer)
         writer.close()
 
     socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     socket.unlink(missing_ok=True)
     before = os.umask(0o177)
     try:
-        return await asyncio.start_unix_server(speak, socket, limit=LARGEST)
+        return await asyncio.start_unix_server(serve, socket, limit=LARGEST)
     finally:
         os.umask(before)
 

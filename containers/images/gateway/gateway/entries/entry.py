@@ -96,7 +96,7 @@ class Budget:
 class Entry:
     project: str
     address: str | None = None
-    """The source address of the agent's container. None: no address is looked at."""
+    """The source address of the agent's container. None: no address is looked at, unless it is `assigned`."""
     bot: Bot | None = None
     provider: Provider | None = None
     servers: Servers | None = None
@@ -108,6 +108,11 @@ class Entry:
     """Other hosts that the agent may reach by CONNECT."""
     spent: tuple[Spent, ...] = ()
     """What the service has read of this and other stores: a store that was lost is not forgotten."""
+    leased: bool = False
+    """It counts only while it has a lease."""
+    assigned: bool = False
+    """The engine gives the agent its address, and may give it another one at any time: the service tells it after the
+    start. At any other one the agent is asked to come again."""
 
 
 def digest(credential: str) -> str:
@@ -130,6 +135,8 @@ def read_entry(document: object) -> Entry:
         budget=Budget(**read_numbers(given.get("budget") or {}, "budget", Budget.__slots__)),
         hosts=frozenset(map(_host, read_strings(given.get("hosts") or [], "hosts"))),
         spent=read_spent(given.get("spent") or []),
+        leased=given.get("leased") is True,
+        assigned=given.get("assigned") is True,
     )
 
 

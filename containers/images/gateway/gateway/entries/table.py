@@ -2,12 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gateway.entries.entry import Entry
 from gateway.entries.fields import EntryError
+from gateway.entries.leases import Lease, Leases
 from gateway.entries.record import Record, follow
 from gateway.entries.store import Store
 
@@ -24,8 +25,9 @@ Changed = Callable[[Entry, Entry | None], Awaitable[None]]
 
 
 class Table:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, leases: Leases | None = None) -> None:
         self._store = store
+        self.leases = leases or Leases()
         self._changed: Changed | None = None
         self._one_at_a_time = asyncio.Lock()
         self._records = {record.project: record for record in store.load()}
@@ -35,15 +37,19 @@ class Table:
         self._index()
 
     def tell(self, changed: Changed) -> None:
-        """`changed` is told of each entry that was replaced, or became void (None), before `apply` returns."""
+        """`changed` is told of each entry that was replaced, or counts no more (None), before `apply` returns."""
         self._changed = changed
 
     def find(self, virtual: str) -> Entry | None:
         """The entry to which the credential with this digest belongs."""
         return self._valid.get(virtual)
 
+    def counts(self, entry: Entry) -> bool:
+        """Not where it needs a lease and has none."""
+        return not entry.leased or self.leases.holds(entry.project)
+
     def find_address(self, address: str) -> Entry | None:
-        """The entry of the one project whose agent has this address."""
+        """The entry of the one project whose agent has this address, and keeps it."""
         return self._at.get(address)
 
     def is_void(self, virtual: str) -> bool:
@@ -56,8 +62,19 @@ class Table:
             for record in self._records.values()
         }
 
-    async def apply(self, changes: Iterable[Change], version: int) -> dict[str, int]:
-        """Returns the version that holds for each project now, which is a later one where that came first.
+    def renew(self, versions: Mapping[str, int], lease: Lease) -> list[str]:
+        """Returns the projects that have a lease now. One that was told of in another version since is given none."""
+        return [project for project, version in versions.items() if self._grant(project, version, lease)]
+
+    def _grant(self, project: str, version: int, lease: Lease) -> bool:
+        record = self._records.get(project)
+        if record is None or record.entry is None or record.version != version:
+            return False
+        return self.leases.grant(project, lease)
+
+    async def apply(self, changes: Iterable[Change], version: int, lease: Lease | None = None) -> dict[str, int]:
+        """Returns the version that holds for each project now, which is a later one where that came first. Those that
+        hold in this version have the lease.
 
         On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError.
         """
@@ -70,9 +87,15 @@ class Table:
             self._records.update(newer)
             self._index()
             for project, record in newer.items():
+                if record.entry is None:
+                    self.leases.drop(project)
+            if lease is not None:
+                self.renew(dict.fromkeys(asked, version), lease)
+            for project, record in newer.items():
                 old = before[project]
                 if self._changed is not None and old is not None and old.entry is not None:
-                    await self._changed(old.entry, record.entry)
+                    new = record.entry
+                    await self._changed(old.entry, new if new is not None and self.counts(new) else None)
             return {project: record.version for project, record in self._records.items() if project in asked}
 
     def _newer(self, changes: Iterable[Change], version: int) -> dict[str, Record]:
@@ -106,4 +129,5 @@ class Table:
         self._void = {virtual for record in self._records.values() for virtual in record.void} - self._valid.keys()
         entries = [record.entry for record in self._records.values() if record.entry is not None]
         shared = Counter(entry.address for entry in entries)
-        self._at = {entry.address: entry for entry in entries if entry.address and shared[entry.address] == 1}
+        kept = [entry for entry in entries if entry.address and not entry.assigned]
+        self._at = {entry.address: entry for entry in kept if entry.address and shared[entry.address] == 1}

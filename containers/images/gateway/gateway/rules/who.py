@@ -14,7 +14,8 @@ CREDENTIALS = 64
 
 class Stranger(Enum):
     LATER = auto()
-    """Nobody is known by this credential yet: the entry of a new container may be on its way."""
+    """Nobody is known by this credential yet, or not at this address: the entry of a new container may be on its way.
+    Or it has no lease just now."""
     NOBODY = auto()
 
 
@@ -41,8 +42,12 @@ def identify(table: Table, grace: Grace, *, credential: str, address: str) -> En
     """The entry of the project whose credential this is. It may be that of the bot or that of the provider."""
     virtual = digest(credential)
     entry = table.find(virtual)
+    if entry is not None and entry.assigned and entry.address != address:
+        return Stranger.LATER
+    if entry is not None and entry.address not in (None, address):
+        return Stranger.NOBODY
     if entry is not None:
-        return entry if entry.address in (None, address) else Stranger.NOBODY
+        return entry if table.counts(entry) else Stranger.LATER
     if table.is_void(virtual) or grace.is_over(address, virtual):
         return Stranger.NOBODY
     return Stranger.LATER

@@ -4,16 +4,18 @@ import asyncio
 import errno
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
 
 from gateway.budgets.disk import Disk
 from gateway.budgets.ledger import Ledger
 from gateway.config import Config
 from gateway.control.commands import Commands
 from gateway.control.reception import Reception
-from gateway.control.server import serve_control
-from gateway.entries.entry import Entry
+from gateway.control.secured import secured_control
+from gateway.control.server import serve_control, speak
+from gateway.entries.leases import Leases
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Table
 from gateway.pipes.guard import GuardedServer
@@ -26,6 +28,7 @@ from gateway.rules.who import Grace
 from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
+from gateway.serving.fence import Fence, watch_leases
 from gateway.serving.listening import QUEUE
 from gateway.serving.steps import Steps
 from gateway.serving.turn import LOOK_EVERY, taken_turn
@@ -53,7 +56,8 @@ async def open_gateway(
 
     Raises OSError, and ValueError for a key that is none.
     """
-    keys, reception, steps = read_keys(config.key_file), Reception(), Steps()
+    keys, leases, steps = read_keys(config.key_file), Leases(), Steps()
+    reception = Reception(leases)
     async with _control(config, reception), taken_turn(config.state):
         steps.note("to get its turn")
         disk = Disk(config.state / "usage.sqlite3")
@@ -61,7 +65,7 @@ async def open_gateway(
             ledger = Ledger(disk, now)
             await ledger.open()
             steps.note("to read what was spent")
-            table = Table(Store(config.state / "entries", keys))
+            table = Table(Store(config.state / "entries", keys), leases)
             steps.note("to read its entries")
             async with _at_work(config, table, ledger, now, reception, listening) as port:
                 steps.note("to listen at its address")
@@ -85,35 +89,23 @@ async def _at_work(
         pace = Pace(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
         door = Door(table, Grace(config.grace, loop.time), telegram, providers, servers, tunnels, pace)
-        table.tell(Fence(door, polls, truth, servers, tunnels).change)
-        async with _serve(config, door, polls, listening) as port:
+        fence = Fence(door, polls, truth, servers, tunnels)
+        table.tell(fence.change)
+        async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth))
             yield port
             reception.close()
             await providers.bring_to_end(within=config.last_answers)
 
 
-class Fence:
-    """Ends what is in flight when what it was allowed by has changed."""
-
-    def __init__(self, door: Door, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels) -> None:
-        self._door = door
-        self._polls = polls
-        self._truth = truth
-        self._servers = servers
-        self._tunnels = tunnels
-
-    async def change(self, old: Entry, new: Entry | None) -> None:
-        if new is None or new.bot != old.bot or new.address != old.address:
-            self._polls.end_of(old.project)
-        if new is None or new.servers != old.servers or new.hosts != old.hosts:
-            self._servers.end_of(old.project)
-        if new is None or new.hosts != old.hosts:
-            self._tunnels.end_of(old.project)
-        if new is None:
-            self._truth.forget(old.project)
-        if new is None or new.address != old.address:
-            await self._door.fence(old.project)
+@asynccontextmanager
+async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
 
 
 @asynccontextmanager
@@ -160,7 +152,8 @@ async def _listen(server: GuardedServer, config: Config, listening: socket.socke
 async def _control(config: Config, reception: Reception) -> AsyncIterator[None]:
     server = await serve_control(config.socket, reception)
     try:
-        yield
+        async with secured_control(config, partial(speak, reception)):
+            yield
     finally:
         reception.close()
         server.close()

@@ -45,6 +45,17 @@ class Polls:
         """Ends the polls of a project whose token has changed or is void."""
         self._end(poll for poll in self._current.values() if poll.project == project)
 
+    async def wait_for_end_of(self, project: str, *, within: float) -> None:
+        """Until its polls have ended and are on the way to being answered, or so many seconds have passed."""
+        ending = [
+            asyncio.ensure_future(poll.has_ended.wait()) for poll in self._current.values() if poll.project == project
+        ]
+        if ending:
+            _, late = await asyncio.wait(ending, timeout=within)
+            for each in late:
+                each.cancel()
+            await asyncio.sleep(0)
+
     def end_all(self) -> None:
         """Ends every poll, also later ones, with an empty result: the gateway ends, and agents ask its successor."""
         self._is_closed = True

@@ -23,7 +23,8 @@ def wanted_target(text: str) -> Target:
 
 
 def find_agent(table: Table, grace: Grace, *, given: Sequence[str], address: str) -> Entry:
-    """By its address, which no other agent can have. Where its entry has none, a virtual credential is to be given.
+    """By its address, which no other agent can have. Where its entry has none, or one that another agent may have next,
+    a virtual credential is to be given.
 
     `given` are the values of Proxy-Authorization: the credential is the password of the scheme Basic. Raises
     RefusedError.
@@ -37,9 +38,9 @@ def find_agent(table: Table, grace: Grace, *, given: Sequence[str], address: str
         is_late = found is Stranger.LATER
     else:
         entry = table.find_address(address)
-        if entry is not None:
+        if entry is not None and table.counts(entry):
             return entry
-        is_late = not grace.is_over(address, "")
+        is_late = entry is not None or not grace.is_over(address, "")
     if is_late:
         raise RefusedError(Why.LATER, "Service Unavailable", retry_after=1)
     raise RefusedError(Why.FORBIDDEN, UNKNOWN)

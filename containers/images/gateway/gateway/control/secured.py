@@ -1,0 +1,111 @@
+"""The same protocol over a network: TLS 1.3, in which the other end must show the service's certificate.
+
+Nothing is read and nothing told before it has. Whoever shows none is cut off within seconds, and few may try at a time.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from gateway.config import Config
+from gateway.control.server import LARGEST, Speak
+
+SERVICE = "service.berth.internal"
+"""The name in the service's certificate: `containers/gateway/authority.py`."""
+
+HANDSHAKE_WITHIN = 5.0
+SILENT_FOR = 60.0
+"""Seconds without a line. The service says one in each connection."""
+STRANGERS, STRANGERS_OF_ONE = 64, 8
+"""Connections that have not shown who they are yet: of all addresses, and of one."""
+QUEUE = 64
+
+
+def read_context(config: Config) -> ssl.SSLContext:
+    """Raises OSError, which `ssl.SSLError` is too, for files that are no certificate and key."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_STRICT
+    context.num_tickets = 0  # who comes again shows its certificate again
+    context.load_cert_chain(config.control_file)
+    context.load_verify_locations(config.control_authorities)
+    return context
+
+
+@asynccontextmanager
+async def secured_control(config: Config, speak: Speak) -> AsyncIterator[None]:
+    """Listens while the context is open, where it is told to. Raises OSError."""
+    if not config.control_port:
+        yield
+        return
+    hall = _Hall(read_context(config), speak)
+    with socket.create_server((config.control_host, config.control_port), backlog=QUEUE) as listening:
+        listening.setblocking(False)  # noqa: FBT003 - a name that the library takes no other way
+        receiving = asyncio.create_task(hall.receive(listening))
+        try:
+            yield
+        finally:
+            receiving.cancel()
+            await asyncio.wait({receiving})
+            hall.close()
+
+
+class _Hall:
+    def __init__(self, context: ssl.SSLContext, speak: Speak) -> None:
+        self._context = context
+        self._speak = speak
+        self._strangers: Counter[str] = Counter()
+        self._inside: set[asyncio.Task[None]] = set()
+
+    async def receive(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, (address, *_) = await loop.sock_accept(listening)
+            except OSError:
+                await asyncio.sleep(0.1)  # no descriptor is left
+                continue
+            if self._strangers.total() >= STRANGERS or self._strangers[address] >= STRANGERS_OF_ONE:
+                connection.close()
+                continue
+            self._strangers[address] += 1
+            task = asyncio.create_task(self._let_in(connection, address))
+            self._inside.add(task)
+            task.add_done_callback(self._inside.discard)
+
+    async def _let_in(self, connection: socket.socket, address: str) -> None:
+        reader = asyncio.StreamReader(limit=LARGEST)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.connect_accepted_socket(
+                lambda: protocol, connection, ssl=self._context, ssl_handshake_timeout=HANDSHAKE_WITHIN
+            )
+        except OSError:
+            connection.close()
+            return
+        finally:
+            self._strangers -= Counter({address: 1})
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        try:
+            if SERVICE in _names(transport.get_extra_info("peercert")):
+                with suppress(OSError, TimeoutError):
+                    await self._speak(reader, writer, SILENT_FOR)
+        finally:
+            if transport.get_write_buffer_size():
+                transport.abort()  # nobody takes the rest
+            else:
+                writer.close()
+
+    def close(self) -> None:
+        for task in self._inside:
+            task.cancel()
+
+
+def _names(certificate: dict[str, object] | None) -> list[str]:
+    alternative = (certificate or {}).get("subjectAltName", ())
+    return [name for kind, name in alternative if kind == "DNS"] if isinstance(alternative, tuple) else []

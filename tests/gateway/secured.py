@@ -1,0 +1,41 @@
+"""A gateway of a node, which is reached over TLS, and the certificates of both ends."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from cryptography.fernet import Fernet
+
+from containers.gateway.authority import Authority, Identity, Role, name_of_node
+from containers.gateway.tls_transport import ServiceContexts, TlsTransport
+from tests.gateway.process import Gateway
+from tests.ports import reserve_port
+
+INSTANCE, NODE = "tests", "Node1"
+KEYS = [Fernet.generate_key().decode() for _ in range(2)]
+
+
+def issue(role: Role, name: str, *, key: str = KEYS[0], now: datetime | None = None) -> Identity:
+    return Authority(key, instance=INSTANCE).issue(role, name, now=now or datetime.now(UTC))
+
+
+def listen_secured(gateway: Gateway, *, keys: Sequence[str] = KEYS[:1], node: str = NODE) -> None:
+    """For a gateway that is not started yet: as the service makes the files of a node."""
+    own = issue(Role.NODE, name_of_node(node), key=keys[0])
+    (gateway.folder / "control").write_text(own.key + own.certificate)
+    known = [Authority(key, instance=INSTANCE).certificate for key in keys]
+    (gateway.folder / "authorities").write_text("".join(known))
+    gateway.env |= {
+        "GATEWAY_CONTROL_HOST": "127.0.0.1",
+        "GATEWAY_CONTROL_PORT": str(reserve_port()),
+        "GATEWAY_CONTROL_FILE": str(gateway.folder / "control"),
+        "GATEWAY_CONTROL_AUTHORITIES": str(gateway.folder / "authorities"),
+    }
+
+
+def port_of(gateway: Gateway) -> int:
+    return int(gateway.env["GATEWAY_CONTROL_PORT"])
+
+
+def secured(gateway: Gateway, *, keys: Sequence[str] = KEYS[:1], node: str = NODE) -> TlsTransport:
+    contexts = ServiceContexts(keys, instance=INSTANCE)
+    return TlsTransport("127.0.0.1", port_of(gateway), name=name_of_node(node), contexts=contexts)
