@@ -385,7 +385,11 @@ LOGGING = {
         "json": {"()": "config.log_format.JsonFormatter"},
     },
     "handlers": {
-        "console": {"class": "logging.StreamHandler", "formatter": BERTH_LOG_FORMAT, "filters": ["request_id"]},
+        "console": {
+            "class": "config.log_output.ConsoleHandler",
+            "formatter": BERTH_LOG_FORMAT,
+            "filters": ["request_id"],
+        },
         "refusals": {"class": "config.refusals_log.RefusalsHandler"},
     },
     "root": {"handlers": ["console"], "level": "INFO"},
