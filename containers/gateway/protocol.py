@@ -18,6 +18,7 @@ WITHIN = 10.0
 """Seconds for one question."""
 
 GARBLED = "The gateway gave an answer that Berth does not understand."
+_SIGHTED_WORDS = ("budget_period", "astray_from")
 _COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 
 
@@ -75,6 +76,12 @@ class Sighting:
     """`day` or `month`, whose budget it was. None: not told."""
     budget_room: float | None = None
     """When the budget had room for a call after such as were refused. None: not since the gateway was started."""
+    astray_at: float | None = None
+    """When the agent's credential last came from an address that is no agent's. None: never."""
+    astray_from: str | None = None
+    """That address."""
+    astray: int | None = None
+    """How often that was."""
 
 
 class GatewayClient:
@@ -167,11 +174,11 @@ def _read_row(row: dict[str, Any]) -> UsageRow:
 
 
 def _read_sighting(seen: dict[str, Any]) -> Sighting:
-    moments, period = {name: seen.get(name) for name in Sighting.__slots__}, seen.get("budget_period")
-    del moments["budget_period"]
-    if not all(each is None or isinstance(each, int | float) for each in moments.values()):
+    told = {name: seen.get(name) for name in Sighting.__slots__}
+    words = {name: text if isinstance(text := told.pop(name), str) else None for name in _SIGHTED_WORDS}
+    if not all(each is None or isinstance(each, int | float) for each in told.values()):
         raise EngineUnavailableError(GARBLED)
-    return Sighting(**moments, budget_period=period if isinstance(period, str) else None)
+    return Sighting(**told, **words)
 
 
 def _whole(value: object) -> int:

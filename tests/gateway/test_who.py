@@ -35,12 +35,34 @@ def untouched(telegram: FakeTelegram, provider: StreamingProvider) -> Callable[[
     return lambda: not telegram.requests and not provider.requests
 
 
+def astray(agent: Agent) -> tuple[int, str | None]:
+    seen = agent.gateway.ask("truth")["seen"].get(agent.project, {})
+    return seen.get("astray", 0), seen.get("astray_from")
+
+
 def test_a_credential_counts_only_from_its_own_address(
     alice: Agent, bob: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
 ) -> None:
-    for address in (bob.address, "127.0.0.1"):
-        assert ask(alice, address).status == 401
+    assert ask(alice, bob.address).status == 401
+    assert astray(alice) == (0, None), "Bob has stolen it, which says nothing of Alice's agent."
+    answer = ask(alice, "127.0.0.1")
+    assert (answer.status, answer.headers["retry-after"], answer.headers["connection"]) == (503, "1", "close")
+    assert b"an address that is not its own" in answer.body
+    assert astray(alice) == (1, "127.0.0.1")
     assert untouched()
+
+
+def test_while_its_agent_is_heard_a_credential_from_elsewhere_is_a_stolen_one(
+    alice: Agent, ask: Callable[..., Answer], telegram: FakeTelegram, provider: StreamingProvider
+) -> None:
+    assert ask(alice).status in (200, 404)
+    before = len(telegram.requests), len(provider.requests)
+    assert ask(alice, "127.0.0.1").status == 401
+    assert astray(alice) == (1, "127.0.0.1")
+    assert (len(telegram.requests), len(provider.requests)) == before
+    alice.gateway.apply(void=(alice.project,))
+    alice.gateway.apply(alice.entry())
+    assert ask(alice, "127.0.0.1").status == 503, "It was started anew, and is not heard yet."
 
 
 def test_without_an_address_the_credential_alone_counts(alice: Agent, ask: Callable[..., Answer]) -> None:

@@ -7,7 +7,7 @@ from typing import TypedDict
 from containers.agent_contract import PROBLEMS_OF_EXIT, ProblemCode
 from projects.rules.periods import name_day
 from projects.rules.status.lifecycle import UNPROTECTED, Desired, Facts
-from projects.rules.status.sightings import UNRESPONSIVE
+from projects.rules.status.sightings import SOURCE_ADDRESS, UNRESPONSIVE
 from projects.rules.status.statuses import Status
 
 SENTENCES = {
@@ -24,6 +24,8 @@ SENTENCES = {
     "it out.",
     "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff: what may be left "
     "pays for no answer.",
+    SOURCE_ADDRESS: "Its address is not the one Berth gave it. Ask the staff to remove a NAT rule on the host; its "
+    "credentials are right.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
     "bad_configuration": "A setting or an address is wrong. Correct what the log names or ask the staff, then start.",
     "memory_unreadable": "The agent cannot open its memory. Start it again, or ask the staff to check its volume.",
@@ -70,6 +72,9 @@ REPORTED_CODES = frozenset(map(str, ProblemCode)) - {str(ProblemCode.CRASH)}
 
 _ENDING_CODES = REPORTED_CODES - {str(ProblemCode.TOOLS_REFUSED)}
 """What it may have ended for."""
+
+_BLAMES_OTHERS = frozenset({"telegram_token", "telegram_unreachable", "provider_key", "provider_down"})
+"""What an agent takes it for that the gateway does not let it in."""
 
 BUDGET_REACHED = "budget_reached"
 
@@ -165,6 +170,8 @@ def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
     code = code_of_end(facts.exit_code, agent_code=agent_code, oom_killed=oom_killed)
     if code == "provider_credit" and facts.has_reached_budget:
         return BUDGET_REACHED  # which the provider's own error stands for
+    if facts.seen_code == SOURCE_ADDRESS and code in _BLAMES_OTHERS:
+        return SOURCE_ADDRESS
     # An image that knows nothing of the contract does not say what the gateway has seen.
     return _sure(facts.seen_code) or code if code in {"crash", "exited"} else code
 

@@ -32,6 +32,12 @@ OK = 200
 UNRESPONSIVE = "unresponsive"
 """The code of an agent that runs and does not reach Telegram."""
 
+SOURCE_ADDRESS = "source_address"
+"""The code of an agent whose requests reach the gateway from an address that no agent has: it refuses them."""
+
+ASTRAY_FOR = timedelta(seconds=120)
+"""How long after the last such request they are taken to come so. Those that are refused come again in seconds."""
+
 FIRST_POLL_WITHIN = timedelta(seconds=90)
 """How long after its start an agent may not have reached Telegram."""
 
@@ -58,6 +64,14 @@ def judge_sighting(
         elif status in _TROUBLE[whose] and at is not None and at >= since:
             codes.append(str(_TROUBLE[whose][status]))
     return Judgement(code=next(iter(codes), ""), well=" ".join(well))
+
+
+def is_astray(*, now: datetime, since: float, astray_at: float | None, is_up: bool) -> bool:
+    """Whether the agent's requests do not come from its own address. `since` as for `judge_sighting`. Of one that has
+    ended it stays true: it may have ended for that."""
+    if astray_at is None or astray_at < since:
+        return False
+    return not is_up or abs(now.timestamp() - astray_at) <= ASTRAY_FOR.total_seconds()
 
 
 def has_fallen_silent(

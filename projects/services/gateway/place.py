@@ -34,6 +34,13 @@ DOES_NOT_WORK = (
 FORMER_GOES_ON = "Another gateway cannot take the place of the one that runs, which goes on. What is wrong:"
 """How a warning begins that does not say that agents reach nobody."""
 
+ASTRAY = (
+    "Agents' requests reach the gateway from {address}, which is none of theirs, so it does not let them in: a NAT "
+    "rule on the engine's host changes it. docs/operations.md says how to find it."
+)
+NOT_DOWN = (FORMER_GOES_ON, ASTRAY.partition("{")[0])
+"""How warnings begin of a gateway that is at work."""
+
 WITHOUT_GATEWAY = (
     "An agent type has its agents reach the gateway alone, and the gateway is switched off (BERTH_GATEWAY): none of "
     "them starts."
@@ -135,7 +142,7 @@ def describe_trouble() -> str:
     row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
     if row is None:
         return ""
-    if row.warning.startswith(FORMER_GOES_ON):
+    if row.warning.startswith(NOT_DOWN):
         return row.warning
     if row.warning:
         return f"{DOES_NOT_WORK} What is wrong: {row.warning}"

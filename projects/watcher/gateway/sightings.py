@@ -1,6 +1,6 @@
 """Takes over into the rows what the gateway itself has seen of agents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
-from containers.gateway.protocol import GatewayClient, Sighting
+from containers.gateway.protocol import Sighting
 from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.models.rows.at_rest import AT_REST
@@ -18,9 +18,11 @@ from projects.rules.status.lifecycle import Desired
 from projects.rules.status.sightings import (
     FIRST_POLL_WITHIN,
     OK,
+    SOURCE_ADDRESS,
     UNRESPONSIVE,
     Judgement,
     has_fallen_silent,
+    is_astray,
     judge_sighting,
 )
 from projects.services.inventory.quarantine import as_uuid
@@ -33,12 +35,12 @@ _NOTHING = Sighting(*[None] * len(Sighting.__slots__))
 POLL_NOTED_EVERY = timedelta(minutes=1)
 
 
-def note_sightings(client: GatewayClient, before: Remembered | None = None) -> int:
-    """Returns how many rows have changed. Raises `EngineError`.
+def note_sightings(sightings: Mapping[str, Sighting], before: Remembered | None = None) -> int:
+    """Returns how many rows have changed. `sightings` are by the projects' keys.
 
     `before`: what the looks before this one have noted, so that only the rows are read of which there is news.
     """
-    seen = {found: sighting for key, sighting in client.sightings().items() if (found := as_uuid(key))}
+    seen = {found: sighting for key, sighting in sightings.items() if (found := as_uuid(key))}
     behind = Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
     unseen = ~AT_REST & Q(container_state=ContainerState.RUNNING, desired=Desired.RUNNING) & ~Q(bot_id=None)
     news = None if before is None else before.find_news(seen)
@@ -49,6 +51,17 @@ def note_sightings(client: GatewayClient, before: Remembered | None = None) -> i
         with passing_over(project, doing="note what the gateway has seen of"):
             changed += _note(project, seen.get(project.pk))
     return changed
+
+
+def find_astray(sightings: Mapping[str, Sighting]) -> str:
+    """The address from which requests of agents come that have another one. Empty where all come from their own."""
+    now = clock.now()
+    found = (
+        each.astray_from
+        for each in sightings.values()
+        if each.astray_from and is_astray(now=now, since=0.0, astray_at=each.astray_at, is_up=True)
+    )
+    return min(found, default="")
 
 
 def note_absence(*, since: datetime | None) -> int:
@@ -91,6 +104,9 @@ def _find_changes(project: Project, sighting: Sighting, *, is_seen: bool) -> Ite
     if not is_seen:
         judged = Judgement(code=project.seen_code.replace(UNRESPONSIVE, ""), well=project.seen_well)
     polled_at, reached_at = _moment(sighting.last_poll), _find_reached(sighting)
+    is_up = project.container_state == ContainerState.RUNNING
+    if not judged.code and is_astray(now=clock.now(), since=since, astray_at=sighting.astray_at, is_up=is_up):
+        judged = judged._replace(code=SOURCE_ADDRESS)
     code = judged.code or (UNRESPONSIVE if _is_silent(project, polled_at, reached_at) else "")
     if code != project.seen_code:
         yield "seen_code", code

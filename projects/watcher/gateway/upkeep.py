@@ -18,12 +18,12 @@ from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.installation import read_hold
 from projects.models.rows.at_rest import AT_REST
-from projects.services.gateway.place import FORMER_GOES_ON, ensure_gateway
+from projects.services.gateway.place import ASTRAY, FORMER_GOES_ON, NOT_DOWN, ensure_gateway
 from projects.services.limits.budgets import forget_past
 from projects.watcher.gateway.entries import reconcile_entries
 from projects.watcher.gateway.news import Remembered
 from projects.watcher.gateway.plain_credentials import PlainCredentials
-from projects.watcher.gateway.sightings import note_absence, note_sightings
+from projects.watcher.gateway.sightings import find_astray, note_absence, note_sightings
 from projects.watcher.gateway.usage import read_usage
 from projects.watcher.pulse import Pulse
 from projects.watcher.threads import LastingThread
@@ -97,9 +97,12 @@ def _look(before: Remembered | None) -> str:
         read_usage(client)
     finally:
         reconcile_entries(client)  # after it, since it tells what was spent
-    note_sightings(client, before)
+    sightings = client.sightings()
+    note_sightings(sightings, before)
     forget_past()
-    return f"{FORMER_GOES_ON} {place.address.warning}" if place.address.warning else ""
+    if place.address.warning:
+        return f"{FORMER_GOES_ON} {place.address.warning}"
+    return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
 
 
 def _retire() -> str:
@@ -136,7 +139,7 @@ def _note_warning(warning: str) -> None:
     if before == warning or (before is None and not warning):
         return
     Gateway.objects.update_or_create(pk=settings.BERTH_INSTANCE, defaults={"warning": warning})
-    if warning.startswith(FORMER_GOES_ON):
+    if warning.startswith(NOT_DOWN):
         log.warning("%s", warning)
     elif warning:
         log.warning("The gateway does not do what it is to do: %s", warning)

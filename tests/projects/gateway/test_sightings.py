@@ -9,6 +9,7 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Health
 from projects.models import Project
+from projects.services.gateway.place import describe_trouble, is_in_trouble
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db
 def see(gateway: MemoryGateway, project: Project) -> Callable[..., None]:
     """The gateway sees something of Alice's agent, from now on, and the watcher asks it."""
 
-    def see(**what: float | None) -> None:
+    def see(**what: float | str | None) -> None:
         now = clock.now().timestamp()
         at = {f"{name.removesuffix('_status')}_at": now for name in what if name.endswith("_status")}
         gateway.see(str(project.pk), **{**at, **what})
@@ -85,6 +86,42 @@ def test_one_that_crashes_without_a_word_has_a_reason(
         engine.crash(project.container_name, exit_code=1)
         reconcile()
     assert told(api, project) == ("crashed", "telegram_token")
+
+
+HOSTS = "172.30.0.1"
+
+
+def test_an_agent_whose_address_a_rule_changes_is_told_so_and_staff_are(
+    engine: MemoryEngine, project: Project, see: Any, api: Any
+) -> None:
+    now = clock.now().timestamp()
+    see(astray_at=now, astray_from=HOSTS, astray=3)
+    assert told(api, project) == ("degraded", "source_address")
+    assert HOSTS in describe_trouble()
+    assert "BERTH_GATEWAY=off" not in describe_trouble(), "The gateway works."
+    assert is_in_trouble()
+    see(astray_at=now - 121)
+    assert told(api, project) == ("running", "")
+    assert describe_trouble() == ""
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "code"), [(20, "source_address"), (30, "source_address"), (32, "provider_model")]
+)
+def test_its_credential_is_not_blamed_where_it_ends(
+    engine: MemoryEngine, project: Project, see: Any, api: Any, exit_code: int, code: str
+) -> None:
+    see(astray_at=clock.now().timestamp(), astray_from=HOSTS, astray=1)
+    engine.crash(project.container_name, exit_code=exit_code)
+    for _ in range(2):
+        reconcile()
+        look_after_gateway()  # its entry is void by then, and what was seen forgotten
+    assert told(api, project) == ("crashed", code)
+
+
+def test_a_refusal_of_telegrams_own_counts_before_it(project: Project, see: Any, api: Any) -> None:
+    see(telegram_status=401, astray_at=clock.now().timestamp(), astray_from=HOSTS, astray=1)
+    assert told(api, project) == ("degraded", "telegram_token")
 
 
 def test_a_new_key_begins_with_a_clean_slate(project: Project, see: Any, api: Any) -> None:

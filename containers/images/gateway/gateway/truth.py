@@ -31,6 +31,12 @@ class Seen:
     """Whose budget it was: of the `day` or of the `month`."""
     budget_room: float | None = None
     """When the budget had room for a call: for the first one at all, or after such as were refused."""
+    astray_at: float | None = None
+    """When its right credential last came from an address that is no agent's."""
+    astray_from: str | None = None
+    """That address."""
+    astray: int = 0
+    """How often, since the gateway was started."""
 
 
 class Truth:
@@ -55,6 +61,10 @@ class Truth:
         seen.provider_at = self._now()
         if seen.provider_status != status:
             seen.provider_status, seen.provider_since = status, self._now()
+
+    def note_astray(self, project: str, address: str) -> None:
+        seen = self._seen[project]
+        seen.astray_at, seen.astray_from, seen.astray = self._now(), address, seen.astray + 1
 
     def note_budget(self, project: str, period: str, *, resets: str) -> None:
         """Not of a period that is over by now: a call counts in the one in which it was asked."""

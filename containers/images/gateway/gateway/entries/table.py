@@ -34,6 +34,7 @@ class Table:
         self._valid: dict[str, Entry] = {}
         self._void: set[str] = set()
         self._at: dict[str, Entry] = {}
+        self._addresses: set[str] = set()
         self._index()
 
     def tell(self, changed: Changed) -> None:
@@ -51,6 +52,10 @@ class Table:
     def find_address(self, address: str) -> Entry | None:
         """The entry of the one project whose agent has this address, and keeps it."""
         return self._at.get(address)
+
+    def has_address(self, address: str) -> bool:
+        """Whether it is that of an agent, or of several."""
+        return address in self._addresses
 
     def is_void(self, virtual: str) -> bool:
         """Whether the credential counted once and counts no more."""
@@ -131,3 +136,4 @@ class Table:
         shared = Counter(entry.address for entry in entries)
         kept = [entry for entry in entries if entry.address and not entry.assigned]
         self._at = {entry.address: entry for entry in kept if entry.address and shared[entry.address] == 1}
+        self._addresses = {address for address in shared if address}

@@ -6,17 +6,39 @@ from enum import Enum, auto
 
 from gateway.entries.entry import Entry, digest
 from gateway.entries.table import Table
+from gateway.rules.refusals import RefusedError, Why
 
 ADDRESSES = 4096
 CREDENTIALS = 64
 """How many unknown credentials are remembered: of so many addresses so many each. The oldest are forgotten."""
+HEARD_FOR = 120.0
+"""Seconds for which an agent counts as heard after a request of its own. Telegram holds a poll for 50."""
 
 
 class Stranger(Enum):
     LATER = auto()
     """Nobody is known by this credential yet, or not at this address: the entry of a new container may be on its way.
     Or it has no lease just now."""
+    ASTRAY = auto()
+    """The agent itself, most likely, whose address a rule on the host changes."""
     NOBODY = auto()
+
+
+_WORDS = {
+    Stranger.LATER: "Service Unavailable",
+    Stranger.ASTRAY: "This agent's requests come from an address that is not its own: a rule on the host changes it.",
+}
+
+
+def let_in(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
+    """Raises RefusedError for a stranger: `otherwise` for nobody's."""
+    if isinstance(found, Entry):
+        return found
+    if found is Stranger.NOBODY:
+        raise otherwise
+    # A connection keeps its address, also when the rule that has changed it is gone.
+    headers = {"Connection": "close"} if found is Stranger.ASTRAY else None
+    raise RefusedError(Why.LATER, _WORDS[found], retry_after=1, headers=headers)
 
 
 class Grace:
@@ -38,16 +60,58 @@ class Grace:
         return self._now() - first >= self._seconds
 
 
-def identify(table: Table, grace: Grace, *, credential: str, address: str) -> Entry | Stranger:
-    """The entry of the project whose credential this is. It may be that of the bot or that of the provider."""
-    virtual = digest(credential)
-    entry = table.find(virtual)
-    if entry is not None and entry.assigned and entry.address != address:
+class Callers:
+    """Tells agents from strangers, and knows from whom it has heard at the right address.
+
+    A right credential from another agent's address is a stolen one. From an address of nobody (the host's, mostly) it
+    may be stolen, or the agent's own, whose packets a rule of address translation on the host has rewritten. While the
+    agent is heard at its own address, it is stolen; else nobody can tell. Then it is asked to come again, and never let
+    in: agents that are told that their credential is wrong give up, and blame it.
+    """
+
+    def __init__(
+        self, table: Table, grace: Grace, now: Callable[[], float], note: Callable[[str, str], None] = lambda *_: None
+    ) -> None:
+        """`note` is told of a right credential from an address of nobody: the project and that address."""
+        self._table = table
+        self._grace = grace
+        self._now = now
+        self._note = note
+        self._heard: dict[str, float] = {}
+
+    def identify(self, *, credential: str, address: str) -> Entry | Stranger:
+        """The entry of the project whose credential this is. It may be that of the bot or that of the provider."""
+        virtual = digest(credential)
+        entry = self._table.find(virtual)
+        if entry is not None:
+            return self._compare(entry, address)
+        if self._table.is_void(virtual) or self._grace.is_over(address, virtual):
+            return Stranger.NOBODY
         return Stranger.LATER
-    if entry is not None and entry.address not in (None, address):
-        return Stranger.NOBODY
-    if entry is not None:
-        return entry if table.counts(entry) else Stranger.LATER
-    if table.is_void(virtual) or grace.is_over(address, virtual):
-        return Stranger.NOBODY
-    return Stranger.LATER
+
+    def find_address(self, address: str) -> Entry | Stranger:
+        """The entry of the project whose agent has this address."""
+        entry = self._table.find_address(address)
+        if entry is not None:
+            return self._hear(entry)
+        return Stranger.NOBODY if self._grace.is_over(address, "") else Stranger.LATER
+
+    def forget(self, project: str) -> None:
+        self._heard.pop(project, None)
+
+    def _compare(self, entry: Entry, address: str) -> Entry | Stranger:
+        if entry.assigned and entry.address != address:
+            return Stranger.LATER
+        if entry.address in (None, address):
+            return self._hear(entry)
+        if self._table.has_address(address):
+            return Stranger.NOBODY
+        self._note(entry.project, address)
+        heard = self._heard.get(entry.project)
+        return Stranger.ASTRAY if heard is None or self._now() - heard > HEARD_FOR else Stranger.NOBODY
+
+    def _hear(self, entry: Entry) -> Entry | Stranger:
+        if not self._table.counts(entry):
+            return Stranger.LATER
+        self._heard[entry.project] = self._now()
+        return entry

@@ -11,7 +11,6 @@ from dataclasses import replace
 from aiohttp import web
 
 from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
-from gateway.entries.table import Table
 from gateway.pipes.connection import address_of
 from gateway.pipes.passage import BrokenError, ExceededError
 from gateway.pipes.passing import LAST_WITHIN
@@ -28,7 +27,7 @@ from gateway.rules.refusals import (
     shape_for_telegram,
     shape_for_tunnel,
 )
-from gateway.rules.who import Grace, Stranger, identify
+from gateway.rules.who import Callers, let_in
 from gateway.servers.call import ServerCalls
 from gateway.serving.heads import check_head
 from gateway.telegram.call import TelegramCalls
@@ -45,16 +44,14 @@ logger = logging.getLogger(__name__)
 class Door:
     def __init__(
         self,
-        table: Table,
-        grace: Grace,
+        callers: Callers,
         telegram: TelegramCalls,
         providers: ProviderCalls,
         servers: ServerCalls,
         tunnels: Tunnels,
         pace: Pace,
     ) -> None:
-        self._table = table
-        self._grace = grace
+        self._callers = callers
         self._telegram = telegram
         self._providers = providers
         self._servers = servers
@@ -127,7 +124,7 @@ class Door:
         try:
             target = wanted_target(request.raw_path)
             given = request.headers.getall("Proxy-Authorization", ())
-            entry = find_agent(self._table, self._grace, given=given, address=address_of(request.transport))
+            entry = find_agent(self._callers, given=given, address=address_of(request.transport))
             with self._counted(entry, request):
                 return await self._tunnels.call(request, entry, target)
         except RefusedError as error:
@@ -161,12 +158,8 @@ class Door:
         return entry, path
 
     def _identify(self, request: web.BaseRequest, credential: str, words: str) -> Entry:
-        found = identify(self._table, self._grace, credential=credential, address=address_of(request.transport))
-        if found is Stranger.LATER:
-            raise RefusedError(Why.LATER, "Service Unavailable", retry_after=1)
-        if found is Stranger.NOBODY:
-            raise RefusedError(Why.CREDENTIAL, words)
-        return found
+        found = self._callers.identify(credential=credential, address=address_of(request.transport))
+        return let_in(found, otherwise=RefusedError(Why.CREDENTIAL, words))
 
     @contextmanager
     def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[Callable[[], None]]:
@@ -185,7 +178,7 @@ class Door:
 
 def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:
     response = web.Response(status=refusal.status, body=refusal.body, headers=refusal.headers)
-    if not request.content.at_eof():
+    if not request.content.at_eof() or "Connection" in refusal.headers:
         response.force_close()  # nobody reads the rest of a request that is refused
     return response
 

@@ -4,6 +4,7 @@ import asyncio
 
 from gateway.entries.entry import Entry
 from gateway.entries.table import Table
+from gateway.rules.who import Callers
 from gateway.servers.call import ServerCalls
 from gateway.serving.door import Door
 from gateway.telegram.polls import Polls
@@ -17,12 +18,15 @@ POLL_WITHIN = 0.5
 
 
 class Fence:
-    def __init__(self, door: Door, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels) -> None:
+    def __init__(
+        self, door: Door, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels, callers: Callers
+    ) -> None:
         self._door = door
         self._polls = polls
         self._truth = truth
         self._servers = servers
         self._tunnels = tunnels
+        self._callers = callers
 
     async def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
@@ -34,6 +38,7 @@ class Fence:
         if new is None:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:
+            self._callers.forget(old.project)
             await self._door.fence(old.project)
 
     async def silence(self, projects: list[str]) -> None:

@@ -24,7 +24,7 @@ from gateway.providers.call import ProviderCalls
 from gateway.rules.pace import Pace
 from gateway.rules.rates import Rates
 from gateway.rules.share import Share
-from gateway.rules.who import Grace
+from gateway.rules.who import Callers, Grace
 from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
@@ -88,8 +88,9 @@ async def _at_work(
         tunnels = Tunnels(rates)
         pace = Pace(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
-        door = Door(table, Grace(config.grace, loop.time), telegram, providers, servers, tunnels, pace)
-        fence = Fence(door, polls, truth, servers, tunnels)
+        callers = Callers(table, Grace(config.grace, loop.time), loop.time, truth.note_astray)
+        door = Door(callers, telegram, providers, servers, tunnels, pace)
+        fence = Fence(door, polls, truth, servers, tunnels, callers)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth))

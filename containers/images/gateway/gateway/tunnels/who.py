@@ -1,4 +1,4 @@
-"""Which agent asks for a tunnel. Pure, but for the memory of strangers."""
+"""Which agent asks for a tunnel."""
 
 import base64
 import binascii
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gateway.entries.entry import Entry
-from gateway.entries.table import Table
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.who import Grace, Stranger, identify
+from gateway.rules.who import Callers, let_in
 from gateway.tunnels.target import Target, read_target
 
 UNKNOWN = "Nobody is known here by this address or credential."
@@ -22,7 +21,7 @@ def wanted_target(text: str) -> Target:
     return target
 
 
-def find_agent(table: Table, grace: Grace, *, given: Sequence[str], address: str) -> Entry:
+def find_agent(callers: Callers, *, given: Sequence[str], address: str) -> Entry:
     """By its address, which no other agent can have. Where its entry has none, or one that another agent may have next,
     a virtual credential is to be given.
 
@@ -32,18 +31,10 @@ def find_agent(table: Table, grace: Grace, *, given: Sequence[str], address: str
     if len(given) > 1:
         raise RefusedError(Why.BAD, "A header came twice.")
     if given:
-        found = identify(table, grace, credential=_read_password(given[0]), address=address)
-        if isinstance(found, Entry):
-            return found
-        is_late = found is Stranger.LATER
+        found = callers.identify(credential=_read_password(given[0]), address=address)
     else:
-        entry = table.find_address(address)
-        if entry is not None and table.counts(entry):
-            return entry
-        is_late = entry is not None or not grace.is_over(address, "")
-    if is_late:
-        raise RefusedError(Why.LATER, "Service Unavailable", retry_after=1)
-    raise RefusedError(Why.FORBIDDEN, UNKNOWN)
+        found = callers.find_address(address)
+    return let_in(found, otherwise=RefusedError(Why.FORBIDDEN, UNKNOWN))
 
 
 def _read_password(value: str) -> str:

@@ -1,0 +1,48 @@
+"""A rule on the host changes an agent's address on its way to the gateway, as one that a dead network has left may."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from containers.gateway.protocol import Sighting
+from containers.programs import is_root
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules"),
+]
+
+
+@contextmanager
+def masqueraded(agent: DeployedAgent) -> Iterator[None]:
+    """It names the address of one agent, and nobody else's packets meet it."""
+    rule = ["POSTROUTING", "-s", f"{agent.address}/32", "-j", "MASQUERADE"]
+    subprocess.run(["iptables", "-w", "-t", "nat", "-I", *rule], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["iptables", "-w", "-t", "nat", "-D", *rule], check=True)
+
+
+def test_its_agent_is_asked_to_come_again_and_answers_once_the_rule_is_gone(harbour: Harbour) -> None:
+    agent = harbour.new_agent()
+    harbour.tell(agent)
+
+    def seen() -> Sighting | None:
+        sighting = harbour.control.sightings().get(agent.project)
+        return sighting if sighting is not None and sighting.astray else None
+
+    with masqueraded(agent):
+        harbour.deploy(agent)
+        sighting = wait_until(seen, within=PATIENCE, every=0.1)
+        assert sighting.astray_from == str(harbour.network.host)
+        assert harbour.calls_of(agent) == 0
+        container = harbour.client.inspect_container(agent.name)
+        assert container["State"]["ExitCode"] in (0, 75), "It does not take its token for a wrong one."
+    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+    assert harbour.control.sightings()[agent.project].telegram_status == 200
