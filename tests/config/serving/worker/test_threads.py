@@ -1,14 +1,21 @@
 """Which threads of the web server wait for what."""
 
 import logging
+import sys
 import time
 
 import pytest
 
 from config.serving.clients import Clients
+from config.serving.threads import SWITCHES_EVERY
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import LAST, Site, status_of
 from tests.waiting import wait_until
+
+
+def test_a_thread_that_computes_lets_the_others_go_on_soon(server: Looping) -> None:
+    assert server.ask(LAST).endswith(b"/hello")
+    assert sys.getswitchinterval() == pytest.approx(SWITCHES_EVERY)
 
 
 def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -> None:
