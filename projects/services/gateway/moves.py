@@ -1,0 +1,40 @@
+"""When the entry of a project may count on another node than before. Pure.
+
+A row names the one node whose gateway may be given leases for it (`holder`), and says whether it is leaving that node.
+Leases are granted only by somebody who has read the gateway's clock before the row, and found it there and not
+leaving. So from the moment at which it is written that it leaves, no lease reaches further than `LEASE` seconds:
+whoever has waited that long since, or knows that the old node's gateway holds it void, may write the new node into the
+row. What was waited is reckoned by the clock of one process, which nobody sets; another process that takes over begins
+anew.
+"""
+
+from enum import Enum, auto
+
+from containers.gateway.leases import LEASE, MARGIN
+
+WAIT_FOR = LEASE + MARGIN
+"""Seconds."""
+
+
+class Step(Enum):
+    STAY = auto()
+    TAKE = auto()
+    """It counts on the node on which it runs from now on."""
+    LEAVE = auto()
+    """It is to get no lease on the node of before any more, and to be made void there."""
+    WAIT = auto()
+
+
+def next_step(*, holder: str, leaves: bool, runs_on: str, is_void: bool, left_for: float) -> Step:
+    """`runs_on` is empty where it runs nowhere.
+
+    `is_void`: the gateway of `holder` has answered that it is, after the row said that it leaves. `left_for`: seconds
+    for which this process has known that the row says so.
+    """
+    if not runs_on or (holder == runs_on and not leaves):
+        return Step.STAY
+    if not holder or holder == runs_on:
+        return Step.TAKE
+    if not leaves:
+        return Step.LEAVE
+    return Step.TAKE if is_void or left_for >= WAIT_FOR else Step.WAIT
