@@ -157,7 +157,7 @@ class Entry:
     leased: bool = False
     """It counts only while it has a lease."""
     assigned: bool = False
-    """The engine gives the address, which is told when it is known. At any other one nobody is refused for good."""
+    """The engine gives the address. Where it is not told, the one counts that uses the credential."""
 
     def as_document(self) -> dict[str, Any]:
         return {

@@ -31,7 +31,7 @@ AT_ONCE = 30.0
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Set while the rest of an answer is being read whose agent has gone. Nobody waits for the end of that."""
     from gateway.providers import call
-    from gateway.serving import door
+    from gateway.serving import inside
 
     began, over = threading.Event(), threading.Event()
 
@@ -42,7 +42,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         return Rest.ENDLESS
 
     monkeypatch.setattr(call, "see_rest", see_rest)
-    monkeypatch.setattr(door, "FENCED_WITHIN", 10 * PATIENCE)
+    monkeypatch.setattr(inside, "FENCED_WITHIN", 10 * PATIENCE)
     yield began
     over.set()
 

@@ -2,7 +2,10 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
+from http.client import HTTPException
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent, Answer
 from tests.gateway.conftest import new_agent
-from tests.gateway.process import Gateway
+from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
@@ -154,14 +157,28 @@ def test_what_was_applied_survives_the_loss_of_the_process(
             assert b"CANARY" not in file.read_bytes(), file.name
 
 
-def test_an_address_that_the_engine_gives_is_waited_for_and_never_refused_for_good(
-    alice: Agent, bob: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+def test_where_the_engine_gives_addresses_the_one_counts_that_uses_the_credential(
+    alice: Agent, bob: Agent, ask: Callable[..., Answer], telegram: FakeTelegram, threads: ThreadPoolExecutor
 ) -> None:
-    """Also where another agent had it a moment ago. To a tunnel it is not enough."""
-    for address in (None, bob.address, "127.0.0.1"):
-        alice.gateway.apply(alice.entry(assigned=True, address=address))
-        assert ask(alice).status == 503
-    assert untouched()
-    alice.gateway.apply(alice.entry(assigned=True))
+    """Another one is asked to come again, and never refused for good: it may be the agent's next container."""
+    alice.gateway.apply(alice.entry(assigned=True, address=None))
+    poll = threads.submit(alice.bot, "getUpdates", timeout=50)
+    telegram.wait_for_poll(alice.token)
+    asked = len(telegram.requests)
+    assert ask(alice, bob.address).status == 503
+    assert len(telegram.requests) == asked
     assert ask(alice).status in (200, 404)
     assert b" 503 " in alice.send(b"CONNECT example.org:443 HTTP/1.1\r\nHost: e\r\n\r\n", hangs_up_after=0.1)
+    alice.gateway.apply(void=(alice.project,))
+    with suppress(HTTPException, ConnectionError):
+        poll.result(PATIENCE)
+    alice.gateway.apply(alice.entry(assigned=True, address=None))
+    assert ask(alice, bob.address).status in (200, 404)
+
+
+def test_one_that_the_service_tells_is_the_only_one(
+    alice: Agent, bob: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
+) -> None:
+    alice.gateway.apply(alice.entry(assigned=True, address=bob.address))
+    assert ask(alice).status == 503
+    assert untouched()

@@ -111,8 +111,8 @@ class Entry:
     leased: bool = False
     """It counts only while it has a lease."""
     assigned: bool = False
-    """The engine gives the agent its address, and may give it another one at any time: the service tells it after the
-    start. At any other one the agent is asked to come again."""
+    """The engine gives the agent its address, and another one at each start, so that nobody can say which. Without an
+    address the one counts that uses it. At any other one the agent is asked to come again."""
 
 
 def digest(credential: str) -> str:

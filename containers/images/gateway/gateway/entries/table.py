@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gateway.entries.bindings import Bindings
 from gateway.entries.entry import Entry
 from gateway.entries.fields import EntryError
-from gateway.entries.leases import Lease, Leases
+from gateway.entries.leases import Lease, Leases, tick
 from gateway.entries.record import Record, follow
 from gateway.entries.store import Store
 
@@ -28,6 +29,7 @@ class Table:
     def __init__(self, store: Store, leases: Leases | None = None) -> None:
         self._store = store
         self.leases = leases or Leases()
+        self.bindings = Bindings(tick)
         self._changed: Changed | None = None
         self._one_at_a_time = asyncio.Lock()
         self._records = {record.project: record for record in store.load()}
@@ -48,6 +50,10 @@ class Table:
     def counts(self, entry: Entry) -> bool:
         """Not where it needs a lease and has none."""
         return not entry.leased or self.leases.holds(entry.project)
+
+    def counts_from(self, entry: Entry, address: str) -> bool:
+        """Where the engine gives the agent its address."""
+        return entry.address == address if entry.address else self.bindings.admits(entry.project, address)
 
     def find_address(self, address: str) -> Entry | None:
         """The entry of the one project whose agent has this address, and keeps it."""
@@ -94,6 +100,7 @@ class Table:
             for project, record in newer.items():
                 if record.entry is None:
                     self.leases.drop(project)
+                    self.bindings.forget(project)
             if lease is not None:
                 self.renew(dict.fromkeys(asked, version), lease)
             for project, record in newer.items():

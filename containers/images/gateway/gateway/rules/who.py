@@ -100,8 +100,9 @@ class Callers:
         self._heard.pop(project, None)
 
     def _compare(self, entry: Entry, address: str) -> Entry | Stranger:
-        if entry.assigned and entry.address != address:
-            return Stranger.LATER
+        if entry.assigned:
+            counts = self._table.counts(entry) and self._table.counts_from(entry, address)
+            return self._hear(entry) if counts else Stranger.LATER
         if entry.address in (None, address):
             return self._hear(entry)
         if self._table.has_address(address):

@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import traceback
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from aiohttp import web
@@ -30,12 +28,11 @@ from gateway.rules.refusals import (
 from gateway.rules.who import Callers, let_in
 from gateway.servers.call import ServerCalls
 from gateway.serving.heads import check_head
+from gateway.serving.inside import Inside
 from gateway.telegram.call import TelegramCalls
 from gateway.tunnels.tunnel import Tunnels
 from gateway.tunnels.who import find_agent, wanted_target
 
-FENCED_WITHIN = 5.0
-"""Seconds for the end of calls that are cut. They take milliseconds."""
 INCORRECT = "Incorrect API key provided."
 
 logger = logging.getLogger(__name__)
@@ -50,6 +47,7 @@ class Door:
         servers: ServerCalls,
         tunnels: Tunnels,
         pace: Pace,
+        inside: Inside,
     ) -> None:
         self._callers = callers
         self._telegram = telegram
@@ -57,7 +55,7 @@ class Door:
         self._servers = servers
         self._tunnels = tunnels
         self._pace = pace
-        self._inside: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
+        self._inside = inside
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -80,21 +78,11 @@ class Door:
             return self._ask_server
         return self._ask_telegram if request.raw_path.startswith("/tg/") else self._ask_provider
 
-    async def fence(self, project: str) -> None:
-        """Ends what is in flight of a project whose credentials are void. It has ended when this returns."""
-        cut = set(self._inside.get(project, ()))
-        for transport in cut:
-            transport.abort()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(FENCED_WITHIN):
-                while cut & self._inside.get(project, set()):
-                    await asyncio.sleep(0.001)
-
     async def _ask_telegram(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             check_head(request)
             entry, bot, path = self._find_bot(request)
-            with self._counted(entry, request):
+            with self._inside.counted(entry, request):
                 return await self._telegram.call(request, entry, bot, path)
         except RefusedError as error:
             return _answer(request, shape_for_telegram(error))
@@ -106,7 +94,7 @@ class Door:
             entry, provider = self._find_provider(request)
             kind = kind if kind is Kind.ANTHROPIC else provider.kind
             wish = read_wish(request, entry, provider)
-            with self._counted(entry, request) as leave:
+            with self._inside.counted(entry, request) as leave:
                 return await self._providers.answer(replace(wish, leave=leave))
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
@@ -115,7 +103,7 @@ class Door:
         try:
             check_head(request)
             entry, path = self._find_servers(request)
-            with self._counted(entry, request):
+            with self._inside.counted(entry, request):
                 return await self._servers.call(request, entry, path)
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, Kind.OPENAI))
@@ -125,7 +113,7 @@ class Door:
             target = wanted_target(request.raw_path)
             given = request.headers.getall("Proxy-Authorization", ())
             entry = find_agent(self._callers, given=given, address=address_of(request.transport))
-            with self._counted(entry, request):
+            with self._inside.counted(entry, request):
                 return await self._tunnels.call(request, entry, target)
         except RefusedError as error:
             return _answer(request, shape_for_tunnel(error))
@@ -160,20 +148,6 @@ class Door:
     def _identify(self, request: web.BaseRequest, credential: str, words: str) -> Entry:
         found = self._callers.identify(credential=credential, address=address_of(request.transport))
         return let_in(found, otherwise=RefusedError(Why.CREDENTIAL, words))
-
-    @contextmanager
-    def _counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[Callable[[], None]]:
-        """Yields what ends it before its time."""
-        transport, inside = request.transport, self._inside[entry.project]
-        if transport is None:
-            raise BrokenError
-        inside.add(transport)
-        try:
-            yield lambda: inside.discard(transport)
-        finally:
-            inside.discard(transport)
-            if not inside:
-                self._inside.pop(entry.project, None)
 
 
 def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:

@@ -6,7 +6,7 @@ from gateway.entries.entry import Entry
 from gateway.entries.table import Table
 from gateway.rules.who import Callers
 from gateway.servers.call import ServerCalls
-from gateway.serving.door import Door
+from gateway.serving.inside import Inside
 from gateway.telegram.polls import Polls
 from gateway.truth import Truth
 from gateway.tunnels.tunnel import Tunnels
@@ -19,9 +19,9 @@ POLL_WITHIN = 0.5
 
 class Fence:
     def __init__(
-        self, door: Door, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels, callers: Callers
+        self, inside: Inside, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels, callers: Callers
     ) -> None:
-        self._door = door
+        self._inside = inside
         self._polls = polls
         self._truth = truth
         self._servers = servers
@@ -39,7 +39,7 @@ class Fence:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:
             self._callers.forget(old.project)
-            await self._door.fence(old.project)
+            await self._inside.fence(old.project)
 
     async def silence(self, projects: list[str]) -> None:
         """Of projects whose leases are over. What was seen of them stays."""
@@ -51,7 +51,7 @@ class Fence:
 
     async def _cut(self, project: str) -> None:
         await self._polls.wait_for_end_of(project, within=POLL_WITHIN)
-        await self._door.fence(project)
+        await self._inside.fence(project)
 
 
 async def watch_leases(table: Table, fence: Fence) -> None:

@@ -29,6 +29,7 @@ from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
 from gateway.serving.fence import Fence, watch_leases
+from gateway.serving.inside import Inside
 from gateway.serving.listening import QUEUE
 from gateway.serving.steps import Steps
 from gateway.serving.turn import LOOK_EVERY, taken_turn
@@ -89,8 +90,9 @@ async def _at_work(
         pace = Pace(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
         callers = Callers(table, Grace(config.grace, loop.time), loop.time, truth.note_astray)
-        door = Door(callers, telegram, providers, servers, tunnels, pace)
-        fence = Fence(door, polls, truth, servers, tunnels, callers)
+        inside = Inside(table.bindings)
+        door = Door(callers, telegram, providers, servers, tunnels, pace, inside)
+        fence = Fence(inside, polls, truth, servers, tunnels, callers)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth))
