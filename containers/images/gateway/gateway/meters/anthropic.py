@@ -6,15 +6,27 @@ from typing import Any
 from gateway.meters.meter import EventMeter
 from gateway.meters.usage import NoCountError, Usage, count_in, extra_of
 
+_COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
 
 def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage | None:
     """The usage of a message. Counts are totals, so that a later one takes the place of an earlier one."""
     if not isinstance(document, dict) or not {"input_tokens", "output_tokens"} & document.keys():
         return None
     try:
-        return _read(document, before or Usage())
+        return _read(_with_rounds(document), before or Usage())
     except NoCountError:
         return None
+
+
+def _with_rounds(document: dict[str, Any]) -> dict[str, Any]:
+    """What was written beside the answer (a summary of a long talk, what another model advises) costs as well, and is
+    told in a list, with the answer in it."""
+    told = document.get("iterations")
+    rounds = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+    names = [name for name in _COUNTS if any(name in each for each in rounds)]
+    sums = {name: sum(count_in(each, name) or 0 for each in rounds) for name in names}
+    return document | {name: max(total, count_in(document, name) or 0) for name, total in sums.items()}
 
 
 def _read(document: dict[str, Any], usage: Usage) -> Usage:

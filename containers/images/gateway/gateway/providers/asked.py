@@ -105,7 +105,7 @@ def read_name(value: object) -> str:
 def _choices(call: Call, document: dict[str, Any]) -> int:
     most = 1
     prompts = document.get("prompt")
-    for name in ("n", "best_of") if call is Call.CHAT else ():
+    for name in ("n", "best_of") if call in LENGTHS else ():
         value = document.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise RefusedError(Why.BAD, f"{name} must be a whole number.")

@@ -11,22 +11,17 @@ from typing import Any, NamedTuple
 
 from gateway.entries.entry import Limits
 from gateway.providers.slices import Slices
+from gateway.providers.unseen import AT_A_TIME, TELLING, adds_unseen, is_one_of, leads_elsewhere
 
 _MEDIA = frozenset({
     "image", "image_url", "input_image", "audio", "input_audio", "document", "file", "input_file", "video_url",
 })  # fmt: skip
 _PICTURES = frozenset({"image_url", "input_image"})
-_AGENTS_TOOLS = frozenset({"function", "custom"})
-_UNSEEN = ("previous_response_id", "conversation", "container", "mcp_servers", "plugins", "web_search_options")
-_SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])")
-"""In names of models that search the internet, and read what they find (OpenRouter, OpenAI). A date may follow, and how
-OpenRouter is to choose (`:floor`)."""
-_TELLING = frozenset({"type", "cache_control", "file_id", "file_url"})
-"""Names without one of which an object says nothing of what its call costs."""
 LengthOf = Callable[[str], int]
 _HOLDERS = (dict, list)
-AT_A_TIME = 1000
-"""Objects that are looked at before others have their turn: some milliseconds."""
+_DEAR_PICTURES = re.compile(r"gpt-4o-mini\b")
+OF_A_DEAR_PICTURE = 48_169
+"""Tokens: 2,833 and 5,667 for each of up to eight tiles (OpenAI, "Images and vision")."""
 OF_TOOLS = 1000
 """Tokens that a provider writes around the tools of an agent. Anthropic tells up to 804 of them ("Tool use")."""
 PIECE = 100_000
@@ -48,14 +43,22 @@ class Bound(NamedTuple):
 def bound_input(document: dict[str, Any], size: int, limits: Limits, length_of: LengthOf = len) -> Slices[Bound]:
     """What the input of a call has at the most. `size` is that of the request in bytes, and `length_of` says it of a
     text that the document stands for."""
-    media, is_cached, leads_elsewhere = yield from _look_at_objects(document)
-    is_unseen = leads_elsewhere or (yield from _is_unseen(document))
+    media, is_cached, is_elsewhere = yield from _look_at_objects(document)
+    is_unseen = is_elsewhere or (yield from adds_unseen(document))
     encoded, files = yield from _look_at_parts(document, length_of)
     media += sum(length // PIECE for length in encoded)
     added = (
         (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0) + _pages(files, limits)
     )
-    return Bound(max(0, size - sum(encoded) - sum(files)) + media * limits.media_tokens + added, is_cached)
+    return Bound(max(0, size - sum(encoded) - sum(files)) + media * _of_a_picture(document, limits) + added, is_cached)
+
+
+def _of_a_picture(document: dict[str, Any], limits: Limits) -> int:
+    """Also of a sound: of which it is nobody can tell by a flat number."""
+    models = document.get("models")
+    names = [document.get("model"), *(models if isinstance(models, list) else ())]
+    is_dear = any(isinstance(name, str) and _DEAR_PICTURES.search(name) for name in names)
+    return max(limits.media_tokens, OF_A_DEAR_PICTURE if is_dear else 0)
 
 
 def _pages(files: list[int], limits: Limits) -> int:
@@ -64,59 +67,22 @@ def _pages(files: list[int], limits: Limits) -> int:
     return min(limits.unseen_tokens, OF_A_PAGE * sum(1 + length * 3 // 4 // PAGE for length in files))
 
 
-def _is_unseen(document: dict[str, Any]) -> Slices[bool]:
-    """Whether the provider adds what stands elsewhere."""
-    models = document.get("models")
-    names = [document.get("model"), *(models if isinstance(models, list) else ())]
-    return (
-        any(document.get(name) for name in _UNSEEN)
-        or isinstance(document.get("prompt"), dict)
-        or any(isinstance(name, str) and _SEARCHING.search(name) for name in names)
-        or (yield from _has_own_tools(document.get("tools")))
-    )
-
-
 def _has_tools(document: dict[str, Any]) -> bool:
     return bool(document.get("tools") or document.get("functions"))
 
 
-def _has_own_tools(tools: object) -> Slices[bool]:
-    """Whether the provider adds what tools find that it runs itself."""
-    if not isinstance(tools, list):
-        return False
-    for begin in range(0, len(tools), AT_A_TIME):
-        if any(map(_is_own_tool, tools[begin : begin + AT_A_TIME])):
-            return True
-        yield
-    return False
-
-
-def _is_own_tool(tool: object) -> bool:
-    return isinstance(tool, dict) and tool.get("type") is not None and not _is_one_of(tool["type"], _AGENTS_TOOLS)
-
-
-def _leads_elsewhere(each: dict[str, Any]) -> bool:
-    """Whether the provider fetches a file, whose length nobody here knows."""
-    return "file_id" in each or "file_url" in each or (each.get("type") == "url" and "url" in each)
-
-
-def _is_one_of(value: object, known: frozenset[str]) -> bool:
-    """Agents may send anything, also what has no place in a set."""
-    return isinstance(value, str) and value in known
-
-
 def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]:
     """Of all objects in the document: how many are media, and whether one is to be kept, and one leads elsewhere."""
-    media, is_cached, leads_elsewhere, seen = 0, False, False, 0
+    media, is_cached, is_elsewhere, seen = 0, False, False, 0
     left: list[Any] = [document]
     while left:
         taken = left[-AT_A_TIME:]
         del left[-AT_A_TIME:]
         for each in taken:
             is_object = isinstance(each, dict)
-            if is_object and not _TELLING.isdisjoint(each):
-                media += _is_one_of(each.get("type"), _MEDIA)
-                leads_elsewhere = leads_elsewhere or _leads_elsewhere(each)
+            if is_object and not TELLING.isdisjoint(each):
+                media += is_one_of(each.get("type"), _MEDIA)
+                is_elsewhere = is_elsewhere or leads_elsewhere(each)
                 is_cached = is_cached or "cache_control" in each
             values = each.values() if is_object else each
             left += [value for value in values if value and isinstance(value, _HOLDERS)]
@@ -124,7 +90,7 @@ def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]
         if seen >= AT_A_TIME:
             seen = 0
             yield
-    return media, is_cached, leads_elsewhere
+    return media, is_cached, is_elsewhere
 
 
 def _look_at_parts(document: dict[str, Any], length_of: LengthOf) -> Slices[tuple[list[int], list[int]]]:
@@ -159,7 +125,7 @@ def _encoded(part: dict[str, Any]) -> Iterator[str]:
         yield _text(source.get("data"))
     if kind == "input_audio" and isinstance(sound, dict):
         yield _text(sound.get("data"))
-    if _is_one_of(kind, _PICTURES):
+    if is_one_of(kind, _PICTURES):
         url = part.get("image_url")
         address = url.get("url") if isinstance(url, dict) else url
         if isinstance(address, str) and address.startswith("data:"):

@@ -23,7 +23,7 @@ from gateway.providers.longer import Longer, note_refusal
 from gateway.providers.reading import read_call
 from gateway.providers.slices import Turns, do, do_at_once
 from gateway.providers.wish import Wish
-from gateway.providers.writing import ask_for_usage, keep_to_price, shorten, write
+from gateway.providers.writing import ask_for_usage, keep_headers_to_price, keep_to_price, shorten, write
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
@@ -186,6 +186,8 @@ def _headers(wish: Wish) -> dict[str, str]:
     key = wish.provider.key
     credential = {"x-api-key": key} if by_name else {"authorization": f"Bearer {key}"}
     headers = request_headers(wish.request.headers.items(), credential)
+    if wish.entry.budget.is_of_money:
+        keep_headers_to_price(headers)
     if wish.call not in (Call.TRANSCRIPTION, Call.LOOK):
         headers["content-type"] = "application/json"  # which the gateway has written
     return headers

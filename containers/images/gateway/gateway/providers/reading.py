@@ -24,19 +24,31 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     document = yield from read_json(short)
     asked = yield from read_asked(call, document, len(body), entry.limits, texts)
     _check_model(entry, asked.model)
-    asked.others = tuple(_read_others(document.get("models")))
+    asked.others = (
+        *_read_others(document.get("models"), "models"),
+        *_read_others(document.get("fallbacks"), "fallbacks"),
+        *_read_preset(document.get("preset")),
+    )
     for other in asked.others:
         _check_model(entry, other)
     return asked
 
 
-def _read_others(others: object) -> list[str]:
-    """Models of which OpenRouter takes one where the first one is busy."""
+def _read_others(others: object, name: str) -> list[str]:
+    """Models of which one is taken where the first one is busy: by OpenRouter (`models`), Anthropic or LiteLLM."""
     if others is None:
         return []
     if not isinstance(others, list) or len(others) > MOST_OTHERS:
-        raise RefusedError(Why.BAD, f"models must be a list of up to {MOST_OTHERS} names.")
-    return [read_name(other) for other in others]
+        raise RefusedError(Why.BAD, f"{name} must be a list of up to {MOST_OTHERS} names.")
+    # Beside the name nothing: it could say how long the answer may be.
+    return [
+        read_name(each["model"] if isinstance(each, dict) and each.keys() == {"model"} else each) for each in others
+    ]
+
+
+def _read_preset(preset: object) -> list[str]:
+    """What an account at OpenRouter has kept under a name, a model among it. As a model it is called so."""
+    return [] if preset is None else [f"@preset/{read_name(preset)}"]
 
 
 def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:

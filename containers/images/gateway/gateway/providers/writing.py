@@ -5,6 +5,7 @@ JSON object the last one counts, here and there.
 """
 
 import json
+import re
 from typing import Any
 
 import orjson
@@ -16,8 +17,16 @@ from gateway.rules.refusals import RefusedError, Why
 
 _STANDARD = 2
 """Names of a length that most servers know: the first ones."""
-_DEARER = {"service_tier": "priority", "speed": "fast", "inference_geo": "us"}
-"""Ways of being answered that cost more than the price which staff keep."""
+_NOT_DEARER = {
+    "service_tier": ("auto", "default", "flex", "standard_only", None),
+    "speed": ("standard", None),
+    "inference_geo": ("global", None),
+    "prediction": (None,),
+}
+"""Of what a call may say of the way in which it is answered, what costs no more than the price which staff keep. What
+was predicted and is not so costs as if it had been written."""
+LONG_INPUT = re.compile(r"context-1m-[\w-]*")
+"""In `anthropic-beta`: an input of more than 200,000 tokens, of which each costs twice as much."""
 
 
 def shorten(asked: Asked, output: int, kind: Kind) -> None:
@@ -38,9 +47,15 @@ def shorten(asked: Asked, output: int, kind: Kind) -> None:
 
 def keep_to_price(asked: Asked) -> None:
     """Takes out of the call what would make it dearer than its price."""
-    for name, value in _DEARER.items():
-        if asked.document.get(name) == value:
+    for name, known in _NOT_DEARER.items():
+        if name in asked.document and asked.document[name] not in known:
             del asked.document[name]
+
+
+def keep_headers_to_price(headers: dict[str, str]) -> None:
+    betas = [each.strip() for each in headers.pop("anthropic-beta", "").split(",")]
+    if kept := [each for each in betas if each and not LONG_INPUT.fullmatch(each)]:
+        headers["anthropic-beta"] = ",".join(kept)
 
 
 def ask_for_usage(asked: Asked) -> None:

@@ -1,0 +1,180 @@
+"""Whatever stands in any field of a call: it is refused, or no more can be answered and charged than was reserved."""
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from gateway.entries.entry import Budget, Entry, Kind, Limits, Price
+from gateway.meters.anthropic import read_anthropic_usage
+from gateway.meters.usage import Usage
+from gateway.providers.asked import Asked
+from gateway.providers.bounds import OF_A_DEAR_PICTURE
+from gateway.providers.reading import read_call
+from gateway.providers.slices import do_at_once
+from gateway.providers.writing import ask_for_usage, keep_headers_to_price, keep_to_price, shorten, write
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError
+
+from tests.gateway.junk import VALUES
+
+pytestmark = pytest.mark.one_database
+
+LIMITS = Limits(answer_tokens=100, media_tokens=2000, unseen_tokens=200_000)
+ALICE = Entry(
+    "p", budget=Budget(day_tokens=10**9, day_money=10**9), prices={"m": Price(1, 1, 1)}, limits=LIMITS,
+    models=frozenset({"m", "a"}),
+)  # fmt: skip
+LENGTHS = {
+    Call.CHAT: ("max_completion_tokens", "max_tokens", "n_predict", "max_new_tokens"),
+    Call.RESPONSES: ("max_output_tokens",),
+    Call.MESSAGES: ("max_tokens",),
+}
+FIELDS = (
+    "n", "best_of", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict", "max_new_tokens", "stream",
+    "background", "service_tier", "speed", "inference_geo", "prediction", "model", "models", "fallbacks", "preset",
+    "prompt",
+)  # fmt: skip
+MORE: dict[str, Any] = {"128": 128, "129": 129, "priority": "priority", "Priority": "Priority", "a model": ["m"]}
+
+
+def read(call: Call, document: dict[str, Any], **entry: Any) -> Asked:
+    """As it is sent."""
+    entry_of = Entry(**{name: getattr(ALICE, name) for name in ALICE.__slots__} | entry)
+    asked = do_at_once(read_call(call, entry_of, "application/json", json.dumps(document).encode()))
+    shorten(asked, asked.output, Kind.COMPATIBLE)
+    keep_to_price(asked)
+    ask_for_usage(asked)
+    write(asked)
+    return asked
+
+
+def number(value: object) -> float:
+    """As the most generous reader takes it."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # that is the question
+    except (TypeError, ValueError, OverflowError):
+        return 1
+
+
+def longest(call: Call, sent: dict[str, Any]) -> float:
+    """Tokens that a provider may answer with which takes what it can take for a number."""
+    prompts = sent.get("prompt")
+    several = len(prompts) if isinstance(prompts, list) and not all(isinstance(each, int) for each in prompts) else 1
+    choices = max(1, number(sent.get("n") or 1), number(sent.get("best_of") or 1)) * max(1, several)
+    lengths = [number(sent[name]) for name in LENGTHS[call] if sent.get(name) is not None]
+    return choices * (max(lengths) if lengths else float("inf"))
+
+
+def changes() -> Iterator[dict[str, Any]]:
+    values = [*VALUES.values(), *MORE.values()]
+    yield from ({name: value} for name in FIELDS for value in values)
+    for one, other in itertools.combinations(("n", "best_of", "max_tokens", "max_completion_tokens", "prompt"), 2):
+        yield from (
+            {one: first, other: second} for first in (0, 7, True, "9") for second in (0, 11, [1, "a"], ["a", "b"])
+        )
+
+
+@pytest.mark.parametrize("call", LENGTHS)
+def test_no_field_lets_an_answer_be_longer_or_dearer_than_was_reserved(call: Call) -> None:
+    taken = 0
+    for change in changes():
+        try:
+            asked = read(call, {"model": "m", "messages": [], "input": [], **change})
+        except RefusedError:
+            continue
+        taken += 1
+        sent = json.loads(asked.body)
+        assert longest(call, sent) <= asked.output, change
+        assert {asked.model, *asked.others} <= {"m", "a"}, change
+        assert not sent.get("background"), change
+        assert sent.get("stream") is None or isinstance(sent["stream"], bool) or not sent["stream"], change
+        assert sent.get("service_tier") in (None, "auto", "default", "flex", "standard_only"), change
+        assert not any(sent.get(name) for name in ("speed", "inference_geo", "prediction")), change
+    assert taken > 200
+
+
+ELSEWHERE: dict[str, dict[str, Any]] = {
+    "what is kept": {"input": [{"type": "item_reference", "id": "msg_1"}]},
+    "what is kept, by its name alone": {"input": [{"id": "msg_1"}]},
+    "a picture that was made": {"input": [{"type": "image_generation_call", "id": "ig_1"}]},
+    "a film": {"messages": [{"content": [{"type": "video_url", "video_url": {"url": "https://a.example/b"}}]}]},
+    "a sound": {"messages": [{"content": [{"type": "audio_url", "audio_url": {"url": "https://a.example/b"}}]}]},
+    "a file by its address": {"messages": [{"content": [{"type": "file", "file": {"file_data": "https://a.example/b"}}]}]},
+    "a packed file": {"input": [{"content": [{"type": "input_file", "file_data": "data:a/b;base64,UEsDBBQA"}]}]},
+    "a packed file, without its type": {"input": [{"content": [{"type": "input_file", "file_data": "UEsDBBQA"}]}]},
+    "a long packed file": {
+        "input": [{"content": [{"type": "input_file", "file_data": "data:application/vnd.openxmlformats-officedocument."
+        "spreadsheetml.sheet;base64,UEsDB" + "A" * 300_000}]}]
+    },
+    "a search": {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+    "programs": {"tools": [{"type": "code_interpreter", "container": {"type": "auto"}}]},
+    "files": {"tools": [{"type": "file_search", "vector_store_ids": ["a"]}]},
+    "pictures to be made": {"tools": [{"type": "image_generation"}]},
+    "a remote server": {"tools": [{"type": "mcp", "server_url": "https://a.example"}]},
+    "a summary of its own": {"context_management": {"edits": [{"type": "compact_20260112"}]}},
+    "a stored question": {"prompt": {"id": "pmpt_1"}},
+    "another answer": {"previous_response_id": "resp_1"},
+    "a search by option": {"web_search_options": {}, "plugins": [{"id": "web"}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("document", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_what_stands_elsewhere_is_reserved_for(document: dict[str, Any]) -> None:
+    for call in LENGTHS:
+        assert read(call, {"model": "m", **document}).input >= LIMITS.unseen_tokens
+
+
+def test_what_only_looks_like_it_is_not() -> None:
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}}
+    talk: list[dict[str, Any]] = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"id": "5"}}]},
+        {"type": "function_call", "id": "f", "arguments": "{}"},
+        {"content": [{"type": "input_file", "file_data": "data:text/plain;base64,AAAA"}]},
+    ]
+    for call in LENGTHS:
+        asked = read(
+            call, {"model": "m", "messages": talk, "input": talk, "tools": [{"type": "function", "f": schema}]}
+        )
+        assert asked.input < 10_000
+
+
+def test_a_picture_counts_by_the_model_that_looks_at_it() -> None:
+    picture = {"messages": [{"content": [{"type": "image_url", "image_url": {"url": "https://a.example/b.png"}}]}]}
+    for model, others, is_dear in (
+        ("openai/gpt-4o-mini-2024-07-18", [], True), ("m", ["gpt-4o-mini"], True), ("gpt-4o", [], False),
+    ):  # fmt: skip
+        asked = read(Call.CHAT, {"model": model, "models": others, **picture}, models=None)
+        assert (asked.input >= OF_A_DEAR_PICTURE) == is_dear
+
+
+def test_another_model_that_may_answer_must_be_allowed_and_comes_without_wishes_of_its_own() -> None:
+    assert read(Call.CHAT, {"model": "m", "fallbacks": ["a", {"model": "a"}]}).others == ("a", "a")
+    for change in (
+        {"fallbacks": ["b"]}, {"fallbacks": [{"model": "b"}]}, {"fallbacks": [{"model": "a", "max_tokens": 9**9}]},
+        {"preset": "mine"}, {"models": ["a", {"model": "b"}]},
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            read(Call.CHAT, {"model": "m", **change})
+    assert read(Call.CHAT, {"model": "m", "preset": "mine"}, models=None).others == ("@preset/mine",)
+
+
+def test_a_long_input_at_twice_the_price_is_not_asked_for() -> None:
+    for given, left in (
+        ("context-1m-2025-08-07", {}), ("a-1, context-1m-2025-08-07,b-2", {"anthropic-beta": "a-1,b-2"}),
+        ("a-1", {"anthropic-beta": "a-1"}), ("", {}),
+    ):  # fmt: skip
+        headers = {"anthropic-beta": given}
+        keep_headers_to_price(headers)
+        assert headers == left
+
+
+def test_what_is_written_beside_an_answer_counts_too() -> None:
+    told = {"input_tokens": 100, "output_tokens": 10}
+    rounds = [{"type": "compaction", "input_tokens": 900, "output_tokens": 50}, {"type": "message", **told}]
+    assert read_anthropic_usage({**told, "iterations": rounds}) == Usage(1000, 60)
+    assert read_anthropic_usage({**told, "iterations": [{"type": "message", **told}]}) == Usage(100, 10)
+    for nonsense in (None, [], [5], {"a": 1}, "a", [{}]):
+        assert read_anthropic_usage({**told, "iterations": nonsense}) == Usage(100, 10)
+    assert read_anthropic_usage({**told, "iterations": [{"output_tokens": -5}]}) is None
