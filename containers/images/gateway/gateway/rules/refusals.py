@@ -97,7 +97,8 @@ def shape_for_telegram(error: RefusedError) -> Refusal:
 
 def shape_for_tunnel(error: RefusedError) -> Refusal:
     """In plain words: the client of a proxy shows the status, and little more."""
-    headers = {"Content-Type": "text/plain; charset=utf-8", **error.headers}
+    # What comes behind is the tunnel's, and no other request.
+    headers = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **error.headers}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
     return Refusal(error.why.status, error.words.encode() + b"\n", headers)

@@ -20,5 +20,7 @@ def check_head(request: web.BaseRequest) -> None:
         raise RefusedError(Why.BAD, "Bad Request")
     if any(len(request.headers.getall(name, ())) > 1 for name in ONCE):
         raise RefusedError(Why.BAD, "Bad Request: a header came twice")
+    if request.headers.get("Transfer-Encoding", "chunked").strip().lower() != "chunked":
+        raise RefusedError(Why.BAD, "Bad Request: a compressed request cannot be read")
     if "Content-Length" in request.headers and "Transfer-Encoding" in request.headers:
         raise RefusedError(Why.BAD, "Bad Request: the length is given in two ways")
