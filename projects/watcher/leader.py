@@ -2,7 +2,10 @@
 
 import logging
 import os
+import secrets
 import socket
+import time
+from collections.abc import Callable
 from datetime import datetime
 
 from django.conf import settings
@@ -18,9 +21,54 @@ from projects.rules.status import lifecycle
 log = logging.getLogger(__name__)
 
 
+SURE_FOR = 5.0
+"""Seconds for which a watcher that has asked need not ask again whether it leads. Others wait for its lease longer."""
+
+
+class LeadershipLostError(Exception):
+    """Another watcher leads by now."""
+
+
 def name_watcher() -> str:
-    """This process, so that another one on this machine can tell that it has ended."""
-    return name_process() or f"{socket.gethostname()[:40]}-{os.getpid()}"
+    """This process, so that another one on this machine can tell that it has ended.
+
+    Where nothing tells this machine from others, as where two containers have one name, chance does.
+    """
+    return name_process() or f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(8)}"
+
+
+class Leadership:
+    """Whether this watcher may go on. It may have been stopped for minutes between any two lines, as with its whole
+    machine, and another one leads then.
+    """
+
+    def __init__(self, holder: str) -> None:
+        self._holder = holder
+        self._sure_until = 0.0
+
+    def take(self, become: Callable[[str], bool]) -> bool:
+        """Becomes the leader. Returns False where another one is."""
+        began = time.monotonic()
+        leads = become(self._holder)
+        self._sure_until = began + SURE_FOR if leads else 0.0
+        return leads
+
+    def require(self) -> None:
+        """Renews the lease where it was last asked for some seconds ago, also one that is over where nobody took it.
+
+        Raises `LeadershipLostError`, also where the other one has given it back: what this one has seen is of before.
+        """
+        if time.monotonic() >= self._sure_until and not self.take(_renew):
+            raise LeadershipLostError("Another watcher has led meanwhile, as this one was silent for too long.")
+
+    def is_held(self) -> bool:
+        return is_leader(self._holder)
+
+    def is_elsewhere(self) -> bool:
+        return another_leads(self._holder)
+
+    def give_back(self) -> None:
+        step_down(self._holder)
 
 
 def become_leader(holder: str) -> bool:
@@ -41,11 +89,23 @@ def become_leader(holder: str) -> bool:
     return process_has_ended(here.holder) and bool(left.update(**lease))
 
 
+def _renew(holder: str) -> bool:
+    mine = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder)
+    return bool(mine.update(lease_until=clock.now() + lifecycle.LEASE))
+
+
 def is_leader(holder: str) -> bool:
     """Whether `holder` has the lease. Takes and renews none."""
     now = clock.now()
     held = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder)
     return held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now)).exists()
+
+
+def another_leads(holder: str) -> bool:
+    """Whether one of another name has the lease."""
+    now = clock.now()
+    held = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(holder__in=["", holder])
+    return held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now) | Q(lease_until=None)).exists()
 
 
 def beat(holder: str, at: datetime) -> None:

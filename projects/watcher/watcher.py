@@ -9,7 +9,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from functools import partial
 
 from django.db import close_old_connections
 from django.db.utils import Error as DatabaseError
@@ -19,7 +18,7 @@ from containers.vocabulary import EngineEvent
 from projects.watcher.ends.ends import Ends
 from projects.watcher.ends.prompt import tell_ends
 from projects.watcher.gateway.upkeep import Gateways
-from projects.watcher.leader import beat, become_leader, is_leader, name_watcher, step_down
+from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
 from projects.watcher.listener import Listener
 from projects.watcher.names import Names
 from projects.watcher.protection import Protection
@@ -69,9 +68,10 @@ class Watcher:
         self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0
         self._ends, self._retention = Ends(), Retention()
-        self._protection, self._background = Protection(self._pulse), Background(self._pulse)
+        self._leadership, self._protection = Leadership(self.name), Protection(self._pulse)
+        self._background = Background(self._pulse, self._leadership.is_elsewhere)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
-        leads = partial(is_leader, self.name)
+        leads = self._leadership.is_held
         self._prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
         self._reports, self._names = Reports(self._prompt.look_at, self._pulse), Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), Gateways(leads, self._pulse), Images(leads)
@@ -96,7 +96,7 @@ class Watcher:
         self._listener.stop()
         self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
         self._background.stop()
-        step_down(self.name)
+        self._leadership.give_back()
         for each in (self._bot_claims, self._protection, *self._threads):
             each.stop()
 
@@ -105,7 +105,7 @@ class Watcher:
             self._pulse.expect(STEP)
             look()
             self._failing = False
-        except (EngineError, DatabaseError) as error:
+        except (EngineError, DatabaseError, LeadershipLostError) as error:
             if not self._failing:
                 log.warning("The watcher sees nothing: %s", error)
             self._failing = True
@@ -128,6 +128,7 @@ class Watcher:
 
     def _look_at_changed(self) -> None:
         close_old_connections()
+        self._leadership.require()
         with self._changed.taking() as changed_keys:
             barred, hand_over, find = self._protection.barred, self._background.hand_over, self._ends.find
             tell_ends(changed_keys & self._ends.keys_of_ended(), find)
@@ -137,7 +138,7 @@ class Watcher:
     def _look(self) -> None:
         close_old_connections()
         self._may_look = False
-        if not become_leader(self.name):
+        if not self._leadership.take(become_leader):
             self._second_looks.correct([])  # another watcher sees to that
             return
         self._protection.step()
@@ -169,7 +170,7 @@ class Watcher:
             barred=self._protection.barred,
             include_volumes=include_volumes,
             hand_over=self._background.hand_over,
-            before_each=partial(self._pulse.expect, STEP),
+            before_each=lambda: (self._pulse.expect(STEP), self._leadership.require()),
             find_end=self._ends.find,
             narrow=narrow,
             correct=self._second_looks.correct,

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -41,7 +42,9 @@ class _Job:
 class Background:
     """What has no place waits for one. The queue is gone with the process: the rounds find again what is to be done."""
 
-    def __init__(self, pulse: Pulse | None = None) -> None:
+    def __init__(self, pulse: Pulse | None = None, is_over: Callable[[], bool] = lambda: False) -> None:
+        """`is_over`: another watcher repairs by now, and what waits here is left to it."""
+        self._is_over = is_over
         self._pulse = pulse or Pulse()
         # Each thread needs a connection to the database, of which there are not many more than threads of the server.
         self._pool = ThreadPoolExecutor(min(THREADS, settings.BERTH_THREADS), "repair")
@@ -80,7 +83,8 @@ class Background:
     def _do(self, project_id: UUID, job: _Job) -> None:
         try:
             with self._pulse.work(within=REPAIR):
-                job.repair()
+                if not self._is_over():
+                    job.repair()
         except Exception:
             log.exception("A repair broke; a later round tries again.")
         finally:

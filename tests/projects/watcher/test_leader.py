@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from datetime import timedelta
 from typing import Any
 
@@ -15,7 +16,16 @@ from django.utils import timezone
 from projects.models import Watch
 from projects.models.holder import name_process
 from projects.rules.status.lifecycle import LEASE
-from projects.watcher.leader import beat, become_leader, step_down
+from projects.watcher import leader
+from projects.watcher.leader import (
+    SURE_FOR,
+    Leadership,
+    LeadershipLostError,
+    beat,
+    become_leader,
+    name_watcher,
+    step_down,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -60,6 +70,38 @@ def test_a_late_round_leaves_a_newer_heartbeat_as_it_is_unless_it_is_in_the_futu
         Watch.objects.update(heartbeat_at=stored)
         beat("one", at)
         assert heartbeat() == expected, stored
+
+
+def test_who_was_stopped_for_too_long_asks_before_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it has seen is of before, also where the one that led meanwhile has given the lease back."""
+    ours, now = Leadership("one"), time.monotonic()
+    monkeypatch.setattr(leader.time, "monotonic", lambda: now)
+    assert ours.take(become_leader)
+    Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    ours.require()
+    assert not ours.is_held()
+    now += SURE_FOR  # a long round renews it
+    ours.require()
+    assert ours.is_held()
+    assert not ours.is_elsewhere()
+    for since in ("two", ""):
+        Watch.objects.update(holder=since, lease_until=timezone.now() + LEASE if since else None)
+        now += SURE_FOR
+        assert ours.is_elsewhere() is bool(since)
+        with pytest.raises(LeadershipLostError):
+            ours.require()
+        assert Watch.objects.get().holder == since
+
+
+def test_where_nothing_tells_machines_apart_two_watchers_of_one_number_have_two_names(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(leader, "name_process", lambda: "")
+    one, two = name_watcher(), name_watcher()
+    assert one != two
+    assert max(map(len, (one, two))) <= Watch._meta.get_field("holder").max_length
+    assert become_leader(one)
+    assert not become_leader(two)
 
 
 def test_of_many_who_want_the_lease_one_gets_it() -> None:
