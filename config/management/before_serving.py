@@ -1,10 +1,20 @@
 """What would keep this version from serving, asked before anything is changed for it."""
 
+from django.core.management.base import CommandError
 from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
 from config.database.versions import refuse_newer_database
 from config.serving.port import require_port_of_role
+from projects.services.credentials.shared_keys import UnsharedKeyError, check_shared_keys
+
+
+def require_shared_keys() -> None:
+    """Raises `CommandError` where another machine serves this database with other keys."""
+    try:
+        check_shared_keys()
+    except UnsharedKeyError as error:
+        raise CommandError(str(error)) from None
 
 
 def require_that_it_may_serve() -> None:

@@ -124,6 +124,8 @@ class Supervisor:
         """
         self._ends_at_once = bool(self._stopped_by) or number == signal.SIGQUIT
         self._draining.value = 1
+        if not settings.BERTH_DRAIN_SECONDS:
+            self._close_listener()
         if self._ends_at_once:
             self._predecessors.kill()
         for name, child in self._children.items():
@@ -161,10 +163,14 @@ class Supervisor:
             self._listen_to_signals()
             self._systemd.say(READY)
 
+    def _close_listener(self) -> None:
+        """Before those end who accept: with a copy left, the kernel goes on to take in clients that nobody answers."""
+        if self._listener is not None:
+            self._listener.close()
+
     def _end(self) -> int:
         self._systemd.say(STOPPING)
-        if self._listener is not None:
-            self._listener.close()  # new connections are refused from now on
+        self._close_listener()
         self._predecessors.release(KILL_AFTER + 2)
         end_all(self._children.values())
         self._predecessors.end(KILL_AFTER + 2)

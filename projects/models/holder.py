@@ -40,6 +40,15 @@ def process_has_ended(name: str) -> bool:
             return False
 
 
+def is_elsewhere(name: str) -> bool:
+    """Whether this is the name of a process on another machine, or in another container. Not where nothing tells."""
+    match name.split(" "):
+        case [place, _]:
+            return bool(_find_place()) and place != _find_place()
+        case _:
+            return False
+
+
 def describe_process(name: str) -> str:
     """For whoever is to end it: its number says something only where it was given."""
     match name.split(" "):

@@ -4,7 +4,7 @@ from django.db import models
 
 
 class KeyCheck(models.Model):
-    """At most one row."""
+    """Row 1 is encrypted with the first key. Others tell of other machines (`services.credentials.shared_keys`)."""
 
     ciphertext = models.TextField()
 

@@ -11,6 +11,7 @@ from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
 from config.database.faults import find_fault
+from config.management.before_serving import require_shared_keys
 from config.management.full_disk import explain_full_disk
 from config.serving.port import require_port_of_role
 from projects.services.credentials.key_rotation import check_keys
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         _migrate()
         call_command("createcachetable", verbosity=0)
         check_keys()
+        require_shared_keys()
         self._collect_static(clear=not is_serving)
         call_command("ensure_admin", stdout=self.stdout)
 

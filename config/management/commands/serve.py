@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connections
 
 from config.backup.marker import require_no_restore
-from config.management.before_serving import require_that_it_may_serve
+from config.management.before_serving import require_shared_keys, require_that_it_may_serve
 from config.metrics.shared import counting_together
 from config.serving.handover import Predecessors
 from config.serving.pid_file import PidFile
@@ -43,6 +43,7 @@ class Command(BaseCommand):
         predecessors, role = Predecessors.read(), Role(settings.BERTH_ROLE)
         with _listen(predecessors) if role.serves else nullcontext() as listener:
             check_keys()
+            require_shared_keys()
             announces = options["announce"] and role.serves
             welcome = partial(write_welcome, self.stdout.write) if announces else None
             supervisor = Supervisor(listener, predecessors, PidFile(), role=role, forks=True, welcome=welcome)

@@ -4,7 +4,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from django.utils import timezone
@@ -12,8 +11,6 @@ from django.utils import timezone
 from accounts.models import User
 from projects.models import AgentType, Plan, Project, Watch
 from projects.models.event import SYSTEM
-from projects.rules.status.lifecycle import LEASE
-from projects.rules.status.remedies import Remedy
 from projects.services import NewProject, create_project
 from projects.watcher import protection
 from projects.watcher import watcher as loop
@@ -185,32 +182,6 @@ def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
     other = second if leader == first.name else first
     (first if leader == first.name else second).stop()
     wait_until(lambda: Watch.objects.get().holder == other.name)
-
-
-def test_a_leader_that_was_stopped_for_too_long_does_nothing_more_in_that_round(
-    project: Project, engine: MemoryEngine, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It stood still between the list and what follows from it, and another one has led since."""
-    watcher = Watcher(name="frozen")
-    engine.crash(project.container_name, exit_code=1)
-    calls = len(engine.calls)
-    listed = watcher._second_looks.correct
-
-    def stand_still(observed: Any) -> Any:
-        Watch.objects.update(holder="another", lease_until=timezone.now() + LEASE)
-        watcher._leadership._sure_until = 0.0
-        return listed(observed)
-
-    watcher._second_looks.correct = stand_still  # type: ignore[method-assign]
-    watcher._confine(watcher._look)
-    assert (state(), heartbeat(), Watch.objects.get().holder) == ("running", None, "another")
-    assert {name for name, _ in engine.calls[calls:]} <= {"ensure_firewall", "observe", "inspect"}
-    assert "Another watcher has led meanwhile" in caplog.text
-    repair = Mock(decision=Mock(remedy=Remedy.BRING_BACK))
-    watcher._background.hand_over(project, repair)
-    wait_until(lambda: not watcher._background._busy)
-    watcher._background.stop()
-    repair.assert_not_called()
 
 
 def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(

@@ -1,0 +1,155 @@
+"""Two machines, nginx, a PostgreSQL and an engine, and what happens to them."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from tests.certificates import make_authority
+from tests.chaos.database.postgres import PrivatePostgres
+from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.servers.load import Load
+from tests.chaos.servers.machines import PATIENCE, Machine, Nginx, make_environment
+from tests.paths import ROOT
+from tests.waiting import wait_until
+
+SETTLES = 5.0
+"""Seconds after the database is back in which a read may still be refused: pools connect again each second or two."""
+
+SERVES_AGAIN = 2.0
+"""Seconds for which nginx takes a server that has refused it for dead (`fail_timeout`)."""
+
+
+class Cluster:
+    def __init__(self, folder: Path, docker_instance: DockerInstance) -> None:
+        self._closing = ExitStack()
+        self.folder, self.docker_instance = folder, docker_instance
+        self.postgres = PrivatePostgres(folder)
+        self._closing.callback(self.postgres.close)
+        self.postgres.start()
+        self.environment = make_environment(folder, self.postgres, docker_instance)
+        key = self._prepare(folder)
+        self.machines = [Machine(f"web-{number}", folder, self.environment) for number in (1, 2)]
+        for machine in self.machines:
+            self._closing.callback(machine.kill)
+        ports = [each.port for each in self.machines]
+        self.nginx = Nginx(folder, servers=ports, authority=make_authority(folder))
+        self._closing.callback(self.nginx.close)
+        self.load = Load(self.nginx.port, key)
+        self.away: list[tuple[float, float]] = []
+        """From when until when the database was away."""
+
+    def _prepare(self, folder: Path) -> str:
+        first = self.environment | {"BERTH_DATA_DIR": str(folder / "first")}
+        command = [sys.executable, "-m", "tests.chaos.inside.prepare", self.docker_instance.image]
+        done = subprocess.run(
+            command, cwd=ROOT, env=first, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def start(self) -> None:
+        for machine in self.machines:
+            machine.start()
+        wait_until(self.find_leader, within=PATIENCE, what="Nobody leads")
+        self.nginx.check()
+        self.nginx.start()
+
+    def close(self) -> None:
+        self._closing.close()
+
+    def rows(self, query: str) -> list[Any]:
+        with self.postgres.connect() as connection:
+            return connection.execute(query.encode()).fetchall()
+
+    def find_leader(self) -> Machine | None:
+        """The machine whose watcher leads, where its lease is not over."""
+        return self._leader_of(self.machines)
+
+    # -- what happens -------------------------------------------------------------------------------------------------
+
+    def kill_one(self) -> None:
+        """As when its machine loses power. Another one takes over what it led."""
+        killed = self.find_leader() or self.machines[0]
+        [other] = [each for each in self.machines if each is not killed]
+        killed.kill()
+        wait_until(lambda: self._leader_of([other]), within=PATIENCE, what="Nobody leads")
+        killed.start()
+
+    def roll(self) -> None:
+        """One after the other is told to end and started again, each when nginx sends requests to the other."""
+        for machine in self.machines:
+            machine.stop()
+            machine.start()
+            time.sleep(2 * SERVES_AGAIN)
+
+    def restart_database(self) -> None:
+        began = time.monotonic()
+        self.postgres.end(signal.SIGINT)
+        self.postgres.start()
+        self.away.append((began, time.monotonic()))
+        wait_until(lambda: all(each.ask("/readyz") == 200 for each in self.machines), within=PATIENCE, what="Not ready")
+
+    def freeze_leader(self) -> None:
+        """It goes on when another one leads, and does nothing that the leader alone may do."""
+        frozen = wait_until(self.find_leader, within=PATIENCE, what="Nobody leads")
+        [other] = [each for each in self.machines if each is not frozen]
+        frozen.freeze()
+        try:
+            wait_until(lambda: self._leader_of([other]), within=PATIENCE, what="Nobody takes over")
+        finally:
+            frozen.thaw()
+        seen = set()
+        until = time.monotonic() + 4.0  # two rounds of the one that was frozen
+        while time.monotonic() < until:
+            seen.add(self.rows("SELECT holder FROM projects_watch")[0][0].partition(" ")[0])
+            time.sleep(0.05)
+        assert {name.rpartition("/")[2] for name in seen} == {other.place}, seen
+
+    def _leader_of(self, living: list[Machine]) -> Machine | None:
+        held = self.rows("SELECT holder FROM projects_watch WHERE lease_until > now()")
+        return next((each for each in living if held and f"/{each.place} " in held[0][0]), None)
+
+    # -- what must hold -----------------------------------------------------------------------------------------------
+
+    def history(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / "history").read_text().splitlines()]
+
+    def failed_reads(self) -> list[Any]:
+        """Those that the database's own absence does not explain."""
+        return [
+            failure
+            for failure in self.load.failures
+            if not any(failure.ended >= began and failure.began <= ended + SETTLES for began, ended in self.away)
+        ]
+
+    def assert_whole(self) -> None:
+        """Nothing was lost, nothing was done twice, and rows and engine say the same."""
+        load = self.load
+        wait_until(lambda: not self.rows("SELECT 1 FROM projects_project WHERE operation <> ''"), within=PATIENCE)
+        assert load.strange == []
+        assert all(len(ids) == 1 for ids in load.made.values())
+        names = Counter(name for (name,) in self.rows("SELECT name FROM projects_project"))
+        assert {name: names[name] for name in load.made} == dict.fromkeys(load.made, 1)
+        assert max(names.values()) == 1
+        counted = Counter(
+            (str(project), action)
+            for project, action in self.rows(
+                "SELECT project_id, action FROM projects_event WHERE outcome = 'done' AND source <> 'system'"
+            )
+        )
+        for ids in load.made.values():
+            for project in ids:
+                assert counted[project, "create"] <= 1, (project, counted)
+        for project, (sent, answered) in load.restarts.items():
+            assert answered <= counted[project, "restart"] <= sent, (project, sent, answered, counted)
+        belong = Counter(self.docker_instance.projects())
+        assert not [project for project, number in belong.items() if number > 1]
+        wait_until(
+            lambda: "running" not in self.docker_instance.states().values(), within=PATIENCE, what="Agents run on"
+        )

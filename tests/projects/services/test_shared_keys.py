@@ -1,0 +1,66 @@
+"""Machines that serve one database have the same keys, or are told which differs."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from projects.models import KeyCheck, Watch
+from projects.models.holder import is_elsewhere, name_process
+from projects.services.credentials.key_rotation import check_keys
+from projects.services.credentials.shared_keys import UnsharedKeyError, check_shared_keys
+
+pytestmark = pytest.mark.django_db
+
+CHANGES = {
+    "BERTH_SECRET_KEY": {"SECRET_KEY": "another secret key, just as long as ours is"},
+    "BERTH_TOKEN_KEY": {"BERTH_TOKEN_KEY": "another token key, just as long as ours is"},
+    "BERTH_CACHE_URL": {"BERTH_COUNT_IN_CACHE": True},
+}
+
+
+def lead(holder: str, settings: Any, *, left: float = 10) -> None:
+    until = timezone.now() + timedelta(seconds=left)
+    Watch.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"holder": holder, "lease_until": until})
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_another_key_than_that_of_a_machine_at_work_is_told_in_one_sentence(name: str, settings: Any) -> None:
+    check_shared_keys()
+    lead("another-boot/4026531836 7", settings)
+    check_shared_keys()  # the same ones
+    for setting, value in CHANGES[name].items():
+        setattr(settings, setting, value)
+    for _ in range(2):
+        with pytest.raises(UnsharedKeyError, match=f"^{name} differs from that of another machine") as told:
+            check_shared_keys()
+        assert not any(str(value) in str(told.value) for value in CHANGES[name].values() if value is not True)
+
+
+@pytest.mark.parametrize("by", ["nobody", "this machine", "one that fell silent", "one without a place"])
+def test_where_no_other_machine_works_a_changed_key_counts_from_now_on(by: str, settings: Any) -> None:
+    check_shared_keys()
+    if by != "nobody":
+        holder = {"this machine": name_process(), "one without a place": "host-17-0123456789abcdef"}
+        lead(holder.get(by, "another-boot/1 7"), settings, left=-1 if by == "one that fell silent" else 10)
+    settings.SECRET_KEY = CHANGES["BERTH_SECRET_KEY"]["SECRET_KEY"]
+    check_shared_keys()
+    lead("another-boot/1 7", settings)
+    check_shared_keys()
+
+
+def test_the_keys_themselves_are_not_stored_and_their_checks_keep_no_rotation(settings: Any) -> None:
+    check_keys()
+    check_shared_keys()
+    stored = " ".join(KeyCheck.objects.values_list("ciphertext", flat=True))
+    assert settings.SECRET_KEY not in stored
+    KeyCheck.objects.exclude(pk=1).update(ciphertext="of a key that is gone")
+    lead("another-boot/1 7", settings)
+    check_shared_keys()
+    assert "of a key that is gone" not in KeyCheck.objects.values_list("ciphertext", flat=True)
+
+
+def test_only_what_has_a_place_is_elsewhere() -> None:
+    assert is_elsewhere("another-boot/1 7")
+    assert not any(map(is_elsewhere, (name_process(), "", "host-17-abc", "a b c")))

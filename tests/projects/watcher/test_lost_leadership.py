@@ -1,0 +1,48 @@
+"""A leader that stood still for so long that another one has led since does nothing more of what it was about to do."""
+
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from projects.models import AgentType, Plan, Project, Watch
+from projects.models.event import SYSTEM
+from projects.rules.status.lifecycle import LEASE
+from projects.rules.status.remedies import Remedy
+from projects.services import NewProject, create_project
+from projects.watcher.watcher import Watcher
+from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_between_the_list_and_what_follows_from_it(
+    alice: User, engine: MemoryEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    kinds = AgentType.objects.get(slug="assistant"), Plan.objects.get(slug="free")
+    wanted = NewProject(name="Pilot", agent_type=kinds[0], plan=kinds[1], telegram_token="1:token")
+    project = create_project(owner=alice, wanted=wanted, actor=SYSTEM)
+    engine.crash(project.container_name, exit_code=1)
+    watcher, calls = Watcher(name="frozen"), len(engine.calls)
+    believe = watcher._second_looks.correct
+
+    def stand_still(observed: Any) -> Any:
+        Watch.objects.update(holder="another", lease_until=timezone.now() + LEASE)
+        watcher._leadership._sure_until = 0.0
+        return believe(observed)
+
+    watcher._second_looks.correct = stand_still  # type: ignore[method-assign]  # for the test
+    watcher._confine(watcher._look)
+    watch = Watch.objects.get()
+    assert (Project.objects.get().container_state, watch.heartbeat_at, watch.holder) == ("running", None, "another")
+    assert {name for name, _ in engine.calls[calls:]} <= {"ensure_firewall", "observe", "inspect"}
+    assert "Another watcher has led meanwhile" in caplog.text
+
+    repair = Mock(decision=Mock(remedy=Remedy.BRING_BACK))
+    watcher._background.hand_over(project, repair)
+    wait_until(lambda: not watcher._background._busy)
+    watcher._background.stop()
+    repair.assert_not_called()
