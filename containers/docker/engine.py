@@ -7,12 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from django.conf import settings
-
 from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
+from containers.docker.event_verbs import EventVerbs
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.images import describe_image, read_image_id
 from containers.docker.inspections import Inspections
@@ -33,17 +32,16 @@ from containers.docker.volumes.state import State
 from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
 from containers.docker_api.errors import MissingError
-from containers.docker_api.events import follow_events
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.unused_images import remove_unused
 from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Keys
 from containers.engine.trials import TrialRun
 from containers.identity import is_ours
-from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
+from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
 
 
-class DockerEngine(GatewayVerbs, StateVerbs):
+class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
     """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
 
     def __init__(self) -> None:
@@ -182,16 +180,9 @@ class DockerEngine(GatewayVerbs, StateVerbs):
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
         return self._disks.measure(keys, images=images)
 
-    def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        return follow_events(self._connection, self._of_instance(within), silence=timeout)
-
     def report_streams(self) -> ReportStreams:
         return ReportStreams(self._open_socket)
 
     def _open_socket(self) -> socket.socket:
         with self._connection.call() as client:
             return client.open_socket()
-
-    @staticmethod
-    def _of_instance(within: Mapping[str, str]) -> dict[str, str]:
-        return {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}

@@ -3,17 +3,26 @@
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import requests
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import GARBLED, is_timeout, translate_errors, understand_answer
-from containers.docker_api.logs import read_chunks
+from containers.docker_api.logs import read_chunks, to_nanoseconds
 from containers.errors import EngineUnavailableError
 from containers.foreign_json import read_json
 from containers.vocabulary import PROJECT_LABEL, EngineEvent
 
 _LONGEST_EVENT = 1024 * 1024
+
+PAST_WITHIN = 1.0
+"""Seconds for an answer about what is past, which no container holds up."""
+
+MOST_PAST = 200
+"""Events that may be past. Docker keeps 256 of all kinds."""
+
+MANY = "The container engine has done too much to tell what was the last of it."
 
 # Without the exec events: every health probe makes three of them, far more than all others together.
 _ACTIONS = (
@@ -22,16 +31,46 @@ _ACTIONS = (
 )  # fmt: skip
 
 
-def follow_events(connection: Connection, within: Mapping[str, str], *, silence: float) -> Iterator[EngineEvent]:
-    """Those of the containers with these labels, as they arrive from now on. Ends where none comes for so many seconds.
+def follow_events(
+    connection: Connection, within: Mapping[str, str], *, silence: float, after: datetime | None
+) -> Iterator[EngineEvent]:
+    """Those of the containers with these labels, as they arrive. Ends where none comes for so many seconds. First come
+    those of late behind the event that was at `after`, on the engine's clock.
 
     Raises `EngineUnavailableError`.
     """
     labels = [f"{label}={value}" for label, value in sorted(within.items())]
     filters = json.dumps({"type": ["container"], "label": labels, "event": list(_ACTIONS)})
+    params = {"filters": filters, **({"since": to_nanoseconds(after)} if after else {})}
     with connection.call() as client:
-        response = client.open_stream("/events", params={"filters": filters}, silence=silence)
-    return _read_all(response)
+        response = client.open_stream("/events", params=params, silence=silence)
+    return (event for event in _read_all(response) if event.at != after)
+
+
+def find_newest_event(
+    connection: Connection, within: Mapping[str, str], *, since: datetime, until: datetime
+) -> datetime | None:
+    """When the last of them was, of these moments on the engine's clock. The engine keeps few, of all that it does, so
+    that it is asked for all: where they may have been more, it raises `EngineUnavailableError`.
+    """
+    params = {"since": to_nanoseconds(since), "until": to_nanoseconds(until)}
+    with connection.call(PAST_WITHIN, may_time_out=True) as client, understand_answer():
+        lines = client.read_past_events(params).splitlines()
+        if len(lines) > MOST_PAST:
+            raise EngineUnavailableError(MANY)
+        found = [read_json(line) for line in lines]
+        return max((_moment(each) for each in found if _is_within(each, within)), default=None)
+
+
+def _is_within(event: Mapping[str, Any], within: Mapping[str, str]) -> bool:
+    if event["Type"] != "container" or not str(event["Action"]).startswith(_ACTIONS):
+        return False
+    facts = event["Actor"]["Attributes"]
+    return all(facts.get(label) == value for label, value in within.items())
+
+
+def _moment(event: Mapping[str, Any]) -> datetime:
+    return datetime.fromtimestamp(event["timeNano"] / 1e9, UTC)
 
 
 def _read_all(response: requests.Response) -> Iterator[EngineEvent]:
@@ -65,7 +104,7 @@ def _read(line: bytes) -> EngineEvent:
         return EngineEvent(
             key=key,
             action=str(event["Action"]),
-            at=datetime.fromtimestamp(event["timeNano"] / 1e9, UTC),
+            at=_moment(event),
             container_id=str(event["Actor"].get("ID", ""))[:64],
             exit_code=_exit_code(facts.get("exitCode")) if event["Action"] == "die" else None,
         )

@@ -34,7 +34,7 @@ def log_params(*, tail: int | None, since: datetime | None, follow: bool) -> dic
         "timestamps": 1,
         "follow": int(follow),
         "tail": "all" if tail is None else str(max(tail, 0)),
-        **({"since": _nanoseconds(since)} if since else {}),
+        **({"since": to_nanoseconds(since)} if since else {}),
     }
 
 
@@ -95,7 +95,7 @@ class Follower:
         self._next_params = log_params(tail=tail, since=since, follow=True)
         self._response = open_stream(self._next_params)
         if tail == 0:
-            self._next_params |= {"tail": "all", "since": _nanoseconds(datetime.now(UTC))}
+            self._next_params |= {"tail": "all", "since": to_nanoseconds(datetime.now(UTC))}
 
     def lines(self) -> Iterator[bytes]:
         while True:
@@ -134,7 +134,8 @@ def _split_frames(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
             del buffer[:end]
 
 
-def _nanoseconds(at: datetime) -> str:
+def to_nanoseconds(at: datetime) -> str:
+    """A moment as the engine takes it."""
     moment = max(at, _EPOCH)  # the engine knows no time before
     return f"{int(moment.timestamp())}.{moment.microsecond:06d}000"
 

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from containers.engine.events import TellsEvents
 from containers.engine.gateway import RunsGateway
 from containers.engine.images import HostFacts, KnowsImages
 from containers.engine.lists import ListsContainers
@@ -17,10 +18,10 @@ from containers.engine.names import LimitsNames
 from containers.engine.reports import ReportStreams
 from containers.engine.states import KeepsStates
 from containers.engine.trials import TriesImages
-from containers.vocabulary import ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
+from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
 
 
-class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, Protocol):
+class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, TellsEvents, Protocol):
     """An engine that runs containers. No verb raises anything but `EngineError`.
 
     `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,
@@ -186,6 +187,3 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
 
     def report_streams(self) -> ReportStreams:
         """What hears of many agents at once that they print a report. The caller closes it."""
-
-    def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
-        """Events of these containers as they happen. Ends after `timeout` seconds without one."""

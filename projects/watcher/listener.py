@@ -1,6 +1,7 @@
 """Listens to the engine's events, in a thread of its own."""
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Protocol
 
 from django.conf import settings
@@ -12,7 +13,7 @@ from projects.watcher.pulse import LISTENING, Pulse
 from projects.watcher.threads import LastingThread
 
 SILENCE = 30.0
-"""Seconds without an event after which the connection is made anew."""
+"""Seconds without an event after which the connection is made anew: it may be dead."""
 
 AGAIN = 2.0
 """Seconds until the next try where the engine does not answer."""
@@ -38,18 +39,24 @@ class Listener(LastingThread):
 
     def _run(self) -> None:
         within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
+        newest: datetime | None = None
         while not self._stopped.is_set():
             self._beat.expect(LISTENING)
-            is_broken = False
             try:
-                events = get_engine().events(within, timeout=SILENCE)
-                self._begin()
+                # After a silence the stream goes on behind the newest event, so that nothing is missed.
+                events = get_engine().events(within, timeout=SILENCE, after=newest)
+                if newest is None:
+                    self._begin()
                 for event in events:
                     self._beat.expect(LISTENING)
                     self._hear(event)
+                    newest = event.at
                     if self._stopped.is_set():
                         return
             except EngineError:
-                is_broken = True
+                newest = None  # it may be another engine, with another clock
                 self._stopped.wait(AGAIN)
-            self._miss(is_broken=is_broken)
+                self._miss(is_broken=True)
+            else:
+                if newest is None:
+                    self._miss(is_broken=False)

@@ -102,6 +102,11 @@ def test_events_come_in_order_and_end_when_nothing_happens(under_test: EngineUnd
     order = [each.action for each in heard if each.action in {"create", "start", "die", "destroy"}]
     assert order == ["create", "start", "die", "destroy"]
     assert all(each.at.tzinfo for each in heard)
+    within, first, last = {"berth.project": under_test.key}, heard[0].at, heard[-1].at
+    assert under_test.engine.find_newest_event(within, since=first, until=last + timedelta(milliseconds=1)) == last
+    assert under_test.engine.find_newest_event({"berth.project": "other"}, since=first, until=last) is None
+    again = under_test.engine.events(within, timeout=0.3, after=heard[-3].at)
+    assert [each.action for each in again] == [each.action for each in heard[-2:]]
 
 
 def test_events_of_others_are_not_heard(under_test: EngineUnderTest) -> None:

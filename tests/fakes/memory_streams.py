@@ -53,10 +53,19 @@ class MemoryStreams(EngineDials):
         with self._changed:
             return MemoryReports(self, len(self._reports))
 
-    def events(self, within: Mapping[str, str], *, timeout: float) -> Iterator[EngineEvent]:
+    def events(
+        self, within: Mapping[str, str], *, timeout: float, after: datetime | None = None
+    ) -> Iterator[EngineEvent]:
         self._enter("events")
         with self._changed:
-            return self._listen(dict(within), timeout, len(self._events))
+            seen = sum(after is None or event.at <= after for event, _ in self._events)
+            return self._listen(dict(within), timeout, seen)
+
+    def find_newest_event(self, within: Mapping[str, str], *, since: datetime, until: datetime) -> datetime | None:
+        self._enter("find_newest_event")
+        with self._changed:
+            found = [event.at for event, labels in self._events if dict(within).items() <= labels.items()]
+        return max((at for at in found if since <= at <= until), default=None)
 
     def _is_kept(self, container: MemoryContainer) -> bool:
         return self.containers.get(container.name) is container

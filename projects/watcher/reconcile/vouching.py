@@ -3,6 +3,7 @@
 Where many agents end at once an engine takes seconds for its list, so that the heartbeat, which is of a list, comes
 late, and all agents would be told to be unknown. But the engine goes on to tell of each change as it happens. Where the
 rows say all that it has told up to a moment, they are right up to that moment, also those of which it has told nothing.
+Where it tells nothing more it is asked when the last event was, which it answers at once: all of them were heard.
 """
 
 import logging
@@ -10,14 +11,17 @@ import math
 import threading
 import time
 from collections.abc import Collection, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from accounts import clock
-from containers.vocabulary import EngineEvent
+from containers.errors import EngineError
+from containers.get_engine import get_engine
+from containers.vocabulary import INSTANCE_LABEL, EngineEvent
 from projects.watcher.ends.ends import Ends
 from projects.watcher.leader import beat_again
 from projects.watcher.pulse import IDLE, STEP, Pulse
@@ -37,7 +41,7 @@ EVERY = 0.3
 """Seconds between two looks at what was heard, at least."""
 
 WAIT = 1.0
-"""Seconds after which the thread looks whether it is to end."""
+"""Seconds without an event after which the thread looks whether it is to end, or to ask for the last one."""
 
 MARGIN = 0.1
 """Seconds by which an event may be older than it seems to be, beside the quickest one that was heard."""
@@ -68,6 +72,7 @@ class Vouching(LastingThread):
         self._holder, self._ends = name, ends
         self._lock, self._heard = threading.Lock(), threading.Event()
         self._least_delay = math.inf
+        self._newest = -math.inf  # on the engine's clock
         self._until = -math.inf
         self._whole_since = math.inf
         self._base: float | None = None
@@ -78,6 +83,7 @@ class Vouching(LastingThread):
         at = event.at.timestamp()
         with self._lock:
             self._least_delay = min(self._least_delay, time.monotonic() - at)
+            self._newest = max(self._newest, at)
             self._until = at + self._least_delay
             news, is_ill = _News(self._until, time.monotonic()), event.action == ILL
             if event.action in RUNS or event.action.startswith("health_status"):
@@ -97,7 +103,8 @@ class Vouching(LastingThread):
         """Some events may have been missed. `is_broken`: the engine may be another one, with another clock."""
         with self._lock:
             self._base, self._whole_since, self._until = None, math.inf, -math.inf
-            self._least_delay = math.inf if is_broken else self._least_delay
+            if is_broken:
+                self._least_delay, self._newest = math.inf, -math.inf
             self._pending.clear()
 
     def note_round(self, began: float, in_operation: Collection[str] = ()) -> None:
@@ -121,8 +128,9 @@ class Vouching(LastingThread):
     def _run(self) -> None:
         while not self._stopped.wait(EVERY):
             self._beat.expect(IDLE)
-            if not self._heard.wait(WAIT) or self._stopped.is_set():
-                continue
+            self._heard.wait(WAIT)
+            if self._stopped.is_set():
+                return
             self._heard.clear()
             self._beat.expect(STEP)
             try:
@@ -139,8 +147,13 @@ class Vouching(LastingThread):
         """Writes down what was heard, and up to when. It does nothing while the rounds do so in time."""
         now = time.monotonic()
         with self._lock:
-            base, until, pending = self._base, self._until, dict(self._pending)
-        if base is None or not (OVERDUE <= now - base < LONGEST and until > base):
+            base = self._base
+        if base is None or not OVERDUE <= now - base < LONGEST:
+            return
+        self._ask(base, now)
+        with self._lock:
+            until, pending = self._until, dict(self._pending)
+        if until <= base:
             return
         heard = {on: _moment(news.at) for on, news in pending.items()}
         told, left = tell(heard, self._ends, before_each=partial(self._beat.expect, STEP))
@@ -148,6 +161,25 @@ class Vouching(LastingThread):
             self._heard.set()  # it may be told soon
         if told | left >= pending.keys() and self._is_still_told(base, {on: pending[on] for on in told}):
             beat_again(self._holder, _moment(until - MARGIN))
+
+    def _ask(self, base: float, now: float) -> None:
+        """Whether all that has happened since that round began, until now, was heard."""
+        with self._lock:
+            delay, newest = self._least_delay, self._newest
+        if now - self._until < MARGIN or math.isinf(delay):
+            return
+        since, until = (datetime.fromtimestamp(each, UTC) for each in (max(newest, base - delay), now - delay))
+        try:
+            last = get_engine().find_newest_event(
+                {INSTANCE_LABEL: settings.BERTH_INSTANCE}, since=since, until=max(since, until)
+            )
+        except EngineError as error:
+            log.debug("The engine does not tell what was the last that happened: %s", error)
+            return
+        with self._lock:
+            is_heard = last is None or last.timestamp() <= self._newest
+            if is_heard and self._base == base and self._least_delay == delay:
+                self._until = max(self._until, now)
 
     def _is_still_told(self, base: float, told: Mapping[Subject, _News]) -> bool:
         """Forgets what the rows say. False where something has come between."""

@@ -1,11 +1,13 @@
 """The verbs of an engine, and how long the calls of these tests may take."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
 from containers.docker.engine import DockerEngine
 from containers.vocabulary import ContainerSpec
 
 LIMIT = 0.3
+SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 GUARD = 60.0
 """Seconds: far above every limit here, far below what the faults would take without one."""
 
@@ -30,4 +32,5 @@ VERBS: dict[str, Callable[[DockerEngine], object]] = {
     "stats": lambda engine: engine.stats("x"),
     "usage_of": lambda engine: engine.usage_of("x", started_at=None),
     "events": lambda engine: list(engine.events({}, timeout=0.3)),
+    "find_newest_event": lambda engine: engine.find_newest_event({}, since=SINCE, until=SINCE + timedelta(seconds=1)),
 }

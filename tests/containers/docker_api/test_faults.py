@@ -37,10 +37,10 @@ def test_a_silent_engine_is_unavailable_in_bounded_time(daemon: FaultySocket, mo
 def test_nonsense_is_no_answer(daemon: FaultySocket, body: bytes, verb: str) -> None:
     daemon.body = body
     try:
-        said = VERBS[verb](DockerEngine())
+        said = str(VERBS[verb](DockerEngine()))
     except EngineUnavailableError:
         return
-    assert (verb, body, said) == ("observe", b"[]", [])
+    assert (verb, body, said) in {("observe", b"[]", "[]"), ("find_newest_event", b"", "None")}
 
 
 @pytest.mark.parametrize("verb", VERBS)

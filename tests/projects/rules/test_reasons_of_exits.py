@@ -3,10 +3,11 @@
 import pytest
 
 from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
+from projects.rules.event_sentences import tell_event
 from projects.rules.status.lifecycle import Facts
 from projects.rules.status.reasons import CODES_OF_EXIT, SENTENCES, explain
 from projects.rules.status.statuses import Status
-from tests.projects.rules.explaining import code_of
+from tests.projects.rules.explaining import code_of, reason_of
 from tests.projects.rules.facts import EXITED, RETRYING, facts
 
 EXITS = {
@@ -63,9 +64,18 @@ def test_where_an_exit_code_may_mean_several_things_the_agents_own_report_says_w
     assert code_of(facts(EXITED, exit_code=40), agent_code=agent_code) == code
 
 
-@pytest.mark.parametrize("exit_code", [0, 1, 20, 137])
-def test_out_of_memory_explains_whatever_the_exit_code_is(exit_code: int) -> None:
-    assert code_of(facts(EXITED, exit_code=exit_code), oom_killed=True) == "out_of_memory"
+@pytest.mark.parametrize("exit_code", EXITS)
+def test_out_of_memory_explains_an_exit_of_which_the_agent_itself_says_nothing(exit_code: int) -> None:
+    told = EXITS[exit_code] if exit_code in CODES_OF_EXIT else "out_of_memory"
+    assert code_of(facts(EXITED, exit_code=exit_code), oom_killed=True) == told
+
+
+@pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
+def test_of_a_kill_that_nobody_explains_no_cause_is_told_as_the_only_one(base: Facts) -> None:
+    """An engine may lose the news that memory ran out, where the container is gone before it reads them."""
+    message = reason_of(facts(base, exit_code=137)).message
+    assert "by somebody or because memory ran out" in message
+    assert "by somebody or because memory ran out" in tell_event("crash", "killed", "")
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 137])

@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from containers.errors import EngineUnavailableError
 from projects.models import Event, Project, Watch
 from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile.heard import ILL
@@ -36,6 +37,44 @@ def test_nothing_is_unknown_while_the_engine_tells_of_a_wave(
     tell(vouching, ends, victim, "start")
     vouching.step()
     assert statuses(api) == {str(victim.pk): "starting", **well}
+
+
+def know_the_clock(made: Vouching, engine: MemoryEngine) -> None:
+    """By an event some time ago. None was heard since."""
+    made._least_delay, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()
+
+
+def test_nothing_is_unknown_where_the_engine_has_no_more_to_tell(
+    vouching: Vouching, engine: MemoryEngine, api: APIClient
+) -> None:
+    know_the_clock(vouching, engine)
+    vouching.step()
+    assert beaten_ago() < 1.0
+    engine.calls.clear()
+    assert set(statuses(api).values()) == {"running"}
+    assert engine.calls == []
+
+
+def is_silent(engine: MemoryEngine, victim: Project) -> None:
+    engine.fail("find_newest_event", EngineUnavailableError)
+
+
+def has_told_of_another(engine: MemoryEngine, victim: Project) -> None:
+    """Of which the stream has not told yet."""
+    engine.crash(victim.container_name, exit_code=1)
+
+
+@pytest.mark.parametrize("engine_does", [is_silent, has_told_of_another])
+def test_where_more_may_have_happened_than_was_heard_nobody_vouches(
+    engine_does: Callable[..., None],
+    vouching: Vouching,
+    victim: Project,
+    engine: MemoryEngine,
+) -> None:
+    know_the_clock(vouching, engine)
+    engine_does(engine, victim)
+    vouching.step()
+    assert beaten_ago() > AGO - 1
 
 
 def pause(made: Vouching, ends: Ends, project: Project) -> None:
@@ -108,9 +147,10 @@ def test_what_no_event_tells_enough_of_is_vouched_for_by_nobody(
 
 
 def test_a_heartbeat_is_no_newer_than_what_was_heard_and_never_becomes_older(
-    vouching: Vouching, others: list[Project], ends: Ends
+    vouching: Vouching, others: list[Project], ends: Ends, engine: MemoryEngine
 ) -> None:
     """The engine's clock may be any: what it told most quickly tells how late it tells the rest."""
+    engine.fail("find_newest_event", EngineUnavailableError, times=2)
     tell(vouching, ends, others[0], "kill", ago=3600.0)
     tell(vouching, ends, others[0], "kill", ago=3601.0)
     vouching.step()

@@ -116,7 +116,7 @@ def test_without_events_the_list_finds_it(
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.1)
 
-    def nothing(within: Any, timeout: float) -> Iterator[Any]:
+    def nothing(within: Any, **_: Any) -> Iterator[Any]:
         time.sleep(0.05)
         return iter(())
 
