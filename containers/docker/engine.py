@@ -183,6 +183,6 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
     def report_streams(self) -> ReportStreams:
         return ReportStreams(self._open_socket)
 
-    def _open_socket(self) -> socket.socket:
+    def _open_socket(self) -> tuple[socket.socket, str]:
         with self._connection.call() as client:
-            return client.open_socket()
+            return client.open_socket(), client.api_version

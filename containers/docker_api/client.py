@@ -76,11 +76,6 @@ class DockerClient(ShortRequests):
         self._raise_for_status(response)
         return response
 
-    def read_past_events(self, params: dict[str, str]) -> bytes:
-        """Those until a moment that is past, one in a line."""
-        body: bytes = self._result(self._get(self._url("/events"), params=params), binary=True)
-        return body
-
     def put_pieces(self, container: str, path: str, pieces: Iterable[bytes], *, silence: float) -> None:
         """Unpacks a tar archive, which is sent piece by piece, at this path of a container."""
         response: requests.Response = self._put(

@@ -28,8 +28,8 @@ class ExecLine:
     `until` is a moment of the monotonic clock. Every method that talks raises `EngineError`.
     """
 
-    def __init__(self, stream: socket.socket, container: str) -> None:
-        self._stream = stream
+    def __init__(self, stream: socket.socket, container: str, api: str = OLDEST_API) -> None:
+        self._stream, self._api = stream, api
         self._rest = bytearray()
         self.container = container
         self.used_at = time.monotonic()
@@ -51,7 +51,7 @@ class ExecLine:
     def begin(self, exec_id: str, until: float) -> None:
         body = json.dumps({"Detach": False, "Tty": False}).encode()
         head = (
-            f"POST /v{OLDEST_API}/exec/{exec_id}/start HTTP/1.1\r\nHost: localhost\r\n"
+            f"POST /v{self._api}/exec/{exec_id}/start HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
             "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
         )
@@ -90,7 +90,7 @@ def open_line(connection: Connection, container: str, until: float) -> ExecLine:
             # Not in the image's own directory: that is a volume, and nothing runs in one that somebody has removed.
             created = client.exec_create(container, list(TALK), stdin=True, stdout=True, stderr=False, workdir="/")
             exec_id = str(created["Id"])
-        line = ExecLine(client.open_socket(), container)
+        line = ExecLine(client.open_socket(), container, client.api_version)
     try:
         line.begin(exec_id, until)
     except BaseException:

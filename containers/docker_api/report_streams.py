@@ -17,7 +17,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from containers.agent_contract import STATUS_MARK
-from containers.docker_api.client import OLDEST_API
 from containers.docker_api.logs import LONGEST_LINE, log_params
 from containers.errors import EngineError
 
@@ -84,9 +83,10 @@ class _Stream:
 
 
 class ReportStreams:
-    """`follow` may be called by any thread, and the rest by one of its own."""
+    """`follow` may be called by any thread, and the rest by one of its own. `connect` gives a connection to the engine,
+    and the version of its API."""
 
-    def __init__(self, connect: Callable[[], socket.socket]) -> None:
+    def __init__(self, connect: Callable[[], tuple[socket.socket, str]]) -> None:
         self._connect = connect
         self._wanted: dict[str, str] = {}
         self._wanted_since: dict[str, datetime] = {}
@@ -130,9 +130,9 @@ class ReportStreams:
 
     def _open(self, container_id: str, since: datetime) -> None:
         query = urlencode(log_params(tail=LINES, since=since, follow=True))
-        sock = self._connect()
+        sock, api = self._connect()
         try:
-            path = f"/v{OLDEST_API}/containers/{container_id}/logs?{query}"
+            path = f"/v{api}/containers/{container_id}/logs?{query}"
             sock.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
             sock.setblocking(False)  # noqa: FBT003 - the signature of socket
             self._selector.register(sock, selectors.EVENT_READ, container_id)

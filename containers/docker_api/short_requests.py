@@ -1,6 +1,9 @@
 """docker-py's client, which does what is short without requests: that takes half of the processor time of a call."""
 
+import re
 from functools import partial
+from http import HTTPStatus
+from types import NoneType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -12,6 +15,9 @@ from containers.docker_api.transport import BoundedAdapter
 
 # The type stubs lack half of docker-py's methods, and everything that a subclass uses.
 _APIClient: Any = docker.APIClient
+
+OTHER_VERSION = re.compile(r"client version [\d.]+ is too (old|new)")
+"""How Docker says that it does not speak a version, or no longer."""
 
 _KNOWN = {"params", "data", "json", "headers", "timeout", "stream", "allow_redirects"}
 
@@ -31,7 +37,26 @@ class ShortRequests(_APIClient):  # type: ignore[misc]  # Any, by the line above
     """Whether the connections of `_bounded` need nothing that requests would tell them, as a certificate."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:
+        response = send_counted(method, url, partial(self._send, method, url, *args, **options))
+        other = self._find_other_version(url, response)
+        if not other or not isinstance(options.get("data"), (str, bytes, NoneType)):
+            return response
+        url = url.replace(url.split("/")[3], f"v{other}", 1)
         return send_counted(method, url, partial(self._send, method, url, *args, **options))
+
+    def read_past_events(self, params: dict[str, str]) -> bytes:
+        """Those until a moment that is past, one in a line."""
+        body: bytes = self._result(self._get(self._url("/events"), params=params), binary=True)
+        return body
+
+    def _find_other_version(self, url: str, response: requests.Response) -> str:
+        """The version of the API from now on, where an engine that was changed meanwhile has refused that of the
+        address, and so has done nothing. Else empty.
+        """
+        if response.status_code != HTTPStatus.BAD_REQUEST or not OTHER_VERSION.search(response.text):
+            return ""
+        self._version = self._retrieve_server_version()
+        return "" if url.split("/")[3] == f"v{self._version}" else str(self._version)
 
     def _send(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:
         short = _read(options) if self._asks_shortly and not args else None

@@ -52,6 +52,10 @@ SAME_AGAIN_AFTER = timedelta(hours=1)
 """When what was told is told again, where the same goes on happening."""
 
 
+SAME_TOOLS_AFTER = timedelta(days=1)
+"""The same for a server of tools that lets the agent in, and does not, by turns: the agent answers without it."""
+
+
 def find_kind(action: str, outcome: str, *, needs_owner: bool) -> AlertKind | None:
     """Of which kind an event is. None: nobody is told. `needs_owner`: it also makes the mail that says so."""
     if action == "crash" or needs_owner:

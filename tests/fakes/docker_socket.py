@@ -13,7 +13,7 @@ from tests.fakes.hostile_server import send
 from tests.fakes.listening import accept_each, stop_listening
 
 HEAD = b"HTTP/1.1 %d X\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-VERSION = b'{"ApiVersion": "1.41", "Version": "20.10"}'
+VERSION = b'{"ApiVersion": "%s", "Version": "20.10"}'
 
 
 class FaultySocket:
@@ -31,6 +31,7 @@ class FaultySocket:
         self.path = path
         self.mode, self.status, self.body, self.pause = "answer", 200, b"OK", 0.2
         self.requests: list[str] = []
+        self.api = "1.41"
         self.script: dict[str, list[tuple[str, int, bytes]]] = {}
         self._stopped = threading.Event()
         self._server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -54,7 +55,8 @@ class FaultySocket:
             while request := self._read_request(connection):
                 self.requests.append(request)
                 if request.split()[1] == "/version":
-                    connection.sendall(HEAD % (200, len(VERSION)) + VERSION)
+                    version = VERSION % self.api.encode()
+                    connection.sendall(HEAD % (200, len(version)) + version)
                 elif not self._misbehave(connection, *self._choose(request)):
                     return
 

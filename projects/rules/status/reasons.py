@@ -61,8 +61,8 @@ RETRYING = {
     "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
     "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
     "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
-    "killed": "The agent was killed (exit code {exit_code}), by somebody or because memory ran out, and is tried again by "
-    "itself.",
+    "killed": "The agent was killed (exit code {exit_code}), by somebody or because memory ran out, "
+    "and is tried again by itself.",
 }
 """What is said instead while the engine tries by itself."""
 

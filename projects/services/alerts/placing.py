@@ -12,12 +12,16 @@ from django.db.models import F, QuerySet
 
 from accounts import clock
 from accounts.moments import recent
+from containers.agent_contract import ProblemCode
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Event
 from projects.rules.alerts import (
+    DEGRADED,
     FLAPS_WITHIN,
     MAILED_ALREADY,
     MOST_AT_ONCE,
+    RECOVER,
     SAME_AGAIN_AFTER,
+    SAME_TOOLS_AFTER,
     AlertKind,
     Way,
 )
@@ -81,7 +85,7 @@ def _place_in(channel: AlertChannel, event: Event, kind: AlertKind, facts: dict[
         return
     if kind is not AlertKind.BUDGET:
         of_project = rows.filter(project_id=event.project_id).exclude(kind=AlertKind.BUDGET)
-        if _join(of_project, event, kind, facts) or _is_told(of_project, kind, facts):
+        if _join(of_project, event, kind, facts) or _is_told(of_project, event, kind, facts):
             return
         lately = of_project.filter(recent("created_at", within=FLAPS_WITHIN, now=now))
         at = now + FLAPS_WITHIN if lately.count() >= MOST_AT_ONCE else now
@@ -108,12 +112,27 @@ def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: d
     return bool(held.filter(pk=newest).update(event_id=event.pk, kind=kind, facts=facts, batched=F("batched") + 1))
 
 
-def _is_told(rows: QuerySet[AlertDelivery], kind: AlertKind, facts: dict[str, Any]) -> bool:
+def _is_told(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
     """Whether the last message that was not refused has said the same a short while ago."""
+    of_tools = _is_of_tools(event)
+    if of_tools and kind is AlertKind.DEGRADED:  # whatever was told since
+        rows = rows.filter(kind=kind, facts__code=facts["code"])
     last = rows.exclude(state=DeliveryState.REFUSED).order_by("-created_at").first()
     if last is None or last.kind != kind or last.facts.get("code") != facts["code"]:
         return False
-    return rows.filter(recent("created_at", within=SAME_AGAIN_AFTER, now=clock.now()), pk=last.pk).exists()
+    within = SAME_TOOLS_AFTER if of_tools else SAME_AGAIN_AFTER
+    return rows.filter(recent("created_at", within=within, now=clock.now()), pk=last.pk).exists()
+
+
+def _is_of_tools(event: Event) -> bool:
+    """Whether the trouble is that of a server of tools, or that trouble is over."""
+    if event.action == DEGRADED:
+        return event.outcome == ProblemCode.TOOLS_REFUSED
+    if event.action != RECOVER:
+        return False
+    troubles = Event.objects.filter(project_id=event.project_id, action__in=["crash", DEGRADED], pk__lt=event.pk)
+    newest = troubles.order_by("-pk").values_list("action", "outcome").first()
+    return newest == (DEGRADED, str(ProblemCode.TOOLS_REFUSED))
 
 
 def forget_old(rows: QuerySet[AlertDelivery]) -> None:

@@ -34,6 +34,8 @@ class Programs:
         self._threads: list[threading.Thread] = []
         self._numbers = count(1)
 
+    api_version = "1.41"
+
     @contextmanager
     def call(self, seconds: float, *, about_one: bool) -> Iterator[Any]:
         assert about_one

@@ -15,7 +15,7 @@ from containers.agent_contract import AgentState
 from containers.vocabulary import Health
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Event, Project, Trouble
 from projects.models.event import SYSTEM
-from projects.rules.alerts import FLAPS_WITHIN, PAUSES, AlertKind, Way
+from projects.rules.alerts import DEGRADED, FLAPS_WITHIN, PAUSES, RECOVER, AlertKind, Way
 from projects.services.alerts.channels import choose_kinds, set_webhook
 from projects.services.limits.budgets import EVENT as BUDGET
 from projects.watcher.telling import lanes as alert_lanes
@@ -98,6 +98,21 @@ def test_the_same_again_is_told_once_an_hour(
         project.event(SYSTEM, "crash", "crash").save()
         beat()
     assert _kinds(receiver) == ["crash", "crash"]
+
+
+def test_a_server_of_tools_that_refuses_by_turns_is_told_once_a_day(
+    project: Project, owner: User, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That it lets the agent in again is said once, too, and other trouble each time."""
+    choose_kinds(user=owner, way=Way.WEBHOOK, kinds=[AlertKind.CRASH, AlertKind.DEGRADED, AlertKind.RECOVERY])
+    for code in [*["tools_refused"] * 4, "provider_down", *["tools_refused"] * 20]:
+        for action, outcome in ((DEGRADED, code), (RECOVER, "done")):
+            _pass(monkeypatch, timedelta(minutes=31))
+            project.event(SYSTEM, action, outcome).save()
+            beat()
+    told = [body["data"]["code"] for body in receiver.bodies if body["data"]["kind"] == "degraded"]
+    assert told == ["tools_refused", "provider_down", "tools_refused"]
+    assert _kinds(receiver).count("recovery") <= 4
 
 
 def test_each_way_tells_of_what_is_chosen_and_of_ones_own(
