@@ -33,7 +33,6 @@ SENTENCES = {
     "out_of_memory": "The agent used more memory than its plan allows. Choose a larger plan, then start.",
     "exited": "The agent ended by itself although it should run. Read the log, then start.",
     "crash": "The agent crashed (exit code {exit_code}). Read the log, then start.",
-    # The kernel kills for want of memory, too, and an engine does not always hear of it.
     "killed": "The agent was killed (exit code {exit_code}), by somebody or because memory ran out. Start it again.",
     "crash_unseen": "The agent crashed, and was started again before its end could be seen. Read the log, then start.",
     "vanished": "The container disappeared from the engine. Start the project to make it again.",
@@ -61,8 +60,7 @@ RETRYING = {
     "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
     "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
     "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
-    "killed": "The agent was killed (exit code {exit_code}), by somebody or because memory ran out, "
-    "and is tried again by itself.",
+    "killed": "Killed (exit code {exit_code}), by somebody or because memory ran out. It is tried again by itself.",
 }
 """What is said instead while the engine tries by itself."""
 
@@ -184,10 +182,7 @@ def _sure(seen_code: str) -> str:
 
 
 def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> str:
-    """Why a run ended. None stands for an exit code that nobody saw.
-
-    Memory may have run out for a program that the agent ran, long before the agent itself said why it ends.
-    """
+    """Why a run ended. None stands for an exit code that nobody saw. It may have run a program whose memory ran out."""
     if oom_killed and exit_code not in CODES_OF_EXIT:
         return "out_of_memory"
     if exit_code is None:

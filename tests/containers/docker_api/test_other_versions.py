@@ -3,6 +3,8 @@
 import pytest
 
 from containers.docker.engine import DockerEngine
+from containers.docker_api import client
+from tests.containers.docker_api.calling import GUARD
 from tests.fakes.docker_socket import FaultySocket
 
 WORDS = {
@@ -12,7 +14,10 @@ WORDS = {
 
 
 @pytest.mark.parametrize("other", WORDS)
-def test_the_next_call_speaks_the_version_of_the_engine(daemon: FaultySocket, other: str) -> None:
+def test_the_next_call_speaks_the_version_of_the_engine(
+    daemon: FaultySocket, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CALL_LIMIT", GUARD)
     daemon.body = b"[]"
     engine = DockerEngine()
     assert engine.observe({}) == []
