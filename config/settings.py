@@ -4,6 +4,7 @@ import re
 import sys
 from datetime import timedelta
 from decimal import Decimal
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -62,6 +63,15 @@ BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://a
 BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
 BERTH_DNS = env.name_servers("BERTH_DNS")
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
+# The addresses of the agents of a Swarm, the same on every node: one half for those behind the gateway.
+BERTH_SWARM_SUBNET = env.text("BERTH_SWARM_SUBNET", "10.231.0.0/20")
+try:
+    if not 20 <= IPv4Network(BERTH_SWARM_SUBNET).prefixlen <= 25:
+        raise ValueError  # noqa: TRY301 - one sentence for both
+except ValueError:
+    raise ImproperlyConfigured(
+        "BERTH_SWARM_SUBNET must be an IPv4 network of /20 to /25, such as 10.231.0.0/20."
+    ) from None
 # Private networks to which webhooks of users may be sent.
 BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")

@@ -23,6 +23,19 @@ class Passage:
         return [f"-o {bridge} -d {self.gateway} -p tcp --dport {self.port} -j ACCEPT", f"-o {bridge} {self.answers}"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """Where the host itself lets agents in: at the gateway of a cluster's node, which listens on the bridge's own
+    address."""
+
+    address: str
+    port: int
+
+    @property
+    def opens(self) -> str:
+        return f"-d {self.address} -p tcp --dport {self.port} -j ACCEPT"
+
+
 _known: dict[str, Passage] = {}
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
 from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
-from containers.firewall.passage import Passage
+from containers.firewall.passage import Door, Passage
 from containers.firewall.path import comes_to
 
 Exceptions = Iterable[tuple[str, int | None]]
@@ -91,12 +91,20 @@ class RuleSet:
 
 
 def make_rules(
-    *, bridge: str, allow: Exceptions, resolvers: Iterable[str], passage: Passage | None = None
+    *,
+    bridge: str,
+    allow: Exceptions,
+    resolvers: Iterable[str],
+    passage: Passage | None = None,
+    door: Door | None = None,
 ) -> list[RuleSet]:
     allow, resolvers = list(allow), list(resolvers)
-    return [
-        _family(version, bridge, allow, resolvers, passage if passage and version == 4 else None) for version in (4, 6)
-    ]
+    four, six = _family(4, bridge, allow, resolvers, passage), _family(6, bridge, allow, resolvers, None)
+    if door:
+        to_host = next(chain for chain in four.chains if chain.endswith("-HOST"))
+        after_limits = next(at for at, rule in enumerate(four.chains[to_host]) if rule.endswith("-LIMITS")) + 1
+        four.chains[to_host].insert(after_limits, door.opens)
+    return [four, six]
 
 
 def first_of_all(parent: str, rule: str, *, instead_of: int = 0) -> str:
