@@ -18,3 +18,12 @@ AT_REST = (
     _WITHOUT_WORK & _WITHOUT_CONTAINER & (Q(desired=str(Desired.STOPPED)) | (Q(desired=str(Desired.RUNNING)) & _HELD))
 )
 """The row says that the engine has nothing of the project, and that it is to stay so."""
+
+COUNTED_AT_REST = (
+    *("agent_type", "instance", "desired", "failure_code"),
+    *("updated_at", "observed_at", "suspended_at", "gave_up_at", "owner"),
+    *("operation", "reconcile_failures", "container_id", "container_state", "health"),
+)
+"""What the status of such a row follows from, and what makes it one, which SQLite asks for once more. An index has all
+of it, so that no row is read to count them.
+"""

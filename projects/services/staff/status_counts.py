@@ -1,7 +1,8 @@
 """How many projects have which status, in one statement, whatever their number.
 
-Rows of which the status depends on no time that runs out are grouped by the columns that it follows from, and a row of
-each group is asked for the status as any other. Each of the rest is a group of its own.
+Rows are grouped by the columns that the status follows from, and a row of each group is asked for it as any other.
+Those at rest may be by far the most: of them it follows from few columns, in which an index orders them.
+Rows of which the status depends on a time that runs out are groups of their own.
 """
 
 from collections import Counter
@@ -9,21 +10,39 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Case, Count, ExpressionWrapper, F, Max, Q, UUIDField, Value, When
+from django.db.models import BooleanField, Case, Count, F, Max, Q, QuerySet, UUIDField, Value, When
 
 from accounts import clock, moments
+from accounts.models import User
+from containers.vocabulary import ContainerState, Health
 from projects.models import Project, Watch
+from projects.models.rows.at_rest import AT_REST
 from projects.models.rows.facts import RowFacts
 from projects.rules.status.derivation import AWAITING, derive_status
 from projects.rules.status.lifecycle import FRESH_FOR, Operation
 from projects.rules.status.statuses import Status
 
-_KEYS = (
-    *("instance", "desired", "operation", "reconcile_failures", "container_state", "health", "exit_code"),
-    *("agent_state", "agent_code", "failure_code", "seen_code", "seen_well", "is_behind_gateway"),
-)
-_MOMENTS = ("operation_deadline", "updated_at", "observed_at", "started_at", "gave_up_at", "budget_until", "polled_at")
-"""Of a group of several rows the latest of each: what the status follows from is the same for all."""
+_ITS = "its_"
+"""What the columns of a project are called in the rows of the statement, in front of their names."""
+
+_ALWAYS = ("agent_type_id", "instance", "desired", "failure_code")
+_AT_REST = {
+    "operation": str(Operation.NONE),
+    "reconcile_failures": 0,
+    "container_state": "",
+    "health": str(Health.NONE),
+}
+_WHERE_UP = dict.fromkeys(("agent_state", "agent_code", "seen_code", "seen_well"), "") | {
+    "exit_code": None,
+    "is_behind_gateway": False,
+}
+"""The columns by which rows are grouped. Those at rest have the values of the second, and of the third none counts."""
+
+_MOMENTS = ("updated_at", "observed_at", "gave_up_at")
+_WHERE_MOVED = ("operation_deadline", "started_at", "budget_until", "polled_at", "bot_id")
+"""Of a group of several rows the latest of each, and some bot: what the status follows from is the same for all."""
+
+_SUSPENDED = f"{_ITS}is_suspended"
 
 
 class _Columns(NamedTuple):
@@ -63,39 +82,86 @@ def count_projects() -> Counter[tuple[str, Status]]:
     """By the type and the status, of all instances."""
     now = clock.now()
     watches = {watch.instance: watch for watch in Watch.objects.only("instance", "heartbeat_at", "lease_until")}
+    is_seen = _is_seen(now, watches)
     counts: Counter[tuple[str, Status]] = Counter()
-    for row in _group(now, watches):
-        watch = watches.get(row["instance"])
+    for row in _group_moved(now, is_seen).union(_group_plain(is_seen), _group_resting(now, is_seen), all=True):
+        columns = {name.removeprefix(_ITS): value for name, value in row.items() if name.startswith(_ITS)}
+        kind, watch = columns.pop("agent_type_id"), watches.get(columns["instance"])
         group = _Group(
-            **{name: row[name] for name in _KEYS},
-            **{name: row[f"latest_{name}"] for name in _MOMENTS},
-            is_suspended=row["is_held"] or not row["owner__is_active"],
-            bot_id=row["any_bot"],
+            **columns,
             heartbeat_at=watch.heartbeat_at if watch else None,
             watched_until=watch.lease_until if watch else None,
         )
-        counts[row["agent_type_id"], derive_status(group.facts(now))] += row["number"]
+        counts[kind, derive_status(group.facts(now))] += row["number"]
     return counts
 
 
-def _group(now: datetime, watches: Mapping[str, Watch]) -> Any:
-    is_seen = _is_seen(now, watches)
-    alone = Case(When(_is_steady(now, is_seen), then=Value(None)), default=F("pk"), output_field=UUIDField(null=True))
-    keys = {
-        "alone": alone,
-        "is_seen": Case(When(is_seen, then=Value(value=True)), default=Value(value=False)),
-        "is_held": _is(Q(suspended_at__isnull=False)),
+def _group_moved(now: datetime, is_seen: Q) -> Any:
+    """Those not at rest."""
+    alone = Case(When(_is_steady(now), then=Value(None)), default=F("pk"), output_field=UUIDField(null=True))
+    columns = {name: F(name) for name in (*_AT_REST, *_WHERE_UP)}
+    latest = {name: Max(name) for name in _WHERE_MOVED}
+    keys = {"alone": alone, **_find_same(now, is_seen)}
+    return _count(Project.objects.filter(~AT_REST), columns, keys, latest)
+
+
+def _group_plain(is_seen: Q) -> Any:
+    """Those at rest that the watcher has lately seen so, and that nobody has suspended. The database sorts nothing."""
+    no = Value(value=False)
+    keys = dict.fromkeys((_SUSPENDED, "is_seen", "is_lately", "has_given_up"), no)
+    return _count(_at_rest(is_seen, plain=True), _as_at_rest(), {"alone": _of_column("id", None), **keys}, _never())
+
+
+def _group_resting(now: datetime, is_seen: Q) -> Any:
+    """The others at rest: all of them where no watcher is at work."""
+    keys = {"alone": _of_column("id", None), **_find_same(now, is_seen)}
+    return _count(_at_rest(is_seen, plain=False), _as_at_rest(), keys, _never())
+
+
+def _at_rest(is_seen: Q, *, plain: bool) -> "QuerySet[Project]":
+    return Project.objects.alias(is_plain=_is(is_seen & ~_is_held())).filter(AT_REST, is_plain=Value(value=plain))
+
+
+def _as_at_rest() -> dict[str, Any]:
+    return {name: _of_column(name, value) for name, value in (_AT_REST | _WHERE_UP).items()}
+
+
+def _never() -> dict[str, Any]:
+    return {name: _of_column(name, None) for name in _WHERE_MOVED}
+
+
+def _count(
+    rows: "QuerySet[Project]", columns: Mapping[str, Any], keys: Mapping[str, Any], more: Mapping[str, Any]
+) -> Any:
+    """Grouped by `columns` and `keys`. What it returns has the same columns in the same order, whichever the rows."""
+    grouped = {_ITS + name: F(name) for name in _ALWAYS} | {_ITS + name: each for name, each in columns.items()}
+    found = rows.order_by().annotate(**grouped, **keys).values(*grouped, *keys)
+    latest = {name: Max(name) for name in _MOMENTS} | dict(more)
+    return found.annotate(number=Count("*"), **{_ITS + name: each for name, each in latest.items()})
+
+
+def _find_same(now: datetime, is_seen: Q) -> dict[str, Any]:
+    """What else is the same for all rows of a group."""
+    lately = Q(observed_at__gte=now - FRESH_FOR, observed_at__lte=now + moments.CLOCKS_DIFFER)
+    return {
+        _SUSPENDED: _is(_is_held()),
+        "is_seen": _is(is_seen),
+        "is_lately": _is(lately),
         "has_given_up": _is(Q(gave_up_at__isnull=False)),
-        "has_started": _is(Q(started_at__isnull=False)),
     }
-    rows = Project.objects.order_by().annotate(**keys)
-    latest = {f"latest_{name}": Max(name) for name in _MOMENTS}
-    found = rows.values(*_KEYS, *keys, "agent_type_id", "owner__is_active")
-    return found.annotate(number=Count("pk"), any_bot=Max("bot_id"), **latest)
 
 
-def _is(condition: Q) -> "ExpressionWrapper[Q]":
-    return ExpressionWrapper(condition, output_field=BooleanField())
+def _is_held() -> Q:
+    return Q(suspended_at__isnull=False) | Q(owner__in=User.objects.filter(is_active=False))
+
+
+def _of_column(name: str, value: Any) -> Value:
+    field: Any = Project._meta.get_field(name)
+    return Value(value, output_field=field)
+
+
+def _is(condition: Q) -> Case:
+    return Case(When(condition, then=Value(value=True)), default=Value(value=False), output_field=BooleanField())
 
 
 def _is_seen(now: datetime, watches: Mapping[str, Watch]) -> Q:
@@ -107,9 +173,10 @@ def _is_seen(now: datetime, watches: Mapping[str, Watch]) -> Q:
     return seen
 
 
-def _is_steady(now: datetime, is_seen: Q) -> Q:
-    """Either seen by the watcher, or by nobody lately; and ready for so long that it has settled, if it was started."""
-    undisturbed = Q(operation=str(Operation.NONE), reconcile_failures=0, budget_until=None)
-    unseen = ~is_seen & moments.not_recent("observed_at", within=FRESH_FOR, now=now) & ~Q(observed_at=now - FRESH_FOR)
+def _is_steady(now: datetime) -> Q:
+    """Nothing is under way, and the agent is ready for so long that it has settled, where nothing else tells."""
+    undisturbed = Q(operation=str(Operation.NONE), budget_until=None)
+    tells = ~Q(container_state=str(ContainerState.RUNNING), health=str(Health.NONE))
+    tells |= Q(agent_state__in=("running", "degraded", "failed"))
     settled = Q(started_at=None) | Q(started_at__lte=now - AWAITING) | moments.future("started_at", now=now)
-    return undisturbed & settled & (is_seen | unseen)
+    return undisturbed & (tells | settled)

@@ -50,6 +50,8 @@ def make(draw: Random, now: datetime, owners: list[User], types: list[AgentType]
     if draw.random() < 0.1:
         until = now + timedelta(seconds=draw.choice((-5, 5, 70, 500)))
         values |= {"operation": draw.choice(Operation.values[1:]), "operation_id": uuid4(), "operation_deadline": until}
+    if draw.random() < 0.4:
+        values |= {"container_state": "", "health": "none", "reconcile_failures": 0}  # many of these are at rest
     owner, kind = draw.choice(owners), draw.choice(types)
     return Project(
         owner=owner, agent_type=kind, plan=plan, name="x", bot_id=draw.choice((None, draw.getrandbits(60))), **values
