@@ -1,12 +1,15 @@
-"""The request of the API that does what a page of the dashboard does, as a curl command."""
+"""The request of the API that does what a page does, as a curl command."""
 
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.conf import settings
+from django.http import HttpRequest
 
 from config.api_docs.examples import make_request
 from config.api_docs.samples import Call, write_curl
+from projects.rules.status.lifecycle import Action
 
 register = template.Library()
 
@@ -21,7 +24,6 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "projects:pairing": ("POST", f"{_PROJECT}/pairing", make_request("PairingRequest")),
     "projects:memory": ("DELETE", f"{_PROJECT}/memory", None),
     "projects:delete": ("DELETE", _PROJECT, None),
-    "projects:bulk": ("POST", "/api/projects/control", make_request("BulkControlRequest")),
     "accounts:settings": ("GET", "/api/me", None),
     "accounts:make-key": ("POST", "/api/auth/keys", make_request("NewKeyRequest")),
     "accounts:revoke-key": ("DELETE", "/api/auth/keys/{key_id}", None),
@@ -32,8 +34,20 @@ CALLS: dict[str, tuple[str, str, Any]] = {
 }
 """By the name of a page."""
 
+MANY = "projects:bulk"
+"""The page of a command to several projects, whose request names the chosen ones."""
+
+MOST_AT_ONCE = 50
+"""Projects that one request of the API commands."""
+
+DELETE = "delete"
+"""What that page does beside the commands: in the API a request for each project, which curl makes of the braces."""
+
 PUBLIC = {"accounts:sign-in"}
 """Of those, what takes no token."""
+
+OF_A_SESSION = {"accounts:make-key", "accounts:revoke-key", "accounts:rotate-key"}
+"""What takes the token of a session, and no key."""
 
 _PERSON = "no token may change how you sign in, or who you are"
 REASONS = {
@@ -61,13 +75,25 @@ _STAFF = "a token acts for its owner alone, also one of the staff, so that nobod
 @register.simple_tag(takes_context=True)
 def api_call(context: dict[str, Any]) -> str:
     """Empty where there is none, and for what takes a token where nobody is signed in."""
-    match = getattr(context.get("request"), "resolver_match", None)
-    is_public = match is not None and match.view_name in PUBLIC
-    if match is None or match.view_name not in CALLS or not (is_public or _is_signed_in(context)):
+    request = context.get("request")
+    name = _name_of(request)
+    is_public = name in PUBLIC
+    if request is None or not (is_public or _is_signed_in(context)):
         return ""
-    method, path, body = CALLS[match.view_name]
-    address = settings.BERTH_PUBLIC_URL + path.format(**match.kwargs)
-    return write_curl(Call(method, address, takes_token=not is_public, body=body))
+    found = _find_call_to_many(request) if name == MANY else CALLS.get(name)
+    if found is None:
+        return ""
+    method, path, body = found
+    if name != MANY:
+        path = path.format(**request.resolver_match.kwargs)
+    return write_curl(Call(method, settings.BERTH_PUBLIC_URL + path, takes_token=not is_public, body=body))
+
+
+@register.simple_tag(takes_context=True)
+def token_of_call(context: dict[str, Any]) -> str:
+    """Whose token the request takes: `key`, `session`, or none where that is empty."""
+    name = _name_of(context.get("request"))
+    return "" if name in PUBLIC else "session" if name in OF_A_SESSION else "key"
 
 
 @register.simple_tag(takes_context=True)
@@ -77,6 +103,25 @@ def reason_without_call(context: dict[str, Any]) -> str:
     if match is None or not _is_signed_in(context):
         return ""
     return _STAFF if "admin" in match.app_names else REASONS.get(match.view_name, "")
+
+
+def _name_of(request: HttpRequest | None) -> str:
+    match = getattr(request, "resolver_match", None)
+    return match.view_name if match else ""
+
+
+def _find_call_to_many(request: HttpRequest) -> tuple[str, str, Any] | None:
+    """With the projects and the command that the page was sent. None where those make no sense."""
+    action = request.POST.get("action", "")
+    try:
+        ids = [str(UUID(each)) for each in request.POST.getlist("project")[:MOST_AT_ONCE]]
+    except ValueError:
+        return None
+    if not ids or action not in {*Action.values, DELETE}:
+        return None
+    if action != DELETE:
+        return "POST", "/api/projects/control", {"ids": ids, "action": action}
+    return "DELETE", "/api/projects/" + (ids[0] if len(ids) == 1 else f"{{{','.join(ids)}}}"), None
 
 
 def _is_signed_in(context: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts import clock
 from projects.models import Project, Trouble
 from projects.models.rows.watched import compare_all, find_watched
+from projects.services.staff.status_counts import count_projects
 from projects.watcher.telling.troubles import note_troubles
 from tests.many_rows import multiply
 from tests.projects.watcher.rows import later
@@ -34,6 +35,10 @@ def test_every_query_of_a_look_uses_its_index_among_50_000_rows(deploy: Callable
     with CaptureQueriesContext(connection) as whole:
         assert set(compare_all(keys, now=now)) == set(keys)
     check_plans(narrow, INDEXES)
+    with CaptureQueriesContext(connection) as counting:
+        assert sum(count_projects().values()) == ROWS + 302
+    plan = explain(counting.captured_queries[-1]["sql"])
+    assert "COVERING INDEX project_at_rest" in plan or connection.vendor != "sqlite", plan
     Trouble.objects.create(project=running, told="crash")
     Trouble.objects.create(project=at_rest)
     with CaptureQueriesContext(connection) as troubles:

@@ -1,0 +1,94 @@
+"""The request that a page shows does what the page does, when it is copied and sent."""
+
+import html
+import json
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from accounts.models import User
+from config.templatetags.api_call import CALLS, MANY, OF_A_SESSION, PUBLIC
+from projects.models import Project
+from tests.clients import browser_of
+from tests.factories import ApiKeyFactory
+from tests.projects.dashboard.pages import text_of
+
+pytestmark = pytest.mark.one_database
+
+ASKS_FOR_YOUR_OWN = {"accounts:sign-in": 401}
+"""Where a password of the reader's has to be put in: what the request is answered with that of the example."""
+
+
+def call_of(page: Any) -> tuple[str, str, Any]:
+    """The method, the address and the body of the request that the page shows, as a shell reads it."""
+    shown = re.search(r'<pre data-copyable="this request"[^>]*>(.*?)</pre>', page.content.decode(), re.DOTALL)
+    assert shown, text_of(page)
+    words = shlex.split(html.unescape(shown[1]))
+    assert words[:2] == ["curl", "-s"]
+    method = words[words.index("-X") + 1] if "-X" in words else "GET"
+    address = next(word for word in words if word.startswith(settings.BERTH_PUBLIC_URL))
+    body = json.loads(words[words.index("-d") + 1]) if "-d" in words else None
+    assert ("Authorization: Bearer $BERTH_TOKEN" in words) == ("BERTH_TOKEN" in text_of(page))
+    return method, address, body
+
+
+def send(api: APIClient, page: Any) -> Any:
+    method, address, body = call_of(page)
+    parts = urlsplit(address)
+    path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    data = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
+    return api.generic(method, path, **data)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_page_shows_a_request_that_is_carried_out(
+    name: str, api: APIClient, alice: User, ada: User, deploy: Callable[..., Project]
+) -> None:
+    needs = {"project_id": lambda: deploy().pk, "key_id": lambda: ApiKeyFactory.create(user=alice).pk}
+    known = {each: make() for each, make in needs.items() if f"{{{each}}}" in CALLS[name][1]}
+    visitor = None if name in PUBLIC else ada if name.startswith("admin:") else alice
+    path = reverse("accounts:settings") if name == "accounts:make-key" else reverse(name, kwargs=known)
+    page = browser_of(visitor).get(path)
+    if name == "accounts:make-key":  # whose page is the answer to a form
+        page = browser_of(visitor).post(reverse(name), {})
+    answer = send(api, page)
+    assert answer.status_code == ASKS_FOR_YOUR_OWN.get(name, answer.status_code)
+    assert name in ASKS_FOR_YOUR_OWN or answer.status_code < 300, answer.content
+    assert ("token of a session" in text_of(page)) == (name in OF_A_SESSION)
+
+
+@pytest.mark.parametrize("action", ["stop", "restart", "delete"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_request_to_many_names_the_chosen_ones(
+    alice: User, api: APIClient, deploy: Callable[..., Project], action: str, count: int
+) -> None:
+    chosen = [str(deploy(telegramToken=f"{number}:token").pk) for number in range(1, count + 1)]
+    page = browser_of(alice).post(reverse(MANY), {"action": action, "project": chosen})
+    method, address, body = call_of(page)
+    if action == "delete":
+        together = chosen[0] if count == 1 else f"{{{','.join(chosen)}}}"
+        assert (method, body) == ("DELETE", None)
+        assert address.endswith(f"/api/projects/{together}")
+        assert all(api.delete(f"/api/projects/{each}").status_code in {202, 204} for each in chosen)
+        return
+    assert (method, body) == ("POST", {"ids": chosen, "action": action})
+    assert send(api, page).status_code == 200
+
+
+def test_a_form_that_makes_no_sense_has_no_request(alice: User) -> None:
+    """Where it is answered by the page of an error, which looks like any other."""
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(alice)
+    for sent in ({"project": "none", "action": "stop"}, {"project": str(uuid4()), "action": "<b>"}, {}):
+        answer = browser.post(reverse(MANY), sent)
+        assert answer.status_code == 403
+        assert "api/projects" not in answer.content.decode()
