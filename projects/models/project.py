@@ -26,7 +26,7 @@ from projects.models.columns.reserved_memory import HOLDS_MEMORY, ReservesMemory
 from projects.models.credentials import Credentialed
 from projects.models.event import Actor, Event
 from projects.models.operation import Claimable, operation_is_whole
-from projects.models.rows.at_rest import AT_REST, COUNTED_AT_REST
+from projects.models.rows.at_rest import INDEXES
 from projects.models.rows.facts import RowFacts
 from projects.models.watcher import Watch
 from projects.rules.disk import DISK_FULL
@@ -113,8 +113,7 @@ class Project(
         indexes = [
             models.Index(fields=["owner", "-created_at", "-id"], name="project_by_owner"),
             models.Index(fields=["operation_deadline"], name="project_by_deadline"),
-            models.Index(fields=["instance"], condition=~AT_REST, name="project_not_at_rest"),
-            models.Index(fields=COUNTED_AT_REST, condition=AT_REST, name="project_at_rest"),
+            *INDEXES,
             models.Index(fields=["instance", "updated_at"], name="project_by_change"),
             models.Index(fields=["instance"], condition=HOLDS_MEMORY, name="project_holds_memory"),
             models.Index(fields=["bot_id"], name="project_by_bot"),

@@ -3,7 +3,7 @@
 There may be any number of them. The others are few, and an index knows them.
 """
 
-from django.db.models import Q
+from django.db.models import Index, Q
 
 from containers.vocabulary import Health
 from projects.rules.status.lifecycle import UNPROTECTED, Desired, Operation
@@ -19,7 +19,7 @@ AT_REST = (
 )
 """The row says that the engine has nothing of the project, and that it is to stay so."""
 
-COUNTED_AT_REST = (
+_COUNTED = (
     *("agent_type", "instance", "desired", "failure_code"),
     *("updated_at", "observed_at", "suspended_at", "gave_up_at", "owner"),
     *("operation", "reconcile_failures", "container_id", "container_state", "health"),
@@ -27,3 +27,8 @@ COUNTED_AT_REST = (
 """What the status of such a row follows from, and what makes it one, which SQLite asks for once more. An index has all
 of it, so that no row is read to count them.
 """
+
+INDEXES = (
+    Index(fields=["instance"], condition=~AT_REST, name="project_not_at_rest"),
+    Index(fields=_COUNTED, condition=AT_REST, name="project_at_rest"),
+)
