@@ -47,8 +47,23 @@ except ValueError:
     ) from None
 
 # -- the engine and what agents may reach -----------------------------------------------------------------------------
-BERTH_ENGINE = env.choice("BERTH_ENGINE", ("docker",), "docker")
-BERTH_ENGINE_CLASS = {"docker": "containers.docker.engine.DockerEngine"}[BERTH_ENGINE]
+BERTH_ENGINE = env.choice("BERTH_ENGINE", ("docker", "swarm"), "docker")
+BERTH_ENGINE_CLASS = {
+    "docker": "containers.docker.engine.DockerEngine",
+    "swarm": "containers.swarm.engine.SwarmEngine",
+}[BERTH_ENGINE]
+# What keeps agents inside on one host and that a Swarm of an older Docker is to do without.
+BERTH_SWARM_ACCEPT = env.words("BERTH_SWARM_ACCEPT")
+if unknown := set(BERTH_SWARM_ACCEPT) - {"no-new-privileges", "runtime", "seccomp", "swap"}:
+    raise ImproperlyConfigured(f"BERTH_SWARM_ACCEPT holds {', '.join(sorted(unknown))}, of which Berth knows nothing.")
+# Where the volumes of agents' states are made in a Swarm; empty: on the disk of the node that runs the agent.
+BERTH_SWARM_VOLUME_DRIVER = env.text("BERTH_SWARM_VOLUME_DRIVER")
+BERTH_SWARM_VOLUME_OPTIONS = dict(word.partition("=")[::2] for word in env.text("BERTH_SWARM_VOLUME_OPTIONS").split())
+if not all(BERTH_SWARM_VOLUME_OPTIONS.values()):
+    raise ImproperlyConfigured(
+        "BERTH_SWARM_VOLUME_OPTIONS holds something that is no `name=value`. Set such, with spaces."
+    )
+BERTH_REGISTRY = env.text("BERTH_REGISTRY")
 BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
 if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
     raise ImproperlyConfigured("BERTH_INSTANCE must be 1 to 20 of a-z, 0-9 and '-', and start with a letter.")
@@ -77,6 +92,8 @@ BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)
+if BERTH_ENGINE == "swarm" and BERTH_GATEWAY:
+    raise ImproperlyConfigured("BERTH_ENGINE=swarm has no gateway yet. Set BERTH_GATEWAY=off (docs/swarm.md).")
 BERTH_EGRESS = env.choice("BERTH_EGRESS", ("internet", "gateway"), "internet")
 if BERTH_EGRESS == "gateway" and not BERTH_GATEWAY:
     raise ImproperlyConfigured(

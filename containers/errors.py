@@ -48,6 +48,10 @@ class ImageMissingError(EngineRefusedError):
     """The image of the agent type is not on the engine. Images are never pulled inside a request."""
 
 
+class NoRoomError(EngineRefusedError):
+    """No machine of the engine's has as much memory left as the agent is to have."""
+
+
 class NameTakenError(EngineRefusedError):
     """A container that is not ours has the name. It is never touched."""
 

@@ -25,7 +25,7 @@ such as 32-bit ones, which could say all of that in other words.
 
 SECCOMP_PROFILE = json.dumps(json.loads(SECCOMP_FILE.read_text()), separators=(",", ":"))
 
-_ULIMITS = (
+ULIMITS = (
     ("core", 0, 0),
     ("memlock", 64 * 1024, 64 * 1024),
     ("msgqueue", 819_200, 819_200),
@@ -155,7 +155,7 @@ def limits(spec: ContainerSpec | GatewaySpec) -> dict[str, Any]:
         "PidsLimit": spec.pids,
         "OomKillDisable": False,
         "ShmSize": 16 * MEBIBYTE,
-        "Ulimits": [{"Name": name, "Soft": soft, "Hard": hard} for name, soft, hard in _ULIMITS],
+        "Ulimits": [{"Name": name, "Soft": soft, "Hard": hard} for name, soft, hard in ULIMITS],
         "LogConfig": {
             "Type": "local",
             "Config": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},

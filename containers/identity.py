@@ -13,7 +13,14 @@ from collections.abc import Iterable, Mapping
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, Observation
+from containers.vocabulary import (
+    GENERATION_LABEL,
+    INSTALLATION_LABEL,
+    INSTANCE_LABEL,
+    PROJECT_LABEL,
+    ContainerSpec,
+    Observation,
+)
 
 REMEMBERED_FOR = 5.0
 """Seconds after which the id is read again: an operator may have restored a database or adopted another id."""
@@ -113,6 +120,17 @@ def group_by_key(containers: Iterable[Observation]) -> dict[str, list[Observatio
     for container in sorted(containers, key=lambda each: each.rank, reverse=True):
         groups[container.labels.get(PROJECT_LABEL, "")].append(container)
     return dict(groups)
+
+
+def carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    """Whether these are labels of the wanted container. One from before there were ids is one without an id."""
+    ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(labels) else set())
+    return all(labels.get(label) == value for label, value in wanted.items() if label not in ignored)
+
+
+def is_of_another(found: Observation, spec: ContainerSpec) -> bool:
+    """Whether this is the container of another agent of this installation."""
+    return is_labelled(found.labels) and bool(found.key) and found.key != spec.key
 
 
 def _digest(*words: str) -> str:

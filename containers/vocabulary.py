@@ -99,6 +99,7 @@ class Observation:
     more of it, though it answers for others. Then nothing but its name, its id and its labels is known. `has_drifted`:
     somebody changed the networks that it is on or who starts it again. `is_hearsay`: it is not all that the engine will
     say of how it ended. `mounts`: its volumes by their paths, where it was inspected as the only one of its key.
+    `node`: the machine that it is on, where the engine has several and says so.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Observation:
     has_drifted: bool = False
     is_hearsay: bool = False
     mounts: Mapping[str, str] | None = field(default=None, compare=False)
+    node: str = ""
 
     @property
     def key(self) -> str:
@@ -179,10 +181,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUse:
-    """What an agent's state takes on the engine's disk, and how many files, directories and links are in it.
-
-    `is_part` where it was not counted to the end: there is at least that much.
-    """
+    """What an agent's state takes on the disk, and how many files, folders and links. `is_part`: at least that much."""
 
     used: int
     files: int

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 from containers.call_limits import seconds_left, time_limit
 from containers.docker.drift import telling_of_address
-from containers.docker.lookup import Lookup, is_of_another
+from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError, StillStoppingError
-from containers.identity import container_name, is_labelled
+from containers.identity import container_name, is_labelled, is_of_another
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
 from containers.volume_containers import keeper_payload
 

@@ -8,7 +8,7 @@ from functools import partial
 from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
-from containers.docker.lookup import AgentVolumes, Lookup, carries
+from containers.docker.lookup import AgentVolumes, Lookup
 from containers.docker.room import Room
 from containers.docker.secrets import pack_secrets
 from containers.docker.volumes.handover import Handover
@@ -18,6 +18,7 @@ from containers.docker_api.errors import ConflictError, as_refusal
 from containers.docker_api.reading import beside
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import container_labels, data_volume, secrets_volume
+from containers.identity import carries
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0

@@ -13,7 +13,6 @@ from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
 from containers.docker.event_verbs import EventVerbs
 from containers.docker.gateway.verbs import GatewayVerbs
-from containers.docker.images import describe_image, read_image_id
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
@@ -21,7 +20,6 @@ from containers.docker.networks.agents import describe_host, read_engine_start
 from containers.docker.networks.name_limits import NameLimits
 from containers.docker.room import Room
 from containers.docker.secrets import read_secrets
-from containers.docker.stats import Meter, read_usage
 from containers.docker.trials.runs import Trial
 from containers.docker.volumes.data_directory import OwnDirectory
 from containers.docker.volumes.disk_meter import DiskMeter
@@ -32,7 +30,9 @@ from containers.docker.volumes.state import State
 from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
 from containers.docker_api.errors import MissingError
+from containers.docker_api.images import describe_image, read_image_id
 from containers.docker_api.report_streams import ReportStreams
+from containers.docker_api.stats import Meter, read_usage
 from containers.docker_api.unused_images import remove_unused
 from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Keys

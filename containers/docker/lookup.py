@@ -5,18 +5,17 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from containers.docker.observations import Details, read_details, read_rows, read_volumes
+from containers.docker.observations import Details, read_details, read_rows
+from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, is_timeout, understand_answer
 from containers.errors import ContainerSilentError, EngineRefusedError, EngineUnavailableError, NameTakenError
 from containers.hardening import DATA, SECRETS, data_volume, secrets_volume
-from containers.identity import container_name, former_name, is_former, is_labelled, is_ours
+from containers.identity import container_name, former_name, is_ours
 from containers.vocabulary import (
     GENERATION_LABEL,
-    INSTALLATION_LABEL,
     INSTANCE_LABEL,
     PROJECT_LABEL,
-    ContainerSpec,
     Observation,
     Volume,
 )
@@ -187,14 +186,3 @@ class Lookup:
 
 def _filters(labels: Mapping[str, str]) -> dict[str, list[str]]:
     return {"label": [f"{label}={value}" for label, value in labels.items()]}
-
-
-def carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    """Whether these are labels of the wanted container. One from before there were ids is one without an id."""
-    ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(labels) else set())
-    return all(labels.get(label) == value for label, value in wanted.items() if label not in ignored)
-
-
-def is_of_another(found: Observation, spec: ContainerSpec) -> bool:
-    """Whether this is the container of another agent of this installation."""
-    return is_labelled(found.labels) and bool(found.key) and found.key != spec.key

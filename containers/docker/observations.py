@@ -9,8 +9,9 @@ from typing import Any
 from containers.agent_contract import AGENT_USER
 from containers.agent_reports import parse_report, parse_time
 from containers.docker.drift import has_other_address, has_other_policy, has_strayed
+from containers.docker_api.answers import read_labels, read_number, read_text
 from containers.docker_api.errors import understand_answer
-from containers.vocabulary import AgentReport, ContainerState, Health, Observation, Volume
+from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 
 _HEALTH_WORDS = {
     "(healthy)": Health.HEALTHY,
@@ -19,7 +20,6 @@ _HEALTH_WORDS = {
 }
 _ID = re.compile(r"[0-9a-f]{64}")
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
-_LARGEST_NUMBER = 2**31 - 1
 _START_DELAY = timedelta(milliseconds=90)
 """How much later than the process begins Docker may note its start. Less than its pause between two runs, 100 ms."""
 
@@ -52,17 +52,17 @@ def read_details(answer: Mapping[str, Any]) -> Details:
         status = ContainerState(state["Status"])
         started, finished = parse_time(state["StartedAt"]), parse_time(state["FinishedAt"])
         began = _run_began(started, finished)
-        labels = _labels(answer["Config"]["Labels"])
+        labels = read_labels(answer["Config"]["Labels"])
         return Details(
             observation=Observation(
-                name=_text(answer["Name"]).removeprefix("/"),
+                name=read_text(answer["Name"]).removeprefix("/"),
                 container_id=_id(answer["Id"]),
                 labels=labels,
                 state=status,
                 health=_health(state.get("Health")),
-                exit_code=_number(state["ExitCode"]) if _has_exited(status) else None,
+                exit_code=read_number(state["ExitCode"]) if _has_exited(status) else None,
                 oom_killed=bool(state["OOMKilled"]),
-                restart_count=max(0, _number(answer["RestartCount"])),
+                restart_count=max(0, read_number(answer["RestartCount"])),
                 image_id=_image_id(answer.get("Image")),
                 created_at=parse_time(answer["Created"]),
                 started_at=started,
@@ -90,23 +90,10 @@ def read_rows(answer: object) -> list[Observation]:
         return [_read_row(row) for row in answer]
 
 
-def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
-    """The answer of GET /volumes."""
-    with understand_answer():
-        return [
-            Volume(
-                name=_text(each["Name"]),
-                labels=_labels(each["Labels"]),
-                created_at=parse_time(each["CreatedAt"]),
-            )
-            for each in answer["Volumes"] or []
-        ]
-
-
 def _read_row(row: Mapping[str, Any]) -> Observation:
-    summary, labels = row["Status"], _labels(row["Labels"])
+    summary, labels = row["Status"], read_labels(row["Labels"])
     return Observation(
-        name=_text(row["Names"][0]).removeprefix("/"),
+        name=read_text(row["Names"][0]).removeprefix("/"),
         container_id=_id(row["Id"]),
         labels=labels,
         state=ContainerState(row["State"]),
@@ -116,30 +103,10 @@ def _read_row(row: Mapping[str, Any]) -> Observation:
     )
 
 
-def _text(value: object) -> str:
-    """The text. Raises where it is none, or holds what no name does and no database takes."""
-    if not isinstance(value, str) or "\x00" in value:
-        raise TypeError
-    return value
-
-
 def _id(value: object) -> str:
-    if not _ID.fullmatch(_text(value)):
+    if not _ID.fullmatch(read_text(value)):
         raise ValueError
-    return _text(value)
-
-
-def _labels(value: object) -> dict[str, str]:
-    if value is not None and not isinstance(value, Mapping):
-        raise TypeError
-    return {_text(label): _text(content) for label, content in (value or {}).items()}
-
-
-def _number(value: object) -> int:
-    """The number, where it has 32 bits as all of the engine's do. Raises for any other."""
-    if not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
-        raise ValueError
-    return value
+    return read_text(value)
 
 
 def is_plain(row: Observation) -> bool:
@@ -149,7 +116,7 @@ def is_plain(row: Observation) -> bool:
 
 def _mounts(mounts: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
     """The volumes by their paths. What else is mounted has no name."""
-    return {_text(each["Destination"]): _text(each["Name"]) for each in mounts or () if each.get("Name")}
+    return {read_text(each["Destination"]): read_text(each["Name"]) for each in mounts or () if each.get("Name")}
 
 
 def _user(text: str) -> int:

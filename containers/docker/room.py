@@ -5,11 +5,12 @@ from collections.abc import Callable
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.docker.containers import Containers
 from containers.docker.drift import is_at
-from containers.docker.lookup import Lookup, carries, is_of_another
+from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.reading import beside
 from containers.errors import NameTakenError, SupersededError
 from containers.hardening import secrets_volume
+from containers.identity import carries, is_of_another
 from containers.vocabulary import QUARANTINE_LABEL, USER_LABEL, ContainerSpec, ContainerState, Health, Observation
 
 _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}

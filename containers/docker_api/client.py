@@ -17,7 +17,7 @@ from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
 from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
 from containers.docker_api.reading import this_thread
-from containers.docker_api.short_requests import ShortRequests
+from containers.docker_api.swarm_calls import SwarmCalls
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
 from containers.foreign_json import read_json
@@ -37,7 +37,7 @@ ANSWER_SIZE = 8 * 1024 * 1024
 OLDEST_API = "1.41"
 
 
-class DockerClient(ShortRequests):
+class DockerClient(SwarmCalls):
     """docker-py's low-level client with bounded calls. Its constructor asks the engine for its version."""
 
     def __init__(self) -> None:

@@ -86,8 +86,10 @@ class ReportStreams:
     """`follow` may be called by any thread, and the rest by one of its own. `connect` gives a connection to the engine,
     and the version of its API."""
 
-    def __init__(self, connect: Callable[[], tuple[socket.socket, str]]) -> None:
+    def __init__(self, connect: Callable[[], tuple[socket.socket, str]], *, kind: str = "containers") -> None:
+        """`kind` is what the engine calls that whose logs are followed, which have these ids."""
         self._connect = connect
+        self._kind = kind
         self._wanted: dict[str, str] = {}
         self._wanted_since: dict[str, datetime] = {}
         self._again_at: dict[str, float] = {}
@@ -132,7 +134,7 @@ class ReportStreams:
         query = urlencode(log_params(tail=LINES, since=since, follow=True))
         sock, api = self._connect()
         try:
-            path = f"/v{api}/containers/{container_id}/logs?{query}"
+            path = f"/v{api}/{self._kind}/{container_id}/logs?{query}"
             sock.sendall(f"GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n".encode())
             sock.setblocking(False)  # noqa: FBT003 - the signature of socket
             self._selector.register(sock, selectors.EVENT_READ, container_id)

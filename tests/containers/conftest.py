@@ -15,6 +15,9 @@ from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import EngineUnderTest
 from tests.containers.memory_under_test import MemoryUnderTest
 from tests.containers.rootfs import make_images
+from tests.containers.swarm.differences import skip_where_a_swarm_differs
+from tests.containers.swarm.one_node import Swarm, one_node
+from tests.containers.swarm.under_test import SwarmUnderTest
 from tests.engines import connect
 from tests.gateway.image import ensure_gateway_image
 from tests.instances import note_instance
@@ -68,10 +71,35 @@ def with_gateway(under_test: EngineUnderTest) -> Iterator[EngineUnderTest]:
     under_test.engine.remove_gateway(state=True)
 
 
-@pytest.fixture(params=["memory", pytest.param("docker", marks=pytest.mark.docker)])
+@pytest.fixture(scope="session")
+def swarm_installation() -> Iterator[Swarm]:
+    """A Swarm of one node, an engine of the tests' own."""
+    with one_node() as swarm:
+        yield swarm
+
+
+@pytest.fixture
+def swarm_under_test(swarm_installation: Swarm, monkeypatch: pytest.MonkeyPatch) -> Iterator[SwarmUnderTest]:
+    with swarm_installation.settings(monkeypatch):
+        under_test = swarm_installation.under_test()
+        yield under_test
+        under_test.clean_up()
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        pytest.param("docker", marks=pytest.mark.docker),
+        pytest.param("swarm", marks=[pytest.mark.docker, pytest.mark.rare(10)]),
+    ]
+)
 def under_test(request: pytest.FixtureRequest) -> EngineUnderTest:
     """Every engine in turn."""
     if request.param == "memory":
         return MemoryUnderTest()
+    if request.param == "swarm":
+        skip_where_a_swarm_differs(request)
+        on_swarm: EngineUnderTest = request.getfixturevalue("swarm_under_test")
+        return on_swarm
     found: DockerUnderTest = request.getfixturevalue("docker_under_test")
     return found

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from containers.docker.observations import read_details, read_rows, read_volumes
-from containers.docker.stats import Meter
+from containers.docker.observations import read_details, read_rows
+from containers.docker_api.answers import read_volumes
 from containers.docker_api.errors import translate_errors, understand_answer
 from containers.docker_api.events import _read
+from containers.docker_api.stats import Meter
 from containers.errors import EngineUnavailableError
 from containers.foreign_json import read_json
 from containers.vocabulary import Observation, Usage

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from containers.call_limits import time_limit
 from containers.docker.helpers import find_left_behind, remove_helper
-from containers.docker.observations import read_volumes
+from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineError

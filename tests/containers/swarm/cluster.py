@@ -131,6 +131,13 @@ class Cluster:
         finally:
             usual.close()
 
+    def share(self, images: Iterable[str]) -> None:
+        """Brings these images of the manager to all other nodes."""
+        for image in images:
+            archive = b"".join(self.manager.client.get_image(image))
+            for node in self.nodes[1:]:
+                list(node.client.load_image(archive))
+
     def kill(self, node: SwarmNode) -> None:
         node.kill()
 

@@ -7,7 +7,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from containers.docker.images import read_capabilities
+from containers.docker_api.images import read_capabilities
 from containers.engine.images import Capability, ImageFacts
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import AgentType

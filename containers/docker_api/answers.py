@@ -1,0 +1,43 @@
+"""Reads what engines answer, which may be anything."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from containers.agent_reports import parse_time
+from containers.docker_api.errors import understand_answer
+from containers.vocabulary import Volume
+
+_LARGEST_NUMBER = 2**31 - 1
+
+
+def read_text(value: object) -> str:
+    """The text. Raises where it is none, or holds what no name does and no database takes."""
+    if not isinstance(value, str) or "\x00" in value:
+        raise TypeError
+    return value
+
+
+def read_labels(value: object) -> dict[str, str]:
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError
+    return {read_text(label): read_text(content) for label, content in (value or {}).items()}
+
+
+def read_number(value: object) -> int:
+    """The number, where it has 32 bits as all of the engine's do. Raises for any other."""
+    if not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
+        raise ValueError
+    return value
+
+
+def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
+    """The answer of GET /volumes."""
+    with understand_answer():
+        return [
+            Volume(
+                name=read_text(each["Name"]),
+                labels=read_labels(each["Labels"]),
+                created_at=parse_time(each["CreatedAt"]),
+            )
+            for each in answer["Volumes"] or []
+        ]

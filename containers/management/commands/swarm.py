@@ -1,0 +1,41 @@
+"""Shows the nodes of the Swarm, what they have left, and what its services cannot hold."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.errors import EngineError
+from containers.swarm.confinement import Confinement
+from containers.swarm.nodes import Node, find_room, list_nodes
+from containers.swarm.what_specs_hold import MEASURES
+
+MEBIBYTE = 1024 * 1024
+
+
+class Command(BaseCommand):
+    requires_system_checks = ()
+    help = "Show the nodes of the Swarm that DOCKER_HOST names a manager of, and what their services cannot hold."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        connection = Connection()
+        try:
+            nodes = list_nodes(connection)
+            with connection.call() as client, understand_answer():
+                free = find_room(nodes, client.tasks())
+            missing = Confinement(connection).missing()
+        except EngineError as error:
+            raise CommandError(str(error)) from error
+        for node in nodes:
+            self.stdout.write(_describe(node, free.get(node.node_id)))
+        for word in missing:
+            how = "accepted" if word in settings.BERTH_SWARM_ACCEPT else "REFUSED: no agent is started"
+            self.stdout.write(f"{word} ({how}): {MEASURES[word].loss}")
+
+
+def _describe(node: Node, free: int | None) -> str:
+    state = "ready" if node.is_ready else "not ready"
+    takes = f"{max(0, free) // MEBIBYTE} MB free" if free is not None else "takes no agents"
+    return f"{node.name} ({node.node_id}): {state}, {node.memory // MEBIBYTE} MB, {takes}"

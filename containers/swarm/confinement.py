@@ -1,0 +1,49 @@
+"""Whether this Swarm's services hold what confines agents, as far as the operator wants them to."""
+
+from typing import Any
+
+from django.conf import settings
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.errors import EngineRefusedError
+from containers.swarm.nodes import list_nodes
+from containers.swarm.what_specs_hold import explain_refusal, find_missing
+
+DAEMON_LABEL = "berth.no-new-privileges"
+"""The label of a node's daemon.json by which its operator says that the same file has `"no-new-privileges": true`.
+
+A manager sees that of itself only; of the other nodes it sees the labels."""
+
+
+class Confinement:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def missing(self) -> list[str]:
+        """What the services of this Swarm cannot hold, accepted or not. Asks the engine."""
+        return find_missing(
+            self._read_api(),
+            held_by_daemons=self._is_held_by_daemons(),
+            runtime=settings.BERTH_CONTAINER_RUNTIME,
+        )
+
+    def require(self) -> tuple[int, int]:
+        """The API's version. Raises `EngineRefusedError` where something is missing that nobody has accepted."""
+        refusal = explain_refusal(self.missing(), accepted=settings.BERTH_SWARM_ACCEPT)
+        if refusal:
+            raise EngineRefusedError(refusal)
+        return self._read_api()
+
+    def _read_api(self) -> tuple[int, int]:
+        with self._connection.call() as client, understand_answer():
+            return client.read_api()
+
+    def _is_held_by_daemons(self) -> bool:
+        with self._connection.call() as client, understand_answer():
+            info: dict[str, Any] = client.info()
+            here, options = str(info["Swarm"]["NodeID"]), [str(each) for each in info.get("SecurityOptions") or []]
+        if not any("no-new-privileges" in option for option in options):
+            return False
+        others = [node for node in list_nodes(self._connection) if node.node_id != here]
+        return all(node.daemon_labels.get(DAEMON_LABEL) == "true" for node in others)

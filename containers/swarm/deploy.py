@@ -1,0 +1,197 @@
+"""Deploys an agent on a Swarm: make a service without a task, confirm, have one started, wait for it; or undo it."""
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from containers.call_limits import seconds_left, time_limit
+from containers.docker_api.errors import ConflictError, MissingError
+from containers.errors import (
+    EngineError,
+    EngineRefusedError,
+    ImageMissingError,
+    NameTakenError,
+    NoRoomError,
+    SupersededError,
+)
+from containers.identity import carries, is_ours
+from containers.swarm.secrets import Secrets
+from containers.swarm.services import Services
+from containers.swarm.tasks import Run, Service, observe
+from containers.swarm.verbs import Verbs
+from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
+
+DEPLOY_LIMIT = 20.0
+"""Seconds for a deploy, counted from the moment at which an older service is gone."""
+
+UNDO_LIMIT = 10.0
+LOOK = 1.5
+"""Seconds that are kept to tell how far it has come."""
+
+_ASK_EVERY = 0.1
+_PAUSES = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_HAS_RUN = re.compile(r"^task: non-zero exit")
+"""What a Swarm says of a task whose program has run and ended. All else that went wrong kept it from starting."""
+_NO_IMAGE = re.compile(r"no such image|not found: manifest|pull access denied|manifest unknown", re.IGNORECASE)
+_NO_ROOM = "insufficient resources"
+
+
+class Deployment:
+    """One call of `deploy`. `make` makes the service, with these secrets."""
+
+    def __init__(
+        self,
+        services: Services,
+        secrets: Secrets,
+        verbs: Verbs,
+        spec: ContainerSpec,
+        make: Callable[[dict[str, str]], str],
+        retire: Callable[[Observation], None],
+        lost: Callable[[], frozenset[str]],
+    ) -> None:
+        self._services = services
+        self._secrets = secrets
+        self._verbs = verbs
+        self._spec = spec
+        self._make = make
+        self._retire = retire
+        self._lost = lost
+        self._is_ours_to_undo = False
+        self._cannot_start = False
+
+    def run(self, confirm: Callable[[], bool]) -> Observation:
+        try:
+            kept = self._make_room()
+            with time_limit(DEPLOY_LIMIT):
+                service = kept or self._create()
+                if self._observe(service).state is not ContainerState.RUNNING:
+                    service = self._bring_up(service, confirm)
+                return self._observe(service)
+        except EngineError:
+            self._undo()
+            raise
+
+    def _observe(self, service: Service) -> Observation:
+        return observe(service, lost=self._lost())
+
+    def _make_room(self) -> Service | None:
+        """Stops and removes what an older deploy has made. Returns the service of this one, where there is one."""
+        kept: Service | None = None
+        for service in self._there():
+            if kept is None and not self._must_go(service):
+                kept = service
+                continue
+            self._verbs.stop(service, timeout=self._spec.stop_timeout)
+            ended = self._services.look_up(service.service_id)
+            if ended is not None:
+                self._retire_one(ended)
+            self._services.remove(service.service_id)
+        self._secrets.remove(self._spec.key, before=self._spec.generation)
+        return kept
+
+    def _retire_one(self, ended: Service) -> None:
+        seen = self._observe(ended)
+        if seen.state is not ContainerState.CREATED:
+            self._retire(seen)
+
+    def _there(self) -> list[Service]:
+        found = self._services.of_key(self._spec.key)
+        if not all(is_ours(service.labels) for service in found):
+            raise NameTakenError("The service of this agent belongs to another installation, which made it.")
+        if not any(service.name == self._spec.name for service in found):
+            named = self._services.look_up(self._spec.name)
+            found = [*found, named] if named else found
+        return found
+
+    def _must_go(self, found: Service) -> bool:
+        """Whether it is an older one of ours. Raises for a newer one, and for one that is not ours."""
+        if not carries(found.labels, self._spec.labels):
+            raise NameTakenError(f"A service that is not ours is called {self._spec.name}. Remove or rename it.")
+        generation = found.generation
+        if generation > self._spec.generation:
+            raise SupersededError("A newer deploy of this agent has happened.")
+        return generation < self._spec.generation or QUARANTINE_LABEL in found.labels
+
+    def _create(self) -> Service:
+        """A new one, or the one that somebody else has made for the same deploy meanwhile."""
+        for pause in _PAUSES:
+            time.sleep(pause)
+            made = self._secrets.make(self._spec)
+            try:
+                service_id = self._make(made)
+                self._is_ours_to_undo = True
+                found = self._services.look_up(service_id)
+                if found is not None:
+                    return found
+            except (NameTakenError, ConflictError) as error:
+                self._secrets.discard(made)
+                if (kept := self._make_room()) is not None:
+                    return kept
+                refusal: EngineError = error
+            except EngineError:
+                self._secrets.discard(made)
+                raise
+            else:
+                refusal = MissingError("The service was removed as soon as it was made.")
+        raise EngineRefusedError(f"Somebody else is making or removing {self._spec.name}. Try once more.") from refusal
+
+    def _bring_up(self, service: Service, confirm: Callable[[], bool]) -> Service:
+        self._is_ours_to_undo = True
+        if any(run.may_live for run in service.runs) and not service.is_wanted:
+            self._verbs.stop(service, timeout=self._spec.stop_timeout)  # two at a time would poll one bot
+        if not confirm():
+            raise SupersededError("A newer command took the place of this deploy.")
+        known = {run.task_id for run in service.runs}
+        if not service.is_wanted:
+            self._services.start(service.service_id)
+        left = seconds_left()
+        until = time.monotonic() + (DEPLOY_LIMIT if left is None else left) - LOOK
+        while True:
+            now = self._services.look_up(service.service_id)
+            if now is None:
+                raise EngineRefusedError("The agent was removed while it was started.")
+            new = [run for run in now.runs if run.task_id not in known]
+            if self._has_come(now, new) or time.monotonic() >= until:
+                return now
+            time.sleep(_ASK_EVERY)
+
+    def _has_come(self, service: Service, new: list[Run]) -> bool:
+        """Whether it runs or has run. Raises where it cannot be started."""
+        if self._observe(service).state is ContainerState.RUNNING:
+            return True
+        for run in new:
+            self._cannot_start = True
+            if run.state == "pending" and _NO_ROOM in run.error:
+                raise NoRoomError(f"No machine can hold the agent: {run.error}.")
+            if run.ended_by_itself and not _ran(run):
+                raise _refusal(run)
+            self._cannot_start = False
+        return any(map(_ran, new))
+
+    def _undo(self) -> None:
+        """Removes what this deploy made and never started. What a silent Swarm keeps is left to a later clean-up."""
+        if not self._is_ours_to_undo:
+            return
+        with suppress(EngineError), time_limit(UNDO_LIMIT):
+            found = next((each for each in self._services.ours(self._spec.key) if each.name == self._spec.name), None)
+            generation = self._spec.generation
+            if found is not None:
+                is_up = found.is_wanted and not self._cannot_start
+                if found.generation != generation or is_up or any(map(_ran, found.runs)):
+                    return
+                self._services.remove(found.service_id)
+            self._secrets.remove(self._spec.key, before=generation + 1)
+            if found is not None:
+                self._verbs.remove_volumes(self._spec.key, generation=generation)
+
+
+def _ran(run: Run) -> bool:
+    return run.has_run and (run.state == "complete" or bool(_HAS_RUN.match(run.error)))
+
+
+def _refusal(run: Run) -> EngineRefusedError:
+    """Why the program of this task never ran."""
+    if _NO_IMAGE.search(run.error):
+        return ImageMissingError(f"The image is not on the node that was to run the agent: {run.error[:300]}")
+    return EngineRefusedError(f"The Swarm could not start the agent: {run.error[:300]}")

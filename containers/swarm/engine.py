@@ -1,0 +1,191 @@
+"""The engine of a Docker Swarm, one of whose managers `DOCKER_HOST` names."""
+
+import socket
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from containers.call_limits import time_limit
+from containers.docker_api.errors import understand_answer
+from containers.docker_api.images import describe_image, read_image_id
+from containers.docker_api.report_streams import ReportStreams
+from containers.engine.images import HostFacts, ImageFacts
+from containers.engine.lists import Keys
+from containers.engine.trials import TrialRun
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.identity import network_name
+from containers.swarm.confinement import Confinement
+from containers.swarm.deploy import Deployment
+from containers.swarm.events import watch
+from containers.swarm.gateway.verbs import GatewayVerbs
+from containers.swarm.images import name_for_nodes
+from containers.swarm.liveness import Liveness
+from containers.swarm.logs import Logs
+from containers.swarm.looks import Looks
+from containers.swarm.nodes import list_nodes
+from containers.swarm.room import require_room
+from containers.swarm.secrets import Secrets
+from containers.swarm.service_spec import service_payload
+from containers.swarm.services import Services
+from containers.swarm.state_verbs import StateVerbs
+from containers.swarm.usage import Usages
+from containers.swarm.verbs import Verbs
+from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
+
+
+class SwarmEngine(GatewayVerbs, StateVerbs):
+    """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._services = Services(self._connection)
+        self._secrets = Secrets(self._connection)
+        self._liveness = Liveness()
+        self._verbs = Verbs(self._connection, self._services, self._secrets, self._lost)
+        self._logs = Logs(self._connection, self._services, self._lost)
+        self._looks = Looks(self._connection, self._services, self._logs, self._lost)
+        self._usages = Usages(self._connection, self._services)
+        self._confinement = Confinement(self._connection)
+
+    def _lost(self) -> frozenset[str]:
+        return self._liveness.lost(list_nodes(self._connection))
+
+    def ping(self) -> None:
+        """A manager that has lost the others answers, and knows nothing."""
+        with self._connection.call() as client:
+            client.inspect_swarm()
+
+    def read_deadline(self) -> AbstractContextManager[None]:
+        return self._connection.read_deadline()
+
+    def deadline(self, seconds: float) -> AbstractContextManager[None]:
+        return time_limit(seconds)
+
+    def started_at(self) -> datetime | None:
+        """A Swarm is there while any of its managers is."""
+        return None
+
+    def describe_host(self) -> HostFacts:
+        """All nodes that take agents, together."""
+        nodes = [node for node in list_nodes(self._connection) if node.is_ready and node.is_active]
+        with self._connection.call() as client, understand_answer():
+            version = str(client.info().get("ServerVersion") or "")[:64]
+        memory, cpus = sum(node.memory for node in nodes), sum(node.cpus for node in nodes)
+        return HostFacts(memory=memory or None, cpus=cpus or None, version=version)
+
+    def image_exists(self, image: str) -> bool:
+        return bool(read_image_id(self._connection, image))
+
+    def describe_image(self, image: str) -> ImageFacts | None:
+        return describe_image(self._connection, image)
+
+    def remove_unused_images(self, *, keep: Collection[str]) -> int:
+        """What other nodes use cannot be seen from here: their own `docker image prune` removes the rest."""
+        return 0
+
+    def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
+        raise EngineRefusedError("Images are not tried in a Swarm. Try them on a single host (BERTH_ENGINE=docker).")
+
+    def deploy(
+        self,
+        spec: ContainerSpec,
+        *,
+        confirm: Callable[[], bool],
+        retire: Callable[[Observation], None] = lambda _: None,
+        seen: Observation | None = None,
+    ) -> Observation:
+        api = self._confinement.require()
+        self._ensure_network(network_name())
+        image = name_for_nodes(self._connection, spec.image)
+        require_room(self._connection, list_nodes(self._connection), spec)
+        make = partial(self._make, spec, image, api)
+        return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
+
+    def _make(self, spec: ContainerSpec, image: tuple[str, str], api: tuple[int, int], secrets: dict[str, str]) -> str:
+        driver = settings.BERTH_SWARM_VOLUME_DRIVER
+        volume = {"Name": driver, "Options": settings.BERTH_SWARM_VOLUME_OPTIONS} if driver else {}
+        payload = service_payload(
+            spec,
+            image=image,
+            network=network_name(),
+            secrets=secrets,
+            api=api,
+            volume=volume,
+            name_servers=settings.BERTH_DNS,
+        )
+        return self._services.create(payload)
+
+    def stop(self, key: str, *, timeout: int) -> Observation | None:
+        """The time that the agent has is that with which its service was made, whatever `timeout` says."""
+        return self._verbs.stop_key(key, timeout=timeout)
+
+    def remove(self, key: str, *, volumes: bool = False) -> None:
+        self._verbs.remove_key(key, volumes=volumes)
+
+    def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
+        return self._looks.inspect(key, briefly=briefly)
+
+    def look_up(self, container_id: str) -> Observation | None:
+        return self._looks.look_up(container_id)
+
+    def observe(
+        self, within: Mapping[str, str], *, others: bool = False, briefly: Keys = (), doubted: Keys = ()
+    ) -> list[Observation]:
+        return self._looks.observe(self._of_instance(within), others=others, briefly=briefly)
+
+    def realign(self, key: str) -> None:
+        """A Swarm's tasks are on the network of their service, and nobody can take one from it."""
+
+    def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
+        since = datetime.now(UTC).isoformat(timespec="seconds")
+        self._verbs.quarantine_key(key, timeout=timeout, retire=retire, since=since)
+
+    def highest_user(self, *, block: Collection[int] = ()) -> int | None:
+        return self._looks.highest_user(block)
+
+    def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
+        """Those on the node that we speak with."""
+        return self._looks.list_volumes(self._of_instance(within))
+
+    def logs(
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
+    ) -> Iterator[bytes]:
+        return self._logs.read(key, tail=tail, since=since, follow=follow, of=of)
+
+    def read_secrets(self, key: str) -> list[str]:
+        if not any(service.has_credentials for service in self._services.ours(key)):
+            return []
+        raise EngineRefusedError("A Swarm gives nobody back what a secret holds.")
+
+    def stats(self, key: str) -> Usage | None:
+        return self._usages.of_key(key)
+
+    def usage_of(self, container_id: str, *, started_at: datetime | None) -> Usage | None:
+        return self._usages.of_id(container_id)
+
+    def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
+        """What is on the disks of nodes, a manager cannot count."""
+        return iter(())
+
+    def events(
+        self, within: Mapping[str, str], *, timeout: float, after: datetime | None = None
+    ) -> Iterator[EngineEvent]:
+        return watch(partial(self._services.list_labels, self._of_instance(within)), silence=timeout, after=after)
+
+    def find_newest_event(self, within: Mapping[str, str], *, since: datetime, until: datetime) -> datetime | None:
+        raise EngineUnavailableError("A Swarm tells of no task what has happened to it.")
+
+    def report_streams(self) -> ReportStreams:
+        return ReportStreams(self._open_socket, kind="services")
+
+    def _open_socket(self) -> tuple[socket.socket, str]:
+        with self._connection.call() as client:
+            return client.open_socket(), client.api_version
+
+    @staticmethod
+    def _of_instance(within: Mapping[str, str]) -> dict[str, Any]:
+        return {**within, INSTANCE_LABEL: settings.BERTH_INSTANCE}

@@ -1,0 +1,1 @@
+"""The agents' network in a Swarm, and the gateway on it."""

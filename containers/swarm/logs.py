@@ -1,0 +1,128 @@
+"""What agents print, on whichever node: a Swarm's manager asks the nodes for it."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import requests
+
+from containers.agent_reports import newest_report
+from containers.docker_api.client import CALL_LIMIT, Connection
+from containers.docker_api.errors import ConflictError, MissingError
+from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.swarm.services import Services
+from containers.swarm.tasks import Run, Service
+from containers.vocabulary import AgentReport, Observation
+
+REPORT_LINES = 50
+"""How many of the last log lines of a run are searched for the newest report."""
+
+RECENT, ENDED_FOR = 2.0, 300.0
+"""Seconds for which the report of a run that goes on counts, and of one that has ended."""
+
+MOST_REPORTS = 20_000
+
+
+class Logs:
+    def __init__(self, connection: Connection, services: Services, lost: Callable[[], frozenset[str]]) -> None:
+        """`lost` are the nodes that cannot be asked."""
+        self._connection = connection
+        self._services = services
+        self._lost = lost
+        self._reports: dict[tuple[str, bool], tuple[float, AgentReport | None]] = {}
+
+    def read(
+        self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
+    ) -> Iterator[bytes]:
+        service = self._services.look_up(of) if of else next(iter(self._services.ours(key)), None)
+        if service is None:
+            return iter(())
+        runs = self._readable(service)
+        if follow:
+            return self._follow(service, runs, tail=tail, since=since)
+        return iter(self._read_runs(runs, tail=tail, since=since))
+
+    def _readable(self, service: Service) -> list[Run]:
+        """Those that have printed something on a node that answers, the newest first."""
+        lost = self._lost() if service.runs else frozenset()
+        return [run for run in service.runs if run.has_run and run.node not in lost]
+
+    def _read_runs(self, runs: list[Run], *, tail: int | None, since: datetime | None) -> list[bytes]:
+        """The lines of all runs one after the other, as a container that was restarted has them."""
+        found: list[bytes] = []
+        for run in runs:
+            left = None if tail is None else tail - len(found)
+            if left == 0:
+                break
+            found = [*self._read_run(run, tail=left, since=since), *found]
+        return found
+
+    def _read_run(self, run: Run, *, tail: int | None, since: datetime | None) -> list[bytes]:
+        params = log_params(tail=tail, since=since, follow=False)
+        with suppress(MissingError, ConflictError):  # it is gone by now
+            lines = list(read_lines(self._open("tasks", run.task_id, params)))
+            return lines if tail is None else lines[-tail:]
+        return []
+
+    def _follow(
+        self, service: Service, runs: list[Run], *, tail: int | None, since: datetime | None
+    ) -> Iterator[bytes]:
+        """What there was, and then what comes; a Swarm mixes up the order where it is asked for both at once.
+
+        The stream of a service goes on when its agent has ended. In each silence this looks whether it has.
+        """
+        began = datetime.now(UTC)
+        last = ""
+        for line in self._read_runs(runs, tail=tail, since=since):
+            last = line.partition(b" ")[0].decode(errors="replace")
+            yield line
+        begin = {"since": began} if not last else {"since": datetime.fromisoformat(last)}
+        with suppress(MissingError):
+            follower = Follower(lambda params: self._open("services", service.service_id, params), tail=None, **begin)
+            for line in follower.lines():
+                if line and line.partition(b" ")[0].decode(errors="replace") <= last:
+                    continue
+                yield line
+                if not line and not self._goes_on(service):
+                    return
+
+    def _goes_on(self, service: Service) -> bool:
+        now = self._services.look_up(service.service_id)
+        return now is not None and (now.is_wanted or any(run.may_live for run in now.runs))
+
+    def _open(self, kind: str, identifier: str, params: dict[str, Any]) -> requests.Response:
+        with self._connection.call(about_one=True) as client:
+            return client.open_stream(f"/{kind}/{{0}}/logs", identifier, params=params, silence=SILENCE)
+
+    def complete(self, seen: Observation, service: Service, *, is_enough_if_recent: bool = False) -> Observation:
+        """With the newest report of the present run, or of the last one where none is present.
+
+        `is_enough_if_recent`: what was read within the last seconds will do.
+        """
+        if seen.is_silent:
+            return seen
+        run = next((run for run in service.runs if run.has_run), None)
+        if run is None or run.node in self._lost():
+            return seen
+        known = (run.task_id, run.has_ended)
+        until, report = self._reports.get(known, (0.0, None))
+        if not is_enough_if_recent or time.monotonic() >= until:
+            report = self._read_report(run)
+            self._remember(known, report)
+        return replace(seen, report=report)
+
+    def _remember(self, known: tuple[str, bool], report: AgentReport | None) -> None:
+        self._reports[known] = time.monotonic() + (ENDED_FOR if known[1] else RECENT), report
+        while len(self._reports) > MOST_REPORTS:
+            self._reports.pop(next(iter(self._reports)), None)
+
+    def _read_report(self, run: Run) -> AgentReport | None:
+        params = log_params(tail=REPORT_LINES, since=None, follow=False)
+        with suppress(MissingError, ConflictError), self._connection.call(about_one=True) as client:
+            answer = client.open_stream("/tasks/{0}/logs", run.task_id, params=params, silence=CALL_LIMIT)
+            newest = newest_report(split_lines(read_chunks(answer)), since=None)
+            return newest[1] if newest else None
+        return None

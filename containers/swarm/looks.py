@@ -1,0 +1,110 @@
+"""What the verbs that change nothing tell of agents."""
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+
+from containers.docker_api.answers import read_volumes
+from containers.docker_api.client import Connection
+from containers.docker_api.reading import longest_wait, with_my_limits
+from containers.engine.lists import Keys
+from containers.errors import ContainerSilentError, EngineUnavailableError
+from containers.identity import is_ours
+from containers.side_work import do_side_by_side
+from containers.swarm.logs import Logs
+from containers.swarm.services import Services
+from containers.swarm.tasks import Service, observe
+from containers.vocabulary import PROJECT_LABEL, USER_LABEL, Observation, Volume
+
+AT_ONCE = 8
+"""Logs that one process reads at a time, beside those of which each caller takes one itself."""
+
+HIGHEST = 2_147_352_575
+"""The last number of a user before those of systemd. What claims a higher one is none of ours."""
+
+COUNTED_AFTER = 2
+"""Crashes that a look counts by the tasks that have ended, of which a Swarm keeps four unless it is told otherwise."""
+
+SILENT = "The node that the agent is on does not answer."
+
+
+class Looks:
+    def __init__(
+        self, connection: Connection, services: Services, logs: Logs, lost: Callable[[], frozenset[str]]
+    ) -> None:
+        self._connection = connection
+        self._services = services
+        self._logs = logs
+        self._lost = lost
+        self._places: dict[int, threading.BoundedSemaphore] = {}
+
+    def inspect(self, key: str, *, briefly: bool) -> Observation | None:
+        """Of several, the one that tells the state."""
+        found = self._services.ours(key)
+        if not found:
+            return None
+        lost = self._lost()
+        seen, service = max(((observe(each, lost=lost), each) for each in found), key=lambda each: each[0].rank)
+        if seen.is_silent:
+            raise ContainerSilentError(SILENT)
+        return seen if briefly and not seen.is_up else self._logs.complete(seen, service)
+
+    def look_up(self, service_id: str) -> Observation | None:
+        service = self._services.look_up(service_id)
+        if service is None or not is_ours(service.labels) or service.service_id != service_id:
+            return None
+        seen = observe(service, lost=self._lost())
+        if seen.is_silent:
+            raise ContainerSilentError(SILENT)
+        return seen
+
+    def observe(self, within: Mapping[str, str], *, others: bool, briefly: Keys) -> list[Observation]:
+        """Three calls for all of them, and one for the report of each that is not asked for briefly."""
+        services = self._services.list_labels(within)
+        lost = self._lost() if services else frozenset()
+        for each in services:
+            if len(each.uncounted) >= COUNTED_AFTER and is_ours(each.labels):
+                self._services.keep_count(each)
+        seen = [(observe(each, lost=lost), each) for each in services if others or is_ours(each.labels)]
+        enough = [_brief(each) for each, service in seen if not is_ours(each.labels) or each.key in briefly]
+        rest = [each for each in seen if is_ours(each[0].labels) and each[0].key not in briefly]
+        return enough + self._complete_all(rest)
+
+    def _complete_all(self, seen: list[tuple[Observation, Service]]) -> list[Observation]:
+        def complete(each: tuple[Observation, Service]) -> Observation:
+            return self._logs.complete(*each, is_enough_if_recent=True)
+
+        # Of this process: a fork does not have the threads that held its parent's places.
+        places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
+        try:
+            act, within = with_my_limits(complete), longest_wait()
+            return do_side_by_side(act, seen, places=places, most=AT_ONCE - 1, within=within)
+        except TimeoutError as error:
+            raise EngineUnavailableError("The engine did not answer in time.") from error
+
+    def highest_user(self, block: Collection[int]) -> int | None:
+        return max((user for user in self._users(block) if user <= HIGHEST), default=None)
+
+    def _users(self, block: Collection[int]) -> Iterator[int]:
+        """Those of services and of the volumes here. Of other installations those of the block count, too."""
+        services = [service.labels for service in self._services.list_rows({PROJECT_LABEL: ""})]
+        volumes = [volume.labels for volume in self._list_volumes([PROJECT_LABEL])]
+        for labels in (*services, *volumes):
+            label = labels.get(USER_LABEL, "")
+            if label.isascii() and label.isdecimal() and len(label) <= len(str(HIGHEST)):
+                user = int(label)
+                if user in block or is_ours(labels):
+                    yield user
+
+    def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
+        found = self._list_volumes([f"{label}={value}" for label, value in within.items()])
+        return [volume for volume in found if is_ours(volume.labels)]
+
+    def _list_volumes(self, labels: list[str]) -> list[Volume]:
+        with self._connection.call() as client:
+            return read_volumes(client.volumes(filters={"label": labels}))
+
+
+def _brief(seen: Observation) -> Observation:
+    return replace(seen, exit_code=None, finished_at=None, started_at=None, restart_count=None, oom_killed=None)

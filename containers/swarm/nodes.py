@@ -1,0 +1,65 @@
+"""The nodes of the Swarm, as its manager tells of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """`memory` is in bytes, `cpus` in cores. `is_ready`: its manager hears of it. `is_active`: it takes new agents.
+
+    `labels` are those that operators gave it; `daemon_labels` those of its daemon.json.
+    """
+
+    node_id: str
+    name: str
+    address: str
+    is_ready: bool
+    is_active: bool
+    is_manager: bool
+    memory: int
+    cpus: int
+    labels: Mapping[str, str] = field(default_factory=dict)
+    daemon_labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def list_nodes(connection: Connection) -> list[Node]:
+    """All of them, by name."""
+    with connection.call() as client, understand_answer():
+        return sorted((read_node(row) for row in client.nodes()), key=lambda node: (node.name, node.node_id))
+
+
+def read_node(row: Mapping[str, Any]) -> Node:
+    spec, status, described = row["Spec"], row["Status"], row["Description"]
+    resources = described.get("Resources") or {}
+    return Node(
+        node_id=str(row["ID"]),
+        name=str(described.get("Hostname") or row["ID"]),
+        address=str(status.get("Addr") or ""),
+        is_ready=status["State"] == "ready",
+        is_active=spec["Availability"] == "active",
+        is_manager=spec.get("Role") == "manager",
+        memory=int(resources.get("MemoryBytes") or 0),
+        cpus=int(resources.get("NanoCPUs") or 0) // 1_000_000_000,
+        labels=dict(spec.get("Labels") or {}),
+        daemon_labels=dict((described.get("Engine") or {}).get("Labels") or {}),
+    )
+
+
+def find_room(nodes: Sequence[Node], tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """The bytes that no task has reserved, by the ids of the nodes that take new agents."""
+    free = {node.node_id: node.memory for node in nodes if node.is_ready and node.is_active}
+    for task in tasks:
+        node = task.get("NodeID")
+        if node in free and task["Status"]["State"] not in ENDED:
+            reserved = ((task["Spec"].get("Resources") or {}).get("Reservations") or {}).get("MemoryBytes") or 0
+            free[node] -= int(reserved)
+    return free
+
+
+ENDED = frozenset({"complete", "shutdown", "failed", "rejected", "remove", "orphaned"})
+"""The states of tasks of which no process runs any more."""

@@ -1,0 +1,34 @@
+"""Whether any node can hold an agent."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.errors import NoRoomError
+from containers.identity import is_ours
+from containers.swarm.nodes import Node, find_room
+from containers.vocabulary import PROJECT_LABEL, ContainerSpec
+
+MEBIBYTE = 1024 * 1024
+
+
+def require_room(connection: Connection, nodes: list[Node], spec: ContainerSpec) -> None:
+    """Raises `NoRoomError` where no node has the memory that the agent is to have. Nothing is made before.
+
+    What the agent's own task holds counts as free: it goes before the next one comes.
+    """
+    with connection.call() as client, understand_answer():
+        tasks = [task for task in client.tasks() if not _is_of(spec, task)]
+        free = find_room(nodes, tasks)
+    most = max(free.values(), default=0)
+    if spec.memory > most:
+        raise NoRoomError(
+            f"No machine has {spec.memory // MEBIBYTE} MB of memory left for the agent: the most that one has is "
+            f"{max(0, most) // MEBIBYTE} MB. Stop another agent, choose a smaller plan, or ask the staff for more room."
+        )
+
+
+def _is_of(spec: ContainerSpec, task: Mapping[str, Any]) -> bool:
+    labels = (task["Spec"].get("ContainerSpec") or {}).get("Labels") or {}
+    return bool(labels.get(PROJECT_LABEL) == spec.key and is_ours(labels))

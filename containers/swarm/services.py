@@ -1,0 +1,155 @@
+"""Finds the services of a key, by their labels, and changes how many tasks they have."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.identity import is_ours
+from containers.swarm.service_spec import CRASHES_LABEL, HELD
+from containers.swarm.tasks import Service, read_service
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
+
+_TRIES = 5
+
+
+class Services:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list_labels(self, labels: Mapping[str, str]) -> list[Service]:
+        """The services with these labels, with their tasks: two calls, however many there are."""
+        chosen, rows = _filter(labels), self._rows(labels)
+        if not rows:
+            return []
+        of_one = {"service": [str(rows[0]["ID"])]} if len(rows) == 1 else {"label": chosen}
+        with self._connection.call() as client, understand_answer():
+            tasks: dict[str, list[Any]] = defaultdict(list)
+            for task in client.tasks(filters=of_one):
+                tasks[str(task["ServiceID"])].append(task)
+        with understand_answer():
+            return [read_service(row, tasks[str(row["ID"])]) for row in rows]
+
+    def list_rows(self, labels: Mapping[str, str]) -> list[Service]:
+        """The same without their tasks."""
+        rows = self._rows(labels)
+        with understand_answer():
+            return [read_service(row) for row in rows]
+
+    def _rows(self, labels: Mapping[str, str]) -> list[Any]:
+        with self._connection.call() as client, understand_answer():
+            return list(client.services(filters={"label": _filter(labels)}))
+
+    def of_key(self, key: str) -> list[Service]:
+        """All that carry this key and our instance, also of another installation. The highest generation first."""
+        found = self.list_labels({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
+        return sorted(found, key=_rank, reverse=True)
+
+    def ours(self, key: str) -> list[Service]:
+        return [service for service in self.of_key(key) if is_ours(service.labels)]
+
+    def look_up(self, name_or_id: str) -> Service | None:
+        """The service of exactly this name or id, whosever it is; None where there is none."""
+        try:
+            with self._connection.call(about_one=True) as client:
+                row = client.inspect_service(name_or_id)
+        except MissingError:
+            return None
+        with understand_answer():
+            if name_or_id not in {row["ID"], row["Spec"]["Name"]}:
+                return None
+        return self.with_tasks(row)
+
+    def with_tasks(self, row: Mapping[str, Any]) -> Service:
+        with self._connection.call(about_one=True) as client, understand_answer():
+            tasks = client.tasks(filters={"service": [str(row["ID"])]})
+        return read_service(row, tasks)
+
+    def create(self, payload: dict[str, Any]) -> str:
+        with self._connection.call(about_one=True) as client, understand_answer():
+            return client.create_service_from(payload)
+
+    def remove(self, service_id: str) -> None:
+        """A missing one is no error. Its tasks end after that."""
+        try:
+            with self._connection.call(about_one=True) as client:
+                client.remove_service(service_id)
+        except MissingError:
+            return
+
+    def start(self, service_id: str) -> None:
+        """One task of it is to run. Raises `MissingError` where the service is gone."""
+        self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=False))
+
+    def hold(self, service_id: str) -> None:
+        """No task of it is to run. The one that runs ends, and stays to be looked at."""
+        self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=True))
+
+    def empty(self, service_id: str) -> None:
+        """No task of it waits for a node any more, once none runs."""
+        self._change(service_id, lambda spec: _set(spec, replicas=0, is_held=True))
+
+    def restart(self, service_id: str) -> None:
+        self._change(service_id, _force)
+
+    def keep_count(self, service: Service) -> None:
+        """Writes down how often it has crashed, before the Swarm forgets. Its task goes on."""
+        newest = service.uncounted[0].made_at
+        if newest is None:
+            return
+        label = {CRASHES_LABEL: f"{service.crashes}@{newest.isoformat()}"}
+        spec = {**service.spec, "Labels": {**service.labels, **label}}
+        with suppress(EngineRefusedError, EngineFailedError), self._connection.call(about_one=True) as client:
+            client.update_service_to(service.service_id, service.version, spec)  # or somebody else was faster
+
+    def quarantine(self, service_id: str, since: str) -> None:
+        """It has no credentials any more, and is not started again."""
+        self._change(service_id, lambda spec: _quarantine(spec, since))
+
+    def _change(self, service_id: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Somebody else may change it at the same time: then from what it is by now."""
+        for attempt in range(_TRIES):
+            with self._connection.call(about_one=True) as client, understand_answer():
+                row = client.inspect_service(service_id)
+                spec, version = dict(row["Spec"]), int(row["Version"]["Index"])
+                change(spec)
+            try:
+                with self._connection.call(about_one=True) as client:
+                    client.update_service_to(service_id, version, spec)
+            except (EngineFailedError, EngineRefusedError) as error:
+                if "out of sequence" not in str(error) or attempt == _TRIES - 1:
+                    raise
+            else:
+                return
+        raise EngineUnavailableError("Somebody else keeps changing the service.")
+
+
+def _filter(labels: Mapping[str, str]) -> list[str]:
+    """An empty value asks for the label alone."""
+    return [f"{label}={value}" if value else label for label, value in labels.items()]
+
+
+def _rank(service: Service) -> tuple[int, float]:
+    return service.generation, service.made_at.timestamp() if service.made_at else 0.0
+
+
+def _set(spec: dict[str, Any], *, replicas: int, is_held: bool) -> None:
+    spec["Mode"] = {"Replicated": {"Replicas": replicas}}
+    placement = spec["TaskTemplate"].setdefault("Placement", {})
+    others = [each for each in placement.get("Constraints") or [] if each != HELD]
+    placement["Constraints"] = [*others, HELD] if is_held else others
+
+
+def _quarantine(spec: dict[str, Any], since: str) -> None:
+    _set(spec, replicas=0, is_held=True)
+    spec["Labels"] = {**(spec.get("Labels") or {}), QUARANTINE_LABEL: since}
+    spec["TaskTemplate"]["ContainerSpec"]["Secrets"] = []
+
+
+def _force(spec: dict[str, Any]) -> None:
+    spec["TaskTemplate"]["ForceUpdate"] = int(spec["TaskTemplate"].get("ForceUpdate") or 0) + 1

@@ -1,0 +1,37 @@
+"""What an agent uses: its node alone can count that, so it is known of agents on the node that we speak with."""
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.docker_api.stats import Meter, read_usage
+from containers.errors import EngineRefusedError
+from containers.swarm.services import Services
+from containers.swarm.tasks import Service
+from containers.vocabulary import Usage
+
+ELSEWHERE = "What an agent uses is known on its node alone, and this one is on another node than the one Berth asks."
+
+
+class Usages:
+    def __init__(self, connection: Connection, services: Services) -> None:
+        self._connection = connection
+        self._services = services
+        self._meter = Meter()
+
+    def of_key(self, key: str) -> Usage | None:
+        service = next(iter(self._services.ours(key)), None)
+        return self._read(service) if service else None
+
+    def of_id(self, service_id: str) -> Usage | None:
+        service = self._services.look_up(service_id)
+        return self._read(service) if service else None
+
+    def _read(self, service: Service) -> Usage | None:
+        """None where it does not run. Raises `EngineRefusedError` where it runs on another node."""
+        run = next((run for run in service.runs if run.state == "running" and run.is_wanted), None)
+        if run is None:
+            return None
+        with self._connection.call() as client, understand_answer():
+            here = str(client.info()["Swarm"]["NodeID"])
+        if run.node != here:
+            raise EngineRefusedError(ELSEWHERE)
+        return read_usage(self._connection, self._meter, run.container, started_at=run.said_at)

@@ -1,0 +1,146 @@
+"""Stops, holds and removes the services of a key."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from containers.call_limits import seconds_left
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.errors import EngineUnavailableError, StillStoppingError
+from containers.identity import is_labelled, is_ours
+from containers.swarm.nodes import ENDED
+from containers.swarm.secrets import Secrets
+from containers.swarm.services import Services
+from containers.swarm.tasks import Service, observe
+from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, ContainerState, Observation
+
+STOP_MARGIN = 15.0
+"""Seconds for a Swarm to end a task, after the time that the agent has for it. Its nodes wait for two by themselves."""
+
+LOOK = 1.0
+"""Seconds that are kept to look at the service where the caller has less time than the agent."""
+
+_ASK_EVERY = 0.1
+_PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6, 3.2)
+
+STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
+STILL_UP = "The Swarm could not stop the agent: the node that it is on does not answer."
+
+
+class Verbs:
+    def __init__(
+        self, connection: Connection, services: Services, secrets: Secrets, lost: Callable[[], frozenset[str]]
+    ) -> None:
+        self._connection = connection
+        self._services = services
+        self._secrets = secrets
+        self._lost = lost
+
+    def stop_key(self, key: str, *, timeout: int) -> Observation | None:
+        """Stops our services of this key. Returns as what the only one has ended."""
+        ended = [self.stop(service, timeout=timeout) for service in self._services.ours(key)]
+        return ended[0] if len(ended) == 1 else None
+
+    def stop(self, service: Service, *, timeout: int) -> Observation | None:
+        """No task of it runs afterwards, on any node. Returns how it has ended; None where none ran, or it is gone."""
+        was_up = any(run.may_live for run in service.runs)
+        try:
+            if service.is_wanted:
+                self._services.hold(service.service_id)
+            now = self._await_end(service, timeout) if was_up or service.is_wanted else service
+            if now is not None and (service.is_wanted or was_up):
+                self._services.empty(service.service_id)
+                now = self._services.look_up(service.service_id)
+        except MissingError:
+            return None
+        return observe(now, lost=self._lost()) if was_up and now is not None else None
+
+    def _await_end(self, service: Service, timeout: int) -> Service | None:
+        """Raises where processes of it may still run after that."""
+        left, patience = seconds_left(), timeout + STOP_MARGIN
+        is_cut = left is not None and left - LOOK < patience
+        until = time.monotonic() + (max(LOOK, left - LOOK) if is_cut and left is not None else patience)
+        while True:
+            now = self._services.look_up(service.service_id)
+            if now is None or not any(run.may_live for run in now.runs):
+                return now
+            if time.monotonic() >= until:
+                is_unreachable = any(run.may_live and run.node in self._lost() for run in now.runs)
+                if is_cut and not is_unreachable:
+                    raise StillStoppingError(STILL_STOPPING)
+                raise EngineUnavailableError(STILL_UP)
+            time.sleep(_ASK_EVERY)
+
+    def remove_key(self, key: str, *, volumes: bool) -> None:
+        """Removes our services of this key and their secrets, and with `volumes` what of the state can be reached."""
+        for service in self._services.ours(key):
+            self._services.remove(service.service_id)
+            self._await_removal(service)
+        self._secrets.remove(key)
+        if volumes:
+            self.remove_volumes(key)
+
+    def _await_removal(self, service: Service) -> None:
+        """Until no process of it runs on a node that answers: a Swarm removes a service before its tasks have ended."""
+        living, lost = [run.task_id for run in service.runs if run.may_live], self._lost()
+        if not living:
+            return
+        grace = int(service.spec["TaskTemplate"]["ContainerSpec"].get("StopGracePeriod") or 0) / 1e9
+        left = seconds_left()
+        until = time.monotonic() + min(grace + STOP_MARGIN, grace + STOP_MARGIN if left is None else left - LOOK)
+        while time.monotonic() < until:
+            with self._connection.call(about_one=True) as client, understand_answer():
+                tasks = client.tasks(filters={"id": living})
+                if not any(task["Status"]["State"] not in ENDED and task.get("NodeID") not in lost for task in tasks):
+                    return
+            time.sleep(_ASK_EVERY)
+
+    def remove_volumes(self, key: str, *, generation: int | None = None) -> None:
+        """Those on the node that we speak with. With `generation` those that this deploy has made."""
+        chosen = [f"{PROJECT_LABEL}={key}"]
+        with self._connection.call() as client, understand_answer():
+            rows = client.volumes(filters={"label": chosen})["Volumes"] or []
+            names = [
+                str(row["Name"])
+                for row in rows
+                if is_ours(row["Labels"] or {})
+                and (generation is None or row["Labels"].get(GENERATION_LABEL) == str(generation))
+            ]
+        for name in names:
+            self._remove_volume(name)
+
+    def _remove_volume(self, name: str) -> None:
+        """The container of a task that has ended may hold on to it for a moment."""
+        *pauses, last = _PAUSES
+        for pause in pauses:
+            time.sleep(pause)
+            with suppress(MissingError, ConflictError), self._connection.call() as client:
+                client.remove_volume(name)
+                return
+            if not self._has_volume(name):
+                return
+        time.sleep(last)
+        with suppress(MissingError), self._connection.call() as client:
+            client.remove_volume(name)
+
+    def _has_volume(self, name: str) -> bool:
+        with suppress(MissingError), self._connection.call() as client:
+            client.inspect_volume(name)
+            return True
+        return False
+
+    def quarantine_key(self, key: str, *, timeout: int, retire: Callable[[Observation], None], since: str) -> None:
+        """Stops our services of this key for good. They stay, and so does the state, on its node."""
+        for service in self._services.of_key(key):
+            if not is_labelled(service.labels):
+                continue
+            self.stop(service, timeout=timeout)
+            if QUARANTINE_LABEL in service.labels:
+                continue
+            seen = observe(service)
+            if seen.state is not ContainerState.CREATED:
+                retire(seen)
+            with suppress(MissingError):
+                self._services.quarantine(service.service_id, since)
+        self._secrets.remove(key)

@@ -1,0 +1,57 @@
+"""What keeps an agent inside on a single host, and a service of this engine's API cannot say.
+
+An operator may name what is to be done without (`BERTH_SWARM_ACCEPT`). Otherwise no agent is started.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+NO_NEW_PRIVILEGES = "no-new-privileges"
+NO_RUNTIME = "runtime"
+
+
+class Measure(NamedTuple):
+    """`since` is the API from which on a service can say it; None: none can. `loss` is what it means to do without."""
+
+    since: tuple[int, int] | None
+    loss: str
+
+
+MEASURES = {
+    NO_NEW_PRIVILEGES: Measure(
+        (1, 44),
+        "A program with the setuid bit in an image may get root's rights inside the container, without capabilities. "
+        'It counts as held where every node\'s daemon.json says `"no-new-privileges": true`.',
+    ),
+    "seccomp": Measure(
+        (1, 44),
+        "Agents have the engine's own list of system calls, not Berth's, which is shorter.",
+    ),
+    "swap": Measure(
+        (1, 52),
+        "On a node that has swap, an agent may use as much of it as it has memory.",
+    ),
+    NO_RUNTIME: Measure(
+        None,
+        "`BERTH_CONTAINER_RUNTIME` does not count: each node runs agents with its own `default-runtime`.",
+    ),
+}
+"""By the words of `BERTH_SWARM_ACCEPT`. Everything else that confines an agent, services say from API 1.41 on."""
+
+
+def find_missing(api: tuple[int, int], *, held_by_daemons: bool, runtime: str) -> list[str]:
+    """What services of this API cannot say. `held_by_daemons`: all daemons start everything with no new privileges."""
+    missing = [word for word, measure in MEASURES.items() if measure.since is None or api < measure.since]
+    needless = {NO_NEW_PRIVILEGES} if held_by_daemons else set()
+    return [word for word in missing if word not in needless and (word != NO_RUNTIME or runtime)]
+
+
+def explain_refusal(missing: Iterable[str], *, accepted: Collection[str]) -> str | None:
+    """A sentence for the operator; None where all that is missing is accepted."""
+    refused = [word for word in missing if word not in accepted]
+    if not refused:
+        return None
+    return (
+        f"This Swarm's services cannot hold what confines agents: {', '.join(refused)}. Update Docker on its nodes, or "
+        "name in BERTH_SWARM_ACCEPT what you do without (docs/swarm.md says what that means)."
+    )

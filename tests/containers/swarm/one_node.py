@@ -1,0 +1,61 @@
+"""A Swarm of one node, with images and the settings under which it is the engine."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+from django.test import override_settings
+
+from containers.swarm.engine import SwarmEngine
+from tests.containers.rootfs import make_images
+from tests.containers.swarm.cluster import Cluster
+from tests.containers.swarm.under_test import ACCEPTED, SwarmUnderTest, make_config_network
+
+NAME = "t-swarm"
+
+
+@dataclass
+class Swarm:
+    cluster: Cluster
+    engine: SwarmEngine
+    images: tuple[str, str]
+
+    @contextmanager
+    def settings(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setenv("DOCKER_HOST", self.cluster.manager.url)
+        chosen: dict[str, Any] = {
+            "BERTH_INSTANCE": NAME,
+            "BERTH_CONTAINER_NETWORK": f"{NAME}-agents",
+            "BERTH_SWARM_ACCEPT": ACCEPTED,
+            "BERTH_ENGINE_CLASS": "containers.swarm.engine.SwarmEngine",
+        }
+        with override_settings(**chosen):
+            yield
+
+    def under_test(self) -> SwarmUnderTest:
+        return SwarmUnderTest(self.engine, self.cluster.manager.client, self.images)
+
+
+@contextmanager
+def some_nodes(count: int) -> Iterator[Swarm]:
+    """Each has the images and its part of the agents' network."""
+    home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, home, ignore_errors=True)
+        cluster = Cluster(home, nodes=count)
+        stack.callback(cluster.close)
+        cluster.start()
+        images = make_images(cluster.manager.client, NAME)
+        cluster.share(images)
+        for node in cluster.nodes:
+            make_config_network(node.client, f"{NAME}-agents")
+        yield Swarm(cluster, SwarmEngine(), images)
+
+
+def one_node() -> Any:
+    return some_nodes(1)

@@ -1,0 +1,73 @@
+"""How much memory nodes have left, and what confines agents where a service cannot say it."""
+
+from typing import Any
+
+import pytest
+
+from containers.swarm.nodes import find_room, read_node
+from containers.swarm.what_specs_hold import MEASURES, explain_refusal, find_missing
+
+
+def node(number: int, *, state: str = "ready", availability: str = "active", memory: int = 1000) -> Any:
+    return read_node(
+        {
+            "ID": f"n{number}",
+            "Spec": {"Availability": availability, "Role": "worker"},
+            "Status": {"State": state, "Addr": "10.0.0.1"},
+            "Description": {"Hostname": f"host{number}", "Resources": {"MemoryBytes": memory, "NanoCPUs": 2 * 10**9}},
+        }
+    )
+
+
+def reserving(amount: int, *, state: str = "running", on: str = "n1") -> dict[str, Any]:
+    spec = {"Resources": {"Reservations": {"MemoryBytes": amount}}}
+    return {"NodeID": on, "Status": {"State": state}, "Spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "free"),
+    [
+        ([], 1000),
+        ([reserving(300), reserving(200)], 500),
+        ([reserving(300, state="preparing")], 700),
+        ([reserving(300, state="shutdown"), reserving(300, state="failed")], 1000),
+        ([reserving(300, on="n2"), reserving(300, on="")], 1000),
+        ([{"NodeID": "n1", "Status": {"State": "running"}, "Spec": {}}], 1000),
+        ([reserving(1200)], -200),
+    ],
+)
+def test_free_is_what_no_living_task_has_reserved(tasks: list[dict[str, Any]], free: int) -> None:
+    assert find_room([node(1)], tasks) == {"n1": free}
+
+
+def test_a_node_that_takes_no_agents_has_no_room() -> None:
+    nodes = [node(1, state="down"), node(2, availability="drain"), node(3, availability="pause"), node(4)]
+    assert find_room(nodes, []) == {"n4": 1000}
+
+
+@pytest.mark.parametrize(
+    ("api", "missing"),
+    [
+        ((1, 41), ["no-new-privileges", "seccomp", "swap"]),
+        ((1, 43), ["no-new-privileges", "seccomp", "swap"]),
+        ((1, 44), ["swap"]),
+        ((1, 51), ["swap"]),
+        ((1, 52), []),
+    ],
+)
+def test_an_older_engine_cannot_say_all(api: tuple[int, int], missing: list[str]) -> None:
+    assert find_missing(api, held_by_daemons=False, runtime="") == missing
+    assert find_missing(api, held_by_daemons=False, runtime="runsc") == [*missing, "runtime"]
+    held = [word for word in missing if word != "no-new-privileges"]
+    assert find_missing(api, held_by_daemons=True, runtime="") == held
+
+
+def test_what_is_missing_is_refused_until_it_is_named() -> None:
+    everything = find_missing((1, 41), held_by_daemons=False, runtime="runsc")
+    assert set(everything) == set(MEASURES)
+    for word in everything:
+        refusal = explain_refusal(everything, accepted=[each for each in everything if each != word])
+        assert refusal is not None
+        assert word in refusal
+    assert explain_refusal(everything, accepted=everything) is None
+    assert explain_refusal([], accepted=[]) is None
