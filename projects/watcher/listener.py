@@ -55,8 +55,8 @@ class Listener(LastingThread):
                         return
             except EngineError:
                 newest = None  # it may be another engine, with another clock
+                self._miss(is_broken=True)  # at once: one that comes back soon knows nothing of what was before
                 self._stopped.wait(AGAIN)
-                self._miss(is_broken=True)
             else:
                 if newest is None:
                     self._miss(is_broken=False)

@@ -36,6 +36,9 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
     fault = FAULTS[name]
     headstart = chance.choice(HEADSTARTS)
     targets = make_targets(installation, client)
+    running = set(targets.values()) - {targets["start"]}
+    # What ran only while a busy engine was not seen would be called a lie.
+    wait_until(lambda: installation.witness.sees(running), within=HEALS_WITHIN)
     reader = Reader(client)
     letter = Letter(installation, client) if name.startswith("mail/") else None
     answers, ended = _send_during(installation, client, name, targets, headstart, letter)

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -41,6 +42,10 @@ class Witness:
                 if time.monotonic() - began < 2 * LOOK_EVERY:
                     running = frozenset(project for project, state in states.items() if state == "running")
                     self.sightings.append(Sighting(began, running))
+
+    def sees(self, running: Collection[str]) -> bool:
+        """Whether all of these ran when it looked the last time."""
+        return bool(self.sightings) and self.sightings[-1].running.issuperset(running)
 
     def close(self) -> None:
         self._ended.set()
