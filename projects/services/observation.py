@@ -7,7 +7,7 @@ the watcher write observations.
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -22,11 +22,8 @@ from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project
 from projects.models.rows.project import ProjectRow
-from projects.rules.status.lifecycle import FRESH_FOR, Desired, Facts
+from projects.rules.status.lifecycle import ANSWERING, FRESH_FOR, Desired, Facts
 from projects.services.container_spec import OWNER_LABEL
-
-ANSWERING = timedelta(milliseconds=500)
-"""How long the answer may take to reach the client after the row was looked at."""
 
 WHILE_WATCHED = 1.5
 """Seconds for the engine to answer a read while a watcher is at work. If it has not told that one for longer than a row

@@ -6,7 +6,6 @@ say the same at any time (`Steadiness`); the others are read. Each process remem
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from threading import Lock
 from typing import NamedTuple
 
@@ -17,14 +16,12 @@ from accounts import clock
 from accounts.api.etags import answer_with_etag, has_etag, not_modified, send_with_etag
 from accounts.http import AuthenticatedRequest
 from accounts.models import User
-from accounts.moments import is_recent
 from projects.api.fast_json import render_list
-from projects.models.rows.facts import is_watch_alive
 from projects.models.rows.project import ProjectRow
-from projects.models.rows.steadiness import Steadiness, find_steadiness
+from projects.models.rows.steadiness import find_steadiness
+from projects.models.rows.unchanged import Basis
 from projects.models.rows.versions import RowVersions
-from projects.rules.status.lifecycle import FRESH_FOR
-from projects.services.observation import ANSWERING, refresh_rows
+from projects.services.observation import refresh_rows
 
 REMEMBERED = 32 * 1024 * 1024
 """Bytes of the lists that one process remembers. A list of 50 projects has 7 kB."""
@@ -44,19 +41,7 @@ class _Told(NamedTuple):
     body: bytes
     etag: str
     headers: dict[str, str]
-    versions: RowVersions
-    steadiness: Steadiness
-
-    def holds(self, current: RowVersions, now: datetime) -> bool:
-        """Whether reading the rows now would give the same bytes, and nobody would ask the engine."""
-        beat = current.heartbeat_at
-        return (
-            current.rows == self.versions.rows
-            and beat is not None
-            and self.steadiness.holds(beat, now)
-            and is_recent(beat, within=FRESH_FOR - ANSWERING, now=now)
-            and is_watch_alive(current.watched_until, now)
-        )
+    basis: Basis
 
 
 class _Memory:
@@ -105,7 +90,7 @@ def hand_over(request: HttpRequest, versions: RowVersions | None) -> None:
 def answer_from_memory(request: HttpRequest, user: User, versions: RowVersions) -> HttpResponse | None:
     """The answer that reading the rows would give, where one is remembered that still holds."""
     told = _memory.get(_key(request, user))
-    if told is None or not told.holds(versions, clock.now()):
+    if told is None or not told.basis.holds(versions, clock.now()):
         return None
     if has_etag(request, told.etag):
         return not_modified(told.etag, headers=told.headers)
@@ -132,10 +117,10 @@ class PolledList:
         if versions is None or not versions.are_all_here or steadiness is None or len(body) > LARGEST:
             _memory.forget(self._key)
             return
-        told = _Told(body, etag, headers, versions, steadiness)
+        basis = Basis(versions, steadiness)
         # At both moments, and so at the one in between at which the statuses were derived.
-        if told.holds(versions, self._began) and told.holds(versions, clock.now()):
-            _memory.keep(self._key, told)
+        if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
+            _memory.keep(self._key, _Told(body, etag, headers, basis))
 
 
 def _key(request: HttpRequest | Request, user: User) -> Key:

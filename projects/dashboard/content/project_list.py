@@ -16,6 +16,7 @@ from accounts import clock
 from projects.dashboard.content.list_query import ListQuery, Order
 from projects.dashboard.content.project_rows import Row, make_digest, show_rows
 from projects.models import Project
+from projects.models.rows.steadiness import Steadiness, find_steadiness
 from projects.rules.status.statuses import TRAITS, Status
 from projects.rules.status.urgency import ORDER
 from projects.services.lists.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, know, select
@@ -49,7 +50,7 @@ class Chip(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class ProjectList:
     """One page of the list, as of one moment. `total` are the projects that the query finds, `trouble` those of all
-    that need attention."""
+    that need attention; `steadiness` is that of all the rows that were read."""
 
     query: ListQuery
     page: int
@@ -59,6 +60,7 @@ class ProjectList:
     total: int
     owned: int
     trouble: int
+    steadiness: Steadiness | None
 
     @property
     def earlier(self) -> str | None:
@@ -97,6 +99,7 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
         total=len(selection.chosen),
         owned=len(known),
         trouble=sum(each.needs_attention for each in known),
+        steadiness=find_steadiness(read),
     )
 
 

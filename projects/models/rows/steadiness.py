@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from containers.vocabulary import Health
+from projects.models.project import Project
 from projects.models.rows.project import ProjectRow
 from projects.rules.status.derivation import AWAITING, SETTLING
 from projects.rules.status.lifecycle import Desired
@@ -21,7 +22,7 @@ class Steadiness(NamedTuple):
         return is_seen and (self.settled_at is None or now >= self.settled_at)
 
 
-def find_steadiness(rows: Iterable[ProjectRow]) -> Steadiness | None:
+def find_steadiness(rows: Iterable[ProjectRow | Project]) -> Steadiness | None:
     """None where some status follows from a time that runs out, or from an engine that has to be asked."""
     changed: list[datetime] = []
     settled: list[datetime] = []

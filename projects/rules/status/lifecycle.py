@@ -12,6 +12,9 @@ from containers.vocabulary import ContainerState, Health
 FRESH_FOR = timedelta(seconds=5)
 """How old an observation may be before the status is `unknown`."""
 
+ANSWERING = timedelta(milliseconds=500)
+"""How long the answer may take to reach the client after the row was looked at."""
+
 LEASE = timedelta(seconds=15)
 """How long a watcher is the only one without renewing its lease."""
 

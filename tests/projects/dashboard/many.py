@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.models import AgentType, Event, Plan, Project, Watch
-from projects.rules.status.lifecycle import Desired
+from projects.rules.status.lifecycle import LEASE, Desired
 
 
 def make_projects(owner: User, number: int, **fields: Any) -> list[Project]:
@@ -43,5 +43,5 @@ def watch_well() -> None:
     now = timezone.now()
     Watch.objects.update_or_create(
         instance=settings.BERTH_INSTANCE,
-        defaults={"holder": "tests", "heartbeat_at": now, "lease_until": now + timedelta(seconds=20)},
+        defaults={"holder": "tests", "heartbeat_at": now, "lease_until": now + LEASE},
     )

@@ -1,0 +1,76 @@
+"""Which open lists have nothing new to be told, remembered by each process.
+
+Every open page asks every few seconds what has changed, and mostly nothing has. What was compared once, and found to be
+the same, is not read again while the rows and events of its owner are what they were.
+"""
+
+import time
+from threading import Lock
+from typing import NamedTuple
+from uuid import UUID
+
+from accounts import clock
+from accounts.http import SignedInRequest
+from projects.models.rows.steadiness import Steadiness
+from projects.models.rows.unchanged import Basis, read_marks
+
+COMPARED_EVERY = 60.0
+"""Seconds after which a page is compared as a whole again: staff may have changed what is in no row of a project."""
+
+REMEMBERED = 2000
+"""Pages of a process: a kilobyte each."""
+
+Key = tuple[UUID, str]
+
+
+class _Same(NamedTuple):
+    basis: Basis
+    newest_event: int
+    until: float
+
+
+class _Memory:
+    """Forgets everything where it grows too large: what is asked for again comes back by itself."""
+
+    def __init__(self) -> None:
+        self._same: dict[Key, _Same] = {}
+        self._lock = Lock()
+
+    def get(self, key: Key) -> _Same | None:
+        return self._same.get(key)
+
+    def keep(self, key: Key, same: _Same) -> None:
+        with self._lock:
+            if len(self._same) >= REMEMBERED:
+                self._same.clear()
+            self._same[key] = same
+
+
+_memory = _Memory()
+
+
+class Look:
+    """One question of an open list. Its address says all that the page shows."""
+
+    def __init__(self, request: SignedInRequest) -> None:
+        self._key = (request.user.pk, request.META.get("QUERY_STRING", ""))
+        # All of it is of before the rows are read, so that a change in between is not missed.
+        self._began = clock.now()
+        self._marks = read_marks(request.user.pk)
+
+    def is_known_to_find_nothing(self) -> bool:
+        same = _memory.get(self._key)
+        if same is None or self._marks is None or time.monotonic() >= same.until:
+            return False
+        versions, newest_event = self._marks
+        return newest_event == same.newest_event and same.basis.holds(versions, self._began)
+
+    def found_nothing(self, steadiness: Steadiness | None) -> None:
+        """`steadiness` is that of all the rows that were compared."""
+        if self._marks is None or steadiness is None or not self._marks[0].are_all_here:
+            return
+        versions, newest_event = self._marks
+        basis = Basis(versions, steadiness)
+        # At both moments, and so at the one in between at which the statuses were derived.
+        if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
+            _memory.keep(self._key, _Same(basis, newest_event, time.monotonic() + COMPARED_EVERY))
