@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import time
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +14,7 @@ from berth_cli.control import finish
 from berth_cli.documents import as_object, as_rows, seconds_between, text, value
 from berth_cli.errors import UsageError
 from berth_cli.output import Output
-from berth_cli.private_files import BYTE_ORDER_MARK, read_secret
+from berth_cli.private_files import read_secret, read_text
 from berth_cli.projects import find_project, path_of
 from berth_cli.terminal import ask, ask_secret, can_ask
 from berth_cli.waiting import Wait, has_settled
@@ -115,7 +113,10 @@ def _fields(options: argparse.Namespace, *, from_environment: bool) -> dict[str,
 def _read_settings(options: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if options.settings:
-        found = _parse(_read_text(options.settings), what=options.settings, wrong=f"{options.settings} is not JSON.")
+        written = read_text(options.settings, called=options.settings, at_most=LARGEST_SETTINGS)
+        if len(written) > LARGEST_SETTINGS:
+            raise UsageError(f"{options.settings} is larger than {LARGEST_SETTINGS // 1024} KB, which no settings are.")
+        found = _parse(written, what=options.settings, wrong=f"{options.settings} is not JSON.")
         if not isinstance(found, dict):
             raise UsageError(f"{options.settings} is not a JSON object.")
     for said in options.set or []:
@@ -138,20 +139,6 @@ def _parse(written: str, *, what: str, wrong: str) -> Any:
     except RecursionError:
         raise UsageError(f"{what} is nested too deeply.") from None
     return found
-
-
-def _read_text(source: str) -> str:
-    try:
-        if source == "-":
-            found = sys.stdin.read(LARGEST_SETTINGS + 1)
-        else:
-            with Path(source).expanduser().open(encoding="utf-8") as file:
-                found = file.read(LARGEST_SETTINGS + 1)
-    except (OSError, UnicodeDecodeError, RuntimeError) as error:
-        raise UsageError(f"{source} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from None
-    if len(found) > LARGEST_SETTINGS:
-        raise UsageError(f"{source} is larger than {LARGEST_SETTINGS // 1024} KB, which no settings are.")
-    return found.removeprefix(BYTE_ORDER_MARK)
 
 
 def _choose(body: dict[str, Any], field: str, rows: list[dict[str, Any]]) -> dict[str, Any] | None:

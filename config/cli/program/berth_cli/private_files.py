@@ -66,20 +66,28 @@ def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
     """What stands in the file, or comes by standard input for `-`, without the space around it, nor the mark that
     Windows puts in front. Where it may have spaces, only the end of the line is taken away. Raises `UsageError`.
     """
-    try:
-        if source == "-":
-            text = sys.stdin.read(LONGEST_SECRET + 1)
-        else:
-            with Path(source).expanduser().open(encoding="utf-8") as file:
-                text = file.read(LONGEST_SECRET + 1)
-    except (OSError, UnicodeDecodeError, RuntimeError) as error:
-        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
-        raise UsageError(f"The file for {what} cannot be read: {reason}.") from None
-    text = text.removeprefix(BYTE_ORDER_MARK)
+    text = read_text(source, called=f"The file for {what}", at_most=LONGEST_SECRET)
     secret = text.rstrip("\r\n") if has_spaces else text.strip()
     if not secret or len(text) > LONGEST_SECRET or len(secret.splitlines() if has_spaces else secret.split()) > 1:
         raise UsageError(f"What was given for {what} is not one. Put it, and nothing else, into the file.")
     return secret
+
+
+def read_text(source: str, *, called: str, at_most: int) -> str:
+    """What stands in the file, or comes by standard input for `-`, without the mark that Windows puts in front.
+
+    Of a longer text `at_most` letters and one more, by which it is known. Raises `UsageError`.
+    """
+    try:
+        if source == "-":
+            found = sys.stdin.read(at_most + 2)
+        else:
+            with Path(source).expanduser().open(encoding="utf-8") as file:
+                found = file.read(at_most + 2)
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
+        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
+        raise UsageError(f"{called} cannot be read: {reason}.") from None
+    return found.removeprefix(BYTE_ORDER_MARK)[: at_most + 1]
 
 
 def explain(error: OSError, doing: str) -> CommandError:
