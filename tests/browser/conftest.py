@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -17,6 +17,7 @@ from accounts.models import User
 from tests.clients import browser_of
 
 CHROMIUM = os.environ.get("BERTH_TEST_CHROMIUM") or which("chromium-headless-shell") or which("chromium")
+QUIET = Path(__file__).with_name("quiet_chromium.py")
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,11 +32,11 @@ LOOKS: list[tuple[int, Literal["dark", "light"]]] = [(390, "dark"), (1280, "ligh
 if PICTURES:
     LOOKS += [(390, "light"), (1280, "dark")]
 
+PATIENCE = 60_000.0
+"""Milliseconds."""
+
 ANSWERED_WITHIN = 1.0
 """Seconds after a test."""
-
-GIVEN_UP = ("ERR_NETWORK_CHANGED", "chrome-error://")
-"""What the browser says where a network of the machine changes while it loads, and while it shows that it has not."""
 
 _WATCH = """
 addEventListener("securitypolicyviolation", event =>
@@ -49,6 +50,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.django_db(transaction=True))
+
+
+def launch(playwright: Playwright) -> Browser:
+    """All that waits for something waits long: a busy machine is no fault of a page's."""
+    expect.set_options(timeout=PATIENCE)
+    return playwright.chromium.launch(
+        executable_path=QUIET, args=ARGUMENTS, env={**os.environ, "BERTH_TEST_CHROMIUM": CHROMIUM or "chromium"}
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -67,7 +76,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    running = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+    running = launch(playwright)
     yield running
     running.close()
 
@@ -82,7 +91,7 @@ def _public_address(live_server: LiveServer, settings: Settings) -> None:
 def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
     # `__Host-` cookies need https or a host called localhost.
     context = browser.new_context(base_url=live_server.url, permissions=["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(PATIENCE)
     context.add_init_script(_WATCH)
     yield context
     context.close()
@@ -107,27 +116,10 @@ def complaints() -> list[str]:
 @pytest.fixture
 def page(context: BrowserContext, complaints: list[str]) -> Iterator[Page]:
     page = context.new_page()
-    _go_again(page)
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page
     assert [text for text in complaints if "Failed to load resource" not in text] == []
-
-
-def _go_again(page: Page) -> None:
-    """Where tests of an engine make or remove a network meanwhile, the browser gives up what it is loading."""
-    go = page.goto
-
-    def go_to(*address: Any, **options: Any) -> Any:
-        for _ in range(3):
-            try:
-                return go(*address, **options)
-            except Error as error:
-                if not any(words in error.message for words in GIVEN_UP):
-                    raise
-        return go(*address, **options)
-
-    page.goto = go_to  # type: ignore[method-assign]  # a page of this test alone
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from accounts.models import User
 from projects.models import Project, Quarantined
 from projects.services.staff.batches import begin_batch
 from tests.browser.conftest import PICTURES
+from tests.browser.following import follow
 from tests.browser.project_pages import deploy_named
 
 LISTS = (
@@ -72,12 +73,12 @@ def test_every_page_of_the_admin_fits_its_screen(
     look("batch")
     page.goto("/admin/projects/agenttype/assistant/change/")
     look("type-change", may_scroll=True)
-    page.get_by_role("button", name="Test the image").click()
+    follow(page.get_by_role("button", name="Test the image"))
     look("type-trial")
     page.goto(f"/admin/accounts/user/{alice.pk}/change/")
     look("user-change", may_scroll=True)
     page.goto("/admin/projects/project/")
     page.locator("#action-toggle").check()
     page.locator("select[name=action]").select_option(label="Delete, with container and state")
-    page.get_by_role("button", name="Go").click()
+    follow(page.get_by_role("button", name="Go"))
     look("confirm", may_scroll=True)

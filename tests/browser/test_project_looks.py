@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from projects.models import Project
+from tests.browser.following import follow
 from tests.browser.worlds import deploy_fleet, stir
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -43,7 +44,8 @@ def test_what_comes_and_goes_fits_its_screen(
     crashed = stir(fleet, engine)
     page.goto(f"/projects/{crashed.pk}")
     page.get_by_role("button", name="Start", exact=True).click()
-    page.get_by_role("link", name="Earlier run").click()
+    expect(page.get_by_text("is started.")).to_be_visible()
+    follow(page.get_by_role("link", name="Earlier run"))
     look("earlier-run")
     engine.unavailable = True
     Project.objects.update(observed_at=timezone.now() - timedelta(minutes=2))
@@ -67,9 +69,9 @@ def test_commands_to_many_look_right_everywhere(
     page.goto("/?sort=name")
     page.get_by_label("All on this page").check()
     look("list-chosen")
-    page.get_by_role("button", name="Delete").click()
+    follow(page.get_by_role("button", name="Delete"))
     look("bulk-delete")
-    page.get_by_role("link", name="Keep them").click()
+    follow(page.get_by_role("link", name="Keep them"))
     page.get_by_label("All on this page").check()
     page.get_by_role("button", name="Restart").click()
     expect(page.get_by_text("Nothing is left to be done.")).to_be_visible()

@@ -12,6 +12,7 @@ from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Project
 from projects.rules.permissions import Egress
+from tests.browser.following import follow
 from tests.browser.project_pages import deploy_by_form, let_pass, tab_to
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_PASSWORD, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
@@ -111,7 +112,7 @@ def test_everything_works_without_scripts(
     page.goto("/")
     page.get_by_label("Email").fill(alice.email)
     page.get_by_label("Password").fill(CANARY_PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    follow(page.get_by_role("button", name="Sign in"))
     project = deploy_by_form(page)
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_text("“Harbour pilot” is stopped.")).to_be_visible()

@@ -11,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
 from tests.accounts.phone import Phone
+from tests.browser.following import follow
 from tests.canaries import CANARY_PASSWORD
 
 SignIn = Callable[[User], None]
@@ -20,7 +21,7 @@ def _type_password(page: Page, user: User) -> None:
     page.goto("/sign-in")
     page.get_by_label("Email").fill(user.email)
     page.get_by_label("Password").fill(CANARY_PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+    follow(page.get_by_role("button", name="Sign in"))
 
 
 def _set_up(page: Page, phone: Phone) -> list[str]:
@@ -47,7 +48,7 @@ def test_from_setting_up_to_turning_off(
     page.get_by_role("link", name="I have kept them").click()
     expect(page.get_by_role("heading", name="Second factor On")).to_be_visible()
 
-    page.get_by_role("button", name="Sign out", exact=True).click()
+    follow(page.get_by_role("button", name="Sign out", exact=True))
     _type_password(page, alice)
     expect(page.get_by_label("Code")).to_be_focused()
     page.keyboard.type(phone.wrong_code())
@@ -57,7 +58,7 @@ def test_from_setting_up_to_turning_off(
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Sign out", exact=True)).to_be_visible()
 
-    page.get_by_role("button", name="Sign out", exact=True).click()
+    follow(page.get_by_role("button", name="Sign out", exact=True))
     _type_password(page, alice)
     page.get_by_role("link", name="Use a recovery code").click()
     page.get_by_label("Recovery code").fill(codes[0])
@@ -131,7 +132,7 @@ def test_every_page_fits_its_screen(
     page.keyboard.press("Enter")
     page.get_by_text("This code is wrong").wait_for()
     look("sign-in-code")
-    page.get_by_role("link", name="Use a recovery code").click()
+    follow(page.get_by_role("link", name="Use a recovery code"))
     look("sign-in-recovery-code")
 
 
@@ -145,7 +146,7 @@ def test_what_staff_do_for_others_fits_its_screen(
     look("admin-users")
     page.goto(f"/admin/accounts/user/{alice.pk}/change/")
     look("admin-user")
-    page.get_by_role("link", name="Reset second factor").click()
+    follow(page.get_by_role("link", name="Reset second factor"))
     look("admin-reset")
     page.get_by_role("button", name="Reset second factor").click()
     page.get_by_role("button", name="Set-password link").click()
@@ -155,7 +156,7 @@ def test_what_staff_do_for_others_fits_its_screen(
     page.goto(link)
     page.get_by_label("New password").fill("too short")
     page.get_by_label("The same again").fill("too short")
-    page.get_by_role("button", name="Set password").click()
+    follow(page.get_by_role("button", name="Set password"))
     look("set-password")
     page.goto("/set-password/x/y")
     look("set-password-void")

@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import User
+from tests.browser.following import follow
 from tests.canaries import CANARY_PASSWORD
 
 SignIn = Callable[[User], None]
@@ -78,7 +79,7 @@ def test_staff_add_somebody_and_hand_them_a_link(
     page: Page, context: BrowserContext, sam: User, sign_in: SignIn
 ) -> None:
     sign_in(sam)
-    page.get_by_role("link", name="Admin").click()
+    follow(page.get_by_role("link", name="Admin"))
     page.goto("/admin/accounts/user/add/")
     page.get_by_label("Email").fill("Newcomer@Example.com")
     page.get_by_role("button", name="Save", exact=True).click()
@@ -89,7 +90,7 @@ def test_staff_add_somebody_and_hand_them_a_link(
     assert link.rpartition("/")[2] not in page.url
     page.get_by_label("New password").fill(NEW_PASSWORD)
     page.get_by_label("The same again").fill(NEW_PASSWORD)
-    page.get_by_role("button", name="Set password").click()
+    follow(page.get_by_role("button", name="Set password"))
     _fill_in(page, User.objects.get(email="newcomer@example.com"), NEW_PASSWORD)
     expect(page.get_by_role("heading", name="Projects")).to_be_visible()
 

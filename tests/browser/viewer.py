@@ -15,8 +15,6 @@ AXE = (files("axe_playwright_python") / "axe.min.js").read_text()
 
 WIDE = 1280
 
-TRIES = 3
-
 STILL = """() => document.getAnimations().forEach(each => {
   if (Number.isFinite(each.effect.getComputedTiming().endTime)) each.finish();
 })"""
@@ -81,16 +79,10 @@ class Viewer:
             self.faults.append(f"{seen.name}: neither its request of the API nor why there is none")
 
     def _load(self, seen: Seen) -> None:
-        """Once more where a file did not come, as when a test of an engine changes the networks of the machine."""
-        for left in reversed(range(TRIES)):
-            if seen.sent:
-                self._page.route(f"**{seen.address}", lambda route: _answer(route, seen), times=1)
-            self._missing.clear()
-            self._page.goto(seen.address)
-            if not self._missing:
-                break
-            if left:
-                self._complaints.clear()
+        if seen.sent:
+            self._page.route(f"**{seen.address}", lambda route: _answer(route, seen), times=1)
+        self._missing.clear()
+        self._page.goto(seen.address)
         self.faults += [f"{seen.name}: did not load {each}" for each in self._missing]
 
     def _note_missing(self, request: Request) -> None:

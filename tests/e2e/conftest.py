@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.browser.conftest import ARGUMENTS, CHROMIUM
+from tests.browser.conftest import launch
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.e2e.service import Service, copy_checkout, make_environment
 from tests.e2e.settling import GENEROUS
@@ -74,7 +74,7 @@ def page(service: Service) -> Iterator[Page]:
     """A browser of this test alone, which leaves no event loop behind. Its complaints fail the test."""
     complaints: list[str] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = launch(playwright)
         # `__Host-` cookies need https or a host called localhost.
         page = browser.new_page(base_url=service.address.replace("127.0.0.1", "localhost"))
         page.set_default_timeout(GENEROUS * 1000)
@@ -82,6 +82,5 @@ def page(service: Service) -> Iterator[Page]:
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda said: complaints.append(said.text) if "security policy" in said.text else None)
         yield page
-        expect.set_options(timeout=5000)
         browser.close()
     assert complaints == []
