@@ -26,6 +26,9 @@ DEPLOY_LIMIT = 20.0
 """Seconds for a deploy, counted from the moment at which an older service is gone."""
 
 UNDO_LIMIT = 10.0
+TRIES = 2
+"""Tasks that could not be started until a deploy is refused. A Swarm makes another one, perhaps on another node."""
+
 LOOK = 1.5
 """Seconds that are kept to tell how far it has come."""
 
@@ -160,13 +163,13 @@ class Deployment:
         """Whether it runs or has run. Raises where it cannot be started."""
         if self._observe(service).state is ContainerState.RUNNING:
             return True
-        for run in new:
-            self._cannot_start = True
-            if run.state == "pending" and _NO_ROOM in run.error:
-                raise NoRoomError(f"No machine can hold the agent: {run.error}.")
-            if run.ended_by_itself and not _ran(run):
-                raise _refusal(run)
-            self._cannot_start = False
+        refused = [run for run in new if run.ended_by_itself and not _ran(run)]
+        full = [run for run in new if run.state == "pending" and _NO_ROOM in run.error]
+        self._cannot_start = bool(full) or len(refused) >= TRIES
+        if full:
+            raise NoRoomError(f"No machine can hold the agent: {full[0].error}.")
+        if len(refused) >= TRIES:
+            raise _refusal(refused[0])
         return any(map(_ran, new))
 
     def _undo(self) -> None:

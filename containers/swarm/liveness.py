@@ -19,8 +19,8 @@ GOSSIP_PORT = 7946
 WITHIN = 0.5
 """Seconds for all nodes together to take a connection."""
 
-BELIEVED_FOR = 1.0
-"""Seconds for which a look counts."""
+BELIEVED_FOR, LOST_FOR = 0.25, 2.0
+"""Seconds for which a look counts at which all have answered, and one at which some have not: that takes its time."""
 
 
 class Liveness:
@@ -44,7 +44,7 @@ class Liveness:
         self._heard |= answering
         there = {node.node_id for node in nodes}
         self._silent = frozenset(self._heard & there - answering)
-        self._until = time.monotonic() + BELIEVED_FOR
+        self._until = time.monotonic() + (LOST_FOR if self._silent else BELIEVED_FOR)
 
 
 def find_answering(addresses: Mapping[str, str]) -> set[str]:

@@ -5,7 +5,6 @@ The usual engine lends its images and is not touched otherwise. Needs root, `uns
 
 import os
 import signal
-import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
@@ -15,32 +14,9 @@ from typing import Any
 import docker
 
 from tests.chaos.private_engine import PrivateEngine
+from tests.containers.swarm.hub import SUBNET, Hub
 from tests.engines import connect
 from tests.waiting import wait_until
-
-SUBNET = "10.99.0"
-"""Of the bridge between the nodes, which is in a namespace of its own."""
-
-
-class Hub:
-    """The bridge that joins the nodes, in a network namespace that lives as long as this object."""
-
-    def __init__(self) -> None:
-        script = "ip link add swarm type bridge && ip link set swarm up && echo up && exec sleep infinity"
-        self._process = subprocess.Popen(["unshare", "--net", "sh", "-c", script], stdout=subprocess.PIPE)
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == b"up\n"
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    def run(self, *words: str) -> None:
-        subprocess.run(["nsenter", f"--net=/proc/{self.pid}/ns/net", *words], check=True)
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 class SwarmNode(PrivateEngine):
@@ -100,17 +76,23 @@ class Cluster:
 
     def __init__(self, home: Path, *, nodes: int = 3) -> None:
         self._hub = Hub()
+        self.open_socket = self._hub.open_socket
         self.nodes = [SwarmNode(home / f"n{number}", number, self._hub) for number in range(1, nodes + 1)]
 
     @property
     def manager(self) -> SwarmNode:
         return self.nodes[0]
 
-    def start(self) -> None:
+    def start(self, *, heartbeat: float = 5.0) -> None:
+        """`heartbeat` is how often nodes say that they live, in seconds; a Swarm waits for three or four of them."""
         for node in self.nodes:
             node.start()
         manager = self.manager
-        manager.client.init_swarm(advertise_addr=manager.address, listen_addr=f"{manager.address}:2377")
+        manager.client.init_swarm(
+            advertise_addr=manager.address,
+            listen_addr=f"{manager.address}:2377",
+            swarm_spec={"Dispatcher": {"HeartbeatPeriod": int(heartbeat * 1e9)}},
+        )
         token = manager.client.inspect_swarm()["JoinTokens"]["Worker"]
         for node in self.nodes[1:]:
             node.client.join_swarm(
@@ -142,6 +124,8 @@ class Cluster:
         node.kill()
 
     def revive(self, node: SwarmNode) -> None:
+        """Starts it again without its own networks: an engine that was killed has some half, and refuses them then."""
+        (node.home / "data" / "network" / "files" / "local-kv.db").unlink(missing_ok=True)
         node.start()
         wait_until(lambda: self._is_ready(node), within=60)
 

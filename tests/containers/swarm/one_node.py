@@ -13,7 +13,7 @@ from django.test import override_settings
 
 from containers.swarm.engine import SwarmEngine
 from tests.containers.rootfs import make_images
-from tests.containers.swarm.cluster import Cluster
+from tests.containers.swarm.cluster import Cluster, SwarmNode
 from tests.containers.swarm.under_test import ACCEPTED, SwarmUnderTest, make_config_network
 
 NAME = "t-swarm"
@@ -28,28 +28,32 @@ class Swarm:
     @contextmanager
     def settings(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("DOCKER_HOST", self.cluster.manager.url)
+        monkeypatch.setattr("containers.swarm.liveness.open_socket", self.cluster.open_socket)
         chosen: dict[str, Any] = {
             "BERTH_INSTANCE": NAME,
             "BERTH_CONTAINER_NETWORK": f"{NAME}-agents",
             "BERTH_SWARM_ACCEPT": ACCEPTED,
-            "BERTH_ENGINE_CLASS": "containers.swarm.engine.SwarmEngine",
         }
         with override_settings(**chosen):
             yield
+
+    def revive(self, node: SwarmNode) -> None:
+        self.cluster.revive(node)
+        make_config_network(node.client, f"{NAME}-agents")
 
     def under_test(self) -> SwarmUnderTest:
         return SwarmUnderTest(self.engine, self.cluster.manager.client, self.images)
 
 
 @contextmanager
-def some_nodes(count: int) -> Iterator[Swarm]:
+def some_nodes(count: int, *, heartbeat: float = 5.0) -> Iterator[Swarm]:
     """Each has the images and its part of the agents' network."""
     home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)
         cluster = Cluster(home, nodes=count)
         stack.callback(cluster.close)
-        cluster.start()
+        cluster.start(heartbeat=heartbeat)
         images = make_images(cluster.manager.client, NAME)
         cluster.share(images)
         for node in cluster.nodes:

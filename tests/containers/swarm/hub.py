@@ -1,0 +1,48 @@
+"""The network between the nodes of a Swarm, which is not the machine's."""
+
+import ctypes
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+CLONE_NEWNET = 0x40000000
+"""Of setns(2), for which Python has no function before 3.12."""
+
+SUBNET = "10.99.0"
+"""Of the bridge between the nodes, which is in a namespace of its own."""
+
+
+class Hub:
+    """The bridge that joins the nodes, in a network namespace that lives as long as this object."""
+
+    def __init__(self) -> None:
+        script = (
+            f"ip link set lo up && ip link add swarm type bridge && ip address add {SUBNET}.254/24 dev swarm && "
+            "ip link set swarm up && echo up && exec sleep infinity"
+        )
+        self.sockets = ThreadPoolExecutor(1, initializer=self._enter)
+        self._process = subprocess.Popen(["unshare", "--net", "sh", "-c", script], stdout=subprocess.PIPE)
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == b"up\n"
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def run(self, *words: str) -> None:
+        subprocess.run(["nsenter", f"--net=/proc/{self.pid}/ns/net", *words], check=True)
+
+    def open_socket(self, family: socket.AddressFamily) -> socket.socket:
+        """One that reaches the nodes: it belongs to the namespace of the thread that opens it."""
+        return self.sockets.submit(socket.socket, family, socket.SOCK_STREAM).result()
+
+    def _enter(self) -> None:
+        """The thread stays there for good."""
+        with Path(f"/proc/{self.pid}/ns/net").open("rb") as space:
+            assert ctypes.CDLL(None, use_errno=True).setns(space.fileno(), CLONE_NEWNET) == 0
+
+    def close(self) -> None:
+        self.sockets.shutdown()
+        self._process.kill()
+        self._process.communicate()
