@@ -1,17 +1,48 @@
-# The service itself: web server and watcher in one container. The images of agents are made by `manage.py build_images`.
+# The service itself, and the proxy before its engine's socket (`--target socket-proxy`). The images of agents are made by
+# `manage.py build_images`.
+#
+# PYTHON_IMAGE needs Python 3.11 or newer with venv; pip comes with that. Without a registry of images the base that
+# `build_images` makes of Debian packages does: `--build-arg PYTHON_IMAGE=berth-base:trixie`. Without one of Python
+# packages put their .whl files, uv's among them, into `wheelhouse/` beside this file; a `build-ca.crt` there is trusted
+# while downloading. Only classic builder features, so that an engine without BuildKit can build it.
 ARG PYTHON_IMAGE=python:3.13-slim
 
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /srv/berth
-RUN pip install --no-cache-dir uv==0.13.8
-COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --compile-bytecode
+COPY pyproject.toml uv.lock build-ca.cr[t] wheelhous[e] /build/
+RUN if [ -s /build/build-ca.crt ]; then export PIP_CERT=/build/build-ca.crt SSL_CERT_FILE=/build/build-ca.crt; fi \
+ && if ls /build/*.whl >/dev/null 2>&1; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=/build; fi \
+ && export UV_PYTHON_DOWNLOADS=never PIP_DISABLE_PIP_VERSION_CHECK=1 \
+ && python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet --no-cache-dir uv==0.13.8 \
+ && /opt/uv/bin/uv export --quiet --frozen --no-dev --no-emit-project --project /build --output-file /build/locked.txt \
+ && python3 -m venv --without-pip .venv \
+ && /opt/uv/bin/uv pip install --quiet --no-cache --compile-bytecode --link-mode copy --require-hashes \
+        ${PIP_NO_INDEX:+--no-index --find-links /build} --python .venv/bin/python -r /build/locked.txt
 COPY . .
-RUN python -m compileall -q accounts config containers projects
+RUN rm -rf wheelhouse build-ca.crt \
+ && python3 -m compileall -q -x containers/images accounts config containers projects
+
+FROM ${PYTHON_IMAGE} AS socket-proxy
+RUN groupadd --gid 10000 berth \
+ && useradd --uid 10001 --gid 10000 --no-create-home --home-dir /srv/proxy --shell /usr/sbin/nologin berth-proxy \
+ && install -d -o berth-proxy -g berth -m 750 /run/engine
+WORKDIR /srv/proxy
+COPY containers/__init__.py containers/seccomp.json containers/
+COPY containers/socket_proxy containers/socket_proxy
+RUN python3 -m compileall -q containers
+ENV PYTHONUNBUFFERED=1
+LABEL org.opencontainers.image.title="Berth's socket proxy" \
+    org.opencontainers.image.version="0.3.0" \
+    org.opencontainers.image.licenses="MIT"
+USER berth-proxy
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=10s --start-period=10s CMD ["python3", "-m", "containers.socket_proxy.probe"]
+CMD ["python3", "-m", "containers.socket_proxy"]
 
 FROM ${PYTHON_IMAGE}
-RUN useradd --uid 10000 --no-create-home --home-dir /srv/berth --shell /usr/sbin/nologin berth \
-    && install -d -o berth -g berth -m 700 /data
+RUN groupadd --gid 10000 berth \
+ && useradd --uid 10000 --gid 10000 --no-create-home --home-dir /srv/berth --shell /usr/sbin/nologin berth \
+ && install -d -o berth -g berth -m 700 /data
 WORKDIR /srv/berth
 COPY --from=build /srv/berth /srv/berth
 ENV PATH=/srv/berth/.venv/bin:$PATH \

@@ -127,6 +127,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Both databases are tested side by side, each with a part of the large families.",
     )
     parser.addoption("--pictures", default="", help="The folder for the pictures of every page.")
+    parser.addoption("--socket-proxy", action="store_true", help="All contract tests through the socket proxy.")
     parser.addoption("--whole", action="store_true", help="Run all cases of the families of which a sample is enough.")
     parser.addoption("--sample-seed", type=int, default=0, help="Another number takes other cases of those families.")
 

@@ -1,9 +1,10 @@
 """Engines under test: the one in memory, and a real Docker on which everything made here is removed at the end."""
 
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from uuid import uuid4
+from zlib import crc32
 
 import docker
 import pytest
@@ -14,6 +15,7 @@ from containers.firewall.iptables import remove_rules
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import EngineUnderTest
 from tests.containers.memory_under_test import MemoryUnderTest
+from tests.containers.proxied import socket_proxy
 from tests.containers.rootfs import make_images
 from tests.containers.swarm.differences import skip_where_a_swarm_differs
 from tests.containers.swarm.one_node import Swarm, one_node
@@ -21,6 +23,7 @@ from tests.containers.swarm.under_test import SwarmUnderTest
 from tests.engines import connect
 from tests.gateway.image import ensure_gateway_image
 from tests.instances import note_instance
+from tests.sampling import Some
 
 
 @dataclass
@@ -51,10 +54,30 @@ def docker_installation() -> Iterator[Installation]:
     client.close()
 
 
+@pytest.fixture(scope="session")
+def proxied_engine(
+    docker_installation: Installation, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DockerEngine]:
+    """The same engine behind the socket proxy."""
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        folder = tmp_path_factory.mktemp("proxy")
+        address = stack.enter_context(socket_proxy(folder, instance=docker_installation.name))
+        patch.setenv("DOCKER_HOST", address)
+        engine = DockerEngine()
+        engine.ping()  # from now on it has its connections
+        patch.undo()
+        yield engine
+
+
 @pytest.fixture
-def docker_under_test(docker_installation: Installation) -> Iterator[DockerUnderTest]:
+def docker_under_test(
+    docker_installation: Installation, request: pytest.FixtureRequest, some: Some
+) -> Iterator[DockerUnderTest]:
+    """Every other test comes to it through the socket proxy; which ones, each commit chooses anew."""
+    is_proxied = crc32(request.node.nodeid.encode(), some.seed) % 2 or request.config.getoption("--socket-proxy")
+    engine = request.getfixturevalue("proxied_engine") if is_proxied else docker_installation.engine
     with docker_installation.settings():
-        under_test = DockerUnderTest(docker_installation.engine, docker_installation.client, docker_installation.images)
+        under_test = DockerUnderTest(engine, docker_installation.client, docker_installation.images)
         yield under_test
         under_test.clean_up()
 

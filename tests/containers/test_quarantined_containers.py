@@ -76,7 +76,7 @@ def test_an_error_while_they_are_read_leaves_it_all_there(under_test: EngineUnde
 
 def test_the_credentials_of_another_installation_are_not_read(under_test: EngineUnderTest) -> None:
     deploy(under_test)
-    assert under_test.engine.read_secrets("no such key") == []
+    assert under_test.engine.read_secrets("no-such-key") == []
     with ELSEWHERE:
         assert under_test.engine.read_secrets(under_test.key) == []
 

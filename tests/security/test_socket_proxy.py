@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from containers.gateway.protocol import GatewayClient
 from containers.gateway.words import GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import network_name
+from tests.containers.proxied import socket_proxy
 from tests.containers.rootfs import make_images
 from tests.fakes.faulty_docker import faulty_docker
 from tests.gateway.image import ensure_gateway_image
@@ -32,9 +34,13 @@ def behind_proxy(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Agents on an engine behind a proxy, and what the proxy is asked."""
     ensure_gateway_image(agents.client)
     image, probed = make_images(agents.client, f"{agents.instance}-proxied")
-    with faulty_docker(tmp_path) as proxy:
+    instance = f"{agents.instance}p"
+    with ExitStack() as stack:
+        # What Berth asks is noted before the proxy, which asks the engine for more.
+        monkeypatch.setenv("DOCKER_HOST", stack.enter_context(socket_proxy(tmp_path, instance=instance)))
+        proxy = stack.enter_context(faulty_docker(tmp_path))
         monkeypatch.setenv("DOCKER_HOST", proxy.url)
-        proxied = Agents(agents.client, image, f"{agents.instance}p", engine=DockerEngine())
+        proxied = Agents(agents.client, image, instance, engine=DockerEngine())
         try:
             yield proxied, proxy.requests
         finally:

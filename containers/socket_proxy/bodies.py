@@ -1,0 +1,89 @@
+"""What the other bodies may say: those of networks, of programs that are run, and of changes to a container."""
+
+import json
+
+from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, exactly, fields, items, mapping, text
+from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a body that is read as a whole: one that measures thousands of volumes names them all."""
+
+_BRIDGE = "com.docker.network.bridge"
+_SUBNET, _ADDRESS = text(r"[0-9.]{7,15}/\d{1,2}"), text(r"[0-9.]{7,15}")
+
+EXEC = fields(
+    {
+        "Container": text(r"[0-9a-zA-Z_.-]{1,128}"),
+        "User": exactly(""),
+        "Privileged": OFF,
+        "Tty": OFF,
+        "AttachStdin": ON,
+        "AttachStdout": ON,
+        "AttachStderr": OFF,
+        "Cmd": exactly(TALK),
+        "Env": exactly(None),
+        "WorkingDir": exactly("/"),
+    },
+    required=("Cmd", "WorkingDir"),
+)
+START = fields({"Detach": OFF, "Tty": OFF}, required=("Detach", "Tty"))
+UPDATE = fields(
+    {"RestartPolicy": fields({"Name": exactly("no", "unless-stopped"), "MaximumRetryCount": exactly(0)})},
+    required=("RestartPolicy",),
+)
+CONNECT = fields(
+    {
+        "Container": text(r"[0-9a-zA-Z_.-]{1,128}"),
+        "EndpointConfig": fields({"IPAMConfig": fields({"IPv4Address": _ADDRESS})}),
+    },
+    required=("Container",),
+)
+DISCONNECT = fields({"Container": text(r"[0-9a-zA-Z_.-]{1,128}"), "Force": ANY_FLAG}, required=("Container",))
+
+
+def network(scope: Scope) -> Check:
+    """A bridge on which nobody reaches a neighbour, under a name by which Berth's rules know it."""
+    labels = mapping(r"berth\.[a-z]{1,40}", text(r"[A-Za-z0-9-]{1,200}"), most=5)
+    options = {f"{_BRIDGE}.enable_icc": exactly("false"), f"{_BRIDGE}.name": text(r"(berth|bexit|btry)-[0-9a-f]{8}")}
+    pool = fields({"Subnet": _SUBNET, "Gateway": _ADDRESS, "IPRange": _SUBNET})
+    shape = fields(
+        {
+            "Name": text(scope.network_name),
+            "CheckDuplicate": ON,
+            "Driver": exactly("bridge"),
+            "EnableIPv6": OFF,
+            "Internal": OFF,
+            "Attachable": OFF,
+            "Labels": labels,
+            "Options": fields(options, required=tuple(options)),
+            "IPAM": fields({"Driver": exactly("default"), "Config": items(pool, most=1)}),
+        },
+        required=("Name", "Driver", "Labels", "Options"),
+    )
+
+    def check(value: object) -> str | None:
+        wrong = shape(value)
+        if wrong is not None or not isinstance(value, dict):
+            return wrong
+        return None if value["Labels"].get(INSTANCE_LABEL) == scope.instance else ".Labels"
+
+    return check
+
+
+def read(body: bytes) -> object:
+    """The value of a body. Raises `ValueError`, also where a name stands twice: readers differ on which one counts."""
+    try:
+        return json.loads(body.decode(), object_pairs_hook=_once, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _refuse(_: str) -> object:
+    raise ValueError

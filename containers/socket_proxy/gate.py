@@ -1,0 +1,173 @@
+"""Decides about each request: what is passed on, or why it is not."""
+
+import re
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from containers.socket_proxy import bodies
+from containers.socket_proxy.containers import ContainerShapes
+from containers.socket_proxy.engine import Engine
+from containers.socket_proxy.judging import put_id, require, texts, unless_missing
+from containers.socket_proxy.requests import RefusedError, Request
+from containers.socket_proxy.routes import Route, Rule, find_route
+from containers.socket_proxy.words import DATA_PATH, SECRETS_PATH, Kind
+
+ENGINES_OWN = "bridge"
+"""The network that the engine makes at each of its starts, by which Berth tells when that was."""
+
+_MOST_RUNS = 4096
+_BODIES = {
+    Rule.CREATE, Rule.UPDATE, Rule.EXEC, Rule.RUN, Rule.MAKE_NETWORK, Rule.CONNECT, Rule.DISCONNECT
+}  # fmt: skip
+_THROWN_AWAY = {Kind.CARRIER, Kind.HANDOVER}
+_STREAMED = ("PUT", Rule.ARCHIVE)
+
+
+class Gate:
+    def __init__(self, engine: Engine, profile: str) -> None:
+        self._engine = engine
+        self._scope = engine.scope
+        self._containers = ContainerShapes(engine.scope, profile)
+        self._network = bodies.network(engine.scope)
+        self._runs: OrderedDict[str, None] = OrderedDict()
+        self._rules: Mapping[Rule, Callable[[Request, str, Any], Awaitable[object]]] = {
+            Rule.PASS: self._pass, Rule.LIST: self._list, Rule.CREATE: self._create, Rule.CONTAINER: self._one,
+            Rule.RENAME: self._rename, Rule.ARCHIVE: self._archive, Rule.UPDATE: self._update,
+            Rule.EXEC: self._exec, Rule.RUN: self._run, Rule.NETWORK: self._on_network,
+            Rule.SEE_NETWORK: self._see_network, Rule.MAKE_NETWORK: self._make_network, Rule.CONNECT: self._connect,
+            Rule.DISCONNECT: self._disconnect, Rule.VOLUME: self._volume, Rule.SEE_VOLUME: self._see_volume,
+            Rule.INSPECT: self._inspect,
+        }  # fmt: skip
+
+    @staticmethod
+    def find(request: Request) -> tuple[Route, str]:
+        """Its route, and the name in its path. Raises `RefusedError` for what is not on the list."""
+        found = find_route(request.method, request.path)
+        if found is None:
+            raise RefusedError("Berth asks no such thing of the engine.")
+        route, name = found
+        if unknown := request.params.keys() - route.params:
+            raise RefusedError(f"Berth does not send the parameter {min(unknown)[:40]!r}.")
+        if request.has_body and not (route.rule in _BODIES or (request.method, route.rule) == _STREAMED):
+            raise RefusedError("Berth sends no body there.")
+        if request.upgrades and route.rule is not Rule.RUN:
+            raise RefusedError("Berth takes over no stream there.")
+        return route, name
+
+    @staticmethod
+    def reads_body(route: Route) -> bool:
+        """Whether its body is read as a whole, and judged, before anything is passed on."""
+        return route.rule in _BODIES
+
+    async def admit(self, request: Request, route: Route, name: str, body: object) -> None:
+        """Raises `RefusedError`, `AnsweredError`. Writes the id into the path in place of a name, which may move on."""
+        await self._rules[route.rule](request, name, body)
+
+    def note_run(self, answer: bytes) -> None:
+        """The engine has made an exec, which may be started once."""
+        found = re.search(rb'"Id":"([0-9a-f]{64})"', answer)
+        if found:
+            self._runs[found[1].decode()] = None
+            while len(self._runs) > _MOST_RUNS:
+                self._runs.popitem(last=False)
+
+    async def _pass(self, _request: Request, _name: str, _body: object) -> None:
+        """It says nothing about what is somebody else's, and changes nothing."""
+
+    async def _list(self, request: Request, _name: str, _body: object) -> None:
+        """What is asked for by Berth's labels or names alone."""
+        try:
+            filters = bodies.read(request.params.get("filters", "").encode())
+        except ValueError:
+            filters = None
+        asked = filters if isinstance(filters, dict) else {}
+        labels, names = texts(asked.get("label")), texts(asked.get("name"))
+        of_label = any(re.match(r"berth\.[a-z.]+(=|$)", each) for each in labels)
+        of_name = bool(names) and all(re.fullmatch(rf"\^?/?{self._scope.name}\$?", each) for each in names)
+        if not (of_label or of_name):
+            raise RefusedError("Berth lists nothing but what has its labels or its names.")
+
+    async def _create(self, request: Request, _name: str, body: Any) -> None:
+        require(self._containers.check, body)
+        self._require_name(request)
+        host = body["HostConfig"]
+        for volume in (mount["Source"] for mount in host.get("Mounts", ()) if "Source" in mount):
+            await unless_missing(self._engine.require_volume(volume))  # one that is not there is made
+        way, _, joined = host["NetworkMode"].partition(":")
+        if joined:
+            other = await self._engine.container(joined)
+            if other.kind is not Kind.TRIAL or not other.is_alone:
+                raise RefusedError("The container is none whose network another one may have.")
+        elif way not in {"none", "host", ENGINES_OWN}:
+            await unless_missing(self._engine.network(way))  # an engine makes it all the same, and does not start it
+
+    async def _one(self, request: Request, name: str, _body: object) -> Kind:
+        container = await self._engine.container(name)
+        put_id(request, container.id)
+        return container.kind
+
+    async def _inspect(self, request: Request, name: str, body: object) -> None:
+        """Also one of somebody else's that has taken a name which only Berth gives: it has to know what that is."""
+        try:
+            await self._one(request, name, body)
+        except RefusedError:
+            if not re.fullmatch(self._scope.hidden_name, name, re.ASCII):
+                raise
+
+    async def _rename(self, request: Request, name: str, body: object) -> None:
+        self._require_name(request, needs=True)
+        await self._one(request, name, body)
+
+    async def _archive(self, request: Request, name: str, body: object) -> None:
+        kind, path = await self._one(request, name, body), request.params.get("path")
+        if path not in {DATA_PATH, SECRETS_PATH} and not (path == "/" and kind in _THROWN_AWAY):
+            raise RefusedError("Berth puts nothing there, and reads nothing.")
+
+    async def _update(self, request: Request, name: str, body: object) -> None:
+        require(bodies.UPDATE, body)
+        await self._one(request, name, body)
+
+    async def _exec(self, request: Request, name: str, body: Any) -> None:
+        require(bodies.EXEC, body)
+        if await self._one(request, name, body) is not Kind.GATEWAY:
+            raise RefusedError("Berth runs programs in its gateway alone.")
+
+    async def _run(self, _request: Request, name: str, body: object) -> None:
+        require(bodies.START, body)
+        if name not in self._runs:
+            raise RefusedError("The program is none that was asked for here.", status=404)
+        del self._runs[name]
+
+    async def _see_network(self, request: Request, name: str, body: object) -> None:
+        """Also one of somebody else's that has taken such a name: Berth tells whose it is by the labels."""
+        if name != ENGINES_OWN and not re.fullmatch(self._scope.network_name, name, re.ASCII):
+            await self._on_network(request, name, body)
+
+    async def _on_network(self, request: Request, name: str, _body: object) -> None:
+        put_id(request, await self._engine.network(name))
+
+    async def _make_network(self, _request: Request, _name: str, body: object) -> None:
+        require(self._network, body)
+
+    async def _connect(self, request: Request, name: str, body: Any) -> None:
+        require(bodies.CONNECT, body)
+        body["Container"] = (await self._engine.container(body["Container"])).id
+        await self._on_network(request, name, body)
+
+    async def _disconnect(self, _request: Request, _name: str, body: Any) -> None:
+        """From any network: somebody else may have put it there."""
+        require(bodies.DISCONNECT, body)
+        body["Container"] = (await self._engine.container(body["Container"])).id
+
+    async def _volume(self, _request: Request, name: str, _body: object) -> None:
+        await self._engine.require_volume(name)
+
+    async def _see_volume(self, _request: Request, name: str, _body: object) -> None:
+        if not re.fullmatch(self._scope.name, name, re.ASCII):
+            await self._engine.require_volume(name)
+
+    def _require_name(self, request: Request, *, needs: bool = False) -> None:
+        name = request.params.get("name")
+        if (name is None and needs) or (name is not None and not re.fullmatch(self._scope.name, name, re.ASCII)):
+            raise RefusedError("Berth gives no such name.")

@@ -1,0 +1,20 @@
+"""Whether the proxy and the engine behind it answer: `python -m containers.socket_proxy.probe` ends with 0 then."""
+
+import socket
+import sys
+
+from containers.socket_proxy.settings import listen_path
+
+_WITHIN = 8.0
+
+
+def main() -> int:
+    with socket.socket(socket.AF_UNIX) as stream:
+        stream.settimeout(_WITHIN)
+        stream.connect(str(listen_path()))
+        stream.sendall(b"GET /v1.41/_ping HTTP/1.1\r\nHost: docker\r\n\r\n")
+        return 0 if b" 200 " in stream.recv(100) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,167 @@
+"""One request of HTTP/1.1, read strictly: what two readers could take for two things is refused.
+
+There is one request for each connection, and the head that the engine gets is written anew, so that nothing a client
+sends can become a second request.
+"""
+
+import re
+from asyncio import IncompleteReadError, LimitOverrunError, StreamReader, StreamWriter
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
+
+HEAD_SIZE = 16 * 1024
+PIECE = 64 * 1024
+_LINE = re.compile(rb"(GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) (/[\x21-\x7e]*) HTTP/1\.1")
+_HEADER = re.compile(rb"([A-Za-z0-9-]+):[ \t]*([\x20-\x7e\t]*?)[ \t]*")
+_TARGET = re.compile(r"/[A-Za-z0-9._:/@-]*", re.ASCII)
+_LENGTH = re.compile(r"0|[1-9]\d{0,14}", re.ASCII)
+_SIZE = re.compile(rb"[0-9A-Fa-f]{1,8}\r\n")
+_MOST_PARAMETERS = 16
+_TYPES = {"application/json", "application/x-tar", "application/tar", "text/plain", "application/octet-stream"}
+
+
+class RefusedError(Exception):
+    """What is not let through, with a sentence that says why."""
+
+    def __init__(self, reason: str, *, status: int = 403) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass(slots=True, kw_only=True)
+class Request:
+    method: str
+    path: str
+    params: dict[str, str]
+    content_type: str
+    length: int | None
+    """Bytes of the body. None: it comes in chunks."""
+    upgrades: bool
+
+    @property
+    def has_body(self) -> bool:
+        return self.length is None or self.length > 0
+
+    def head(self, *, length: int | None) -> bytes:
+        """For the engine, with a body of so many bytes; None: in chunks."""
+        query = f"?{urlencode(self.params)}" if self.params else ""
+        lines = [f"{self.method} {self.path}{query} HTTP/1.1", "Host: docker"]
+        if length is None:
+            lines.append("Transfer-Encoding: chunked")
+        elif length or self.method != "GET":
+            lines.append(f"Content-Length: {length}")
+        if length is None or length:
+            lines.append(f"Content-Type: {self.content_type or 'application/octet-stream'}")
+        lines += ["Connection: Upgrade", "Upgrade: tcp"] if self.upgrades else ["Connection: close"]
+        return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def read_request(reader: StreamReader) -> Request | None:
+    """None where the client has gone without a word. Raises `RefusedError`."""
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except IncompleteReadError:
+        return None
+    except LimitOverrunError:
+        raise RefusedError("The head of the request is too long.", status=431) from None
+    line, *rest = head[:-4].split(b"\r\n")
+    found = _LINE.fullmatch(line)
+    if found is None:
+        raise RefusedError("The first line is no request that Berth sends.", status=400)
+    method, target = found[1].decode(), found[2].decode()
+    return _understand(method, target, _read_headers(rest))
+
+
+def _understand(method: str, target: str, headers: dict[str, str]) -> Request:
+    path, _, query = target.partition("?")
+    if not _TARGET.fullmatch(path) or {"", ".", ".."} & set(path.split("/")[1:]):
+        raise RefusedError("The path is none that Berth asks for.")
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type and content_type not in _TYPES:
+        raise RefusedError("The content is of no kind that Berth sends.", status=415)
+    connection = headers.get("connection", "").lower()
+    return Request(
+        method=method,
+        path=path,
+        params=_read_params(query),
+        content_type=content_type,
+        length=_read_length(headers),
+        upgrades=connection == "upgrade" and headers.get("upgrade", "").lower() == "tcp",
+    )
+
+
+def _read_headers(lines: list[bytes]) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    for line in lines:
+        found = _HEADER.fullmatch(line)
+        name = found[1].decode().lower() if found else ""
+        if found is None or name in headers or name == "expect":
+            raise RefusedError("A header is written in a way that Berth does not use.", status=400)
+        headers[name] = found[2].decode()
+    return headers
+
+
+def _read_length(headers: dict[str, str]) -> int | None:
+    encoding, length = headers.get("transfer-encoding"), headers.get("content-length")
+    if encoding is not None:
+        if encoding.lower() != "chunked" or length is not None:
+            raise RefusedError("The length of the body is said in two ways.", status=400)
+        return None
+    if length is not None and not _LENGTH.fullmatch(length):
+        raise RefusedError("The length of the body is no number.", status=400)
+    return int(length or 0)
+
+
+def _read_params(query: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(
+            query, keep_blank_values=True, strict_parsing=bool(query), errors="strict", max_num_fields=_MOST_PARAMETERS
+        )
+    except ValueError:
+        raise RefusedError("The parameters cannot be read.", status=400) from None
+    params = dict(pairs)
+    # The engine's own names are compared as they are written, and of two values it takes the first.
+    if len(params) != len(pairs):
+        raise RefusedError("A parameter is there twice.", status=400)
+    return params
+
+
+async def read_body(reader: StreamReader, request: Request, *, most: int) -> bytes:
+    """The whole body. Raises `RefusedError` for a longer one."""
+    if request.length is None or request.length > most:
+        raise RefusedError("The body is longer than any that Berth sends.", status=413)
+    return await reader.readexactly(request.length)
+
+
+async def pass_body(reader: StreamReader, writer: StreamWriter, request: Request) -> None:
+    """Passes the body on, framed anew. Raises `RefusedError` for chunks that are not whole."""
+    if request.length is not None:
+        await _pass_bytes(reader, writer, request.length)
+        return
+    while size := await _read_size(reader):
+        writer.write(f"{size:x}\r\n".encode())
+        await _pass_bytes(reader, writer, size)
+        if await reader.readexactly(2) != b"\r\n":
+            raise RefusedError("A chunk does not end where it says.", status=400)
+        writer.write(b"\r\n")
+    if await reader.readexactly(2) != b"\r\n":
+        raise RefusedError("Something follows the last chunk.", status=400)
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+
+
+async def _read_size(reader: StreamReader) -> int:
+    line = await reader.readuntil(b"\r\n")
+    if not _SIZE.fullmatch(line):
+        raise RefusedError("The size of a chunk is no number.", status=400)
+    return int(line, 16)
+
+
+async def _pass_bytes(reader: StreamReader, writer: StreamWriter, count: int) -> None:
+    while count:
+        piece = await reader.read(min(count, PIECE))
+        if not piece:
+            raise IncompleteReadError(b"", count)
+        count -= len(piece)
+        writer.write(piece)
+        await writer.drain()

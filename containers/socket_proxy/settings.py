@@ -1,0 +1,23 @@
+"""What the environment says, where the proxy and its probe look."""
+
+import os
+from pathlib import Path
+
+from containers.socket_proxy.words import Scope
+
+
+def listen_path() -> Path:
+    return Path(os.environ.get("SOCKET_PROXY_LISTEN") or "/run/engine/docker.sock")
+
+
+def engine_path() -> str:
+    return os.environ.get("SOCKET_PROXY_ENGINE") or "/var/run/docker.sock"
+
+
+def read_scope() -> Scope:
+    """By the variables that Berth has, too."""
+    return Scope(
+        instance=os.environ.get("BERTH_INSTANCE") or "berth",
+        network=os.environ.get("BERTH_CONTAINER_NETWORK", ""),
+        runtime=os.environ.get("BERTH_CONTAINER_RUNTIME", ""),
+    )

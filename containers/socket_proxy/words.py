@@ -1,0 +1,77 @@
+"""The words of Berth that the proxy knows. A test holds each to what Berth says itself."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+INSTANCE_LABEL = "berth.instance"
+QUARANTINE_LABEL = "berth.quarantined"
+RULES_LABEL = "berth.rules"
+MEASURES_LABEL = "berth.measures"
+GATEWAY_LABEL = "berth.gateway"
+TRIAL_LABEL = "berth.trial"
+HANDOVER_LABEL = "berth.handover"
+CARRIER = ":memory"
+
+TALK = ["/opt/gateway/bin/python3", "-I", "-S", "/opt/gateway/gateway/control/talk.py"]
+"""The one program that Berth runs in a container: in the gateway's."""
+
+FIREWALL_IMAGE = "berth/firewall:latest"
+DATA_PATH, SECRETS_PATH = "/data", "/run/secrets"
+GATEWAY_PORT = 8080
+
+
+class Kind(StrEnum):
+    """What a container of Berth's is for, as its labels say."""
+
+    AGENT = "agent"
+    KEEPER = "keeper"
+    CARRIER = "carrier"
+    HANDOVER = "handover"
+    MEASURES = "measures"
+    RULES = "rules"
+    GATEWAY = "gateway"
+    TRIAL = "trial"
+
+
+_OF_HELPERS = {
+    RULES_LABEL: Kind.RULES,
+    MEASURES_LABEL: Kind.MEASURES,
+    GATEWAY_LABEL: Kind.GATEWAY,
+    TRIAL_LABEL: Kind.TRIAL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What is Berth's: the instance, and the names that its operator has chosen."""
+
+    instance: str = "berth"
+    network: str = ""
+    runtime: str = ""
+
+    @property
+    def name(self) -> str:
+        """A pattern for the names of its containers and volumes. Compose's own have an underscore, or another start."""
+        return rf"{re.escape(self.instance)}-[a-z0-9-]{{1,100}}"
+
+    @property
+    def hidden_name(self) -> str:
+        """A pattern for the names of agents' containers: a digest, or before 0.2 the project's id."""
+        return rf"{re.escape(self.instance)}-([0-9a-f]{{20}}|[0-9a-f-]{{36}})"
+
+    @property
+    def network_name(self) -> str:
+        own = rf"{re.escape(self.instance)}-[a-zA-Z0-9-]{{1,100}}"
+        return rf"{own}|{re.escape(self.network)}(-gateway|-exit|-trial|-gateway-trial)?" if self.network else own
+
+    def kind_of(self, labels: Mapping[str, object]) -> Kind | None:
+        """None for what is not Berth's, or not of this instance, or says that it is two things."""
+        kinds = {kind for label, kind in _OF_HELPERS.items() if labels.get(label) == self.instance}
+        if labels.get(INSTANCE_LABEL) == self.instance:
+            kinds.add(Kind.KEEPER if QUARANTINE_LABEL in labels else Kind.AGENT)
+        handed_over = labels.get(HANDOVER_LABEL)
+        if isinstance(handed_over, str) and re.fullmatch(rf"({self.name}):(\d+|memory)", handed_over):
+            kinds.add(Kind.CARRIER if handed_over.endswith(CARRIER) else Kind.HANDOVER)
+        return kinds.pop() if len(kinds) == 1 else None

@@ -1,0 +1,99 @@
+"""compose.yaml gives every variable to Berth, and the engine's socket to nobody who serves."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.one_database
+
+COMPOSE = ROOT / "compose.yaml"
+FIXED = {"DATABASE_URL", "BERTH_DATA_DIR", "BERTH_HOST", "BERTH_PORT", "BERTH_ROLE", "DOCKER_HOST"}
+"""Where things are in the containers, which is compose's to say."""
+SERVICE = ("setup", "web", "watcher")
+SOCKET = "/var/run/docker.sock"
+NEEDED = {"POSTGRES_PASSWORD": "secret", "DOCKER_GID": "999"}
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(COMPOSE.read_text())["services"]
+    return found
+
+
+def variables() -> set[str]:
+    """Those of README's table of settings."""
+    table = (ROOT / "README.md").read_text().partition("| variable | default | |")[2].partition("\n\n")[0]
+    return set(
+        re.findall(
+            r"`((?:BERTH|DOCKER|DATABASE)_[A-Z_]+)`",
+            "\n".join(row.split("|")[1] for row in table.splitlines() if row.count("|") > 2),
+        )
+    )
+
+
+@pytest.mark.parametrize("name", SERVICE)
+def test_every_variable_of_env_reaches_berth(services: dict[str, Any], name: str) -> None:
+    service = services[name]
+    assert service["env_file"] == ".env"
+    environment = service["environment"]
+    assert len(variables()) > 40
+    assert FIXED - {"BERTH_ROLE"} <= environment.keys()
+    # What is said beside that file says the same, or a default.
+    beside = {name: str(value) for name, value in environment.items() if name not in FIXED}
+    assert all(re.fullmatch(rf"\$\{{{name}:-[^}}]*\}}", value) for name, value in beside.items())
+    head = COMPOSE.read_text().partition("services:")[0]
+    assert all(each in head for each in FIXED)
+
+
+def test_nobody_who_serves_has_the_engines_socket(services: dict[str, Any]) -> None:
+    assert {name for name, each in services.items() if any(SOCKET in volume for volume in each.get("volumes", []))} == {
+        "setup",
+        "socket-proxy",
+    }
+    assert services["socket-proxy"]["network_mode"] == "none"
+    assert not services["setup"].get("ports")
+    for name in ("web", "watcher"):
+        assert services[name]["environment"]["DOCKER_HOST"] == "unix:///run/engine/docker.sock"
+
+
+@pytest.mark.parametrize("name", [*SERVICE, "socket-proxy", "caddy"])
+def test_a_service_can_do_no_more_than_it_has_to(services: dict[str, Any], name: str) -> None:
+    service = services[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service.get("cap_add", []) == (["NET_BIND_SERVICE"] if name == "caddy" else [])
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert "privileged" not in service
+
+
+def test_the_proxy_knows_the_names_that_berth_is_told(services: dict[str, Any]) -> None:
+    asked = set(re.findall(r"BERTH_[A-Z_]+", (ROOT / "containers/socket_proxy/settings.py").read_text()))
+    assert services["socket-proxy"]["environment"].keys() == asked
+
+
+def test_the_images_can_be_built_without_buildkit() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    assert not re.search(r"--mount|--chmod|COPY --link|<<EOF|^# *syntax", dockerfile, re.MULTILINE)
+    assert re.findall(r"^USER (\S+)", dockerfile, re.MULTILINE) == ["berth-proxy", "berth"]
+
+
+@pytest.mark.skipif(shutil.which("docker-compose") is None, reason="There is no docker-compose here.")
+def test_compose_itself_takes_the_file(tmp_path: Path) -> None:
+    """With each variable in `.env`; and it says so where one that is needed is missing."""
+    shutil.copy(COMPOSE, tmp_path)
+    said = {name: f"said-{name}" for name in variables() - FIXED} | NEEDED
+    (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in said.items()))
+    command = ["docker-compose", "--profile", "tls", "config"]
+    shown = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    for name in SERVICE:
+        environment = yaml.safe_load(shown)["services"][name]["environment"]
+        assert {each: str(environment[each]) for each in said} == said
+    (tmp_path / ".env").write_text("DOCKER_GID=999\n")
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode

@@ -1,0 +1,21 @@
+"""A proxy between the tests and an engine that notes what comes to it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.containers.socket_proxy.wire import Wire, running_wire
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="session")
+def shared_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    with running_wire(tmp_path_factory.mktemp("wire")) as wire:
+        yield wire
+
+
+@pytest.fixture
+def wire(shared_wire: Wire) -> Wire:
+    wait_until(lambda: shared_wire.running == 0)
+    shared_wire.came.clear()
+    return shared_wire
