@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
+import zoneinfo
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -130,3 +132,14 @@ def test_the_host_of_the_public_url_is_answered(tmp_path: Path) -> None:
 
 def test_debug_is_off() -> None:
     assert settings.DEBUG is False
+
+
+def test_time_zones_are_known_where_the_system_has_no_table_of_them() -> None:
+    """Django looks up that of the settings for each moment that a page shows."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert [each for each in declared if each.startswith("tzdata")]
+    try:
+        zoneinfo.reset_tzpath(to=[])
+        assert zoneinfo.ZoneInfo.no_cache(settings.TIME_ZONE).utcoffset(None) == timedelta(0)
+    finally:
+        zoneinfo.reset_tzpath()
