@@ -17,7 +17,8 @@ from containers.vocabulary import PROJECT_LABEL, EngineEvent
 _LONGEST_EVENT = 1024 * 1024
 
 PAST_WITHIN = 1.0
-"""Seconds for an answer about what is past, which no container holds up."""
+"""Seconds for an answer about what is past, which no container holds up. A late one says nothing of the engine: where
+its clock was set back, that moment is still to come."""
 
 MOST_PAST = 200
 """Events that may be past. Docker keeps 256 of all kinds."""
@@ -54,7 +55,7 @@ def find_newest_event(
     that it is asked for all: where they may have been more, it raises `EngineUnavailableError`.
     """
     params = {"since": to_nanoseconds(since), "until": to_nanoseconds(until)}
-    with connection.call(PAST_WITHIN, may_time_out=True) as client, understand_answer():
+    with connection.call(PAST_WITHIN, about_one=True) as client, understand_answer():
         lines = client.read_past_events(params).splitlines()
         if len(lines) > MOST_PAST:
             raise EngineUnavailableError(MANY)

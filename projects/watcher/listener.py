@@ -57,6 +57,7 @@ class Listener(LastingThread):
                 newest = None  # it may be another engine, with another clock
                 self._miss(is_broken=True)  # at once: one that comes back soon knows nothing of what was before
                 self._stopped.wait(AGAIN)
+                self._miss(is_broken=True)  # what has happened meanwhile
             else:
                 if newest is None:
                     self._miss(is_broken=False)
