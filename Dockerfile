@@ -39,7 +39,7 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=10s --start-period=10s CMD ["python3", "-m", "containers.socket_proxy.probe"]
 CMD ["python3", "-m", "containers.socket_proxy"]
 
-FROM ${PYTHON_IMAGE}
+FROM ${PYTHON_IMAGE} AS service
 RUN groupadd --gid 10000 berth \
  && useradd --uid 10000 --gid 10000 --no-create-home --home-dir /srv/berth --shell /usr/sbin/nologin berth \
  && install -d -o berth -g berth -m 700 /data

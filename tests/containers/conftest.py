@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import uuid4
 from zlib import crc32
 
@@ -73,8 +74,11 @@ def proxied_engine(
 def docker_under_test(
     docker_installation: Installation, request: pytest.FixtureRequest, some: Some
 ) -> Iterator[DockerUnderTest]:
-    """Every other test comes to it through the socket proxy; which ones, each commit chooses anew."""
-    is_proxied = crc32(request.node.nodeid.encode(), some.seed) % 2 or request.config.getoption("--socket-proxy")
+    """Every other of the contract tests, which are right here, comes to it through the socket proxy; which, each commit
+    chooses anew. All do with `--socket-proxy`.
+    """
+    is_chosen = crc32(request.node.nodeid.encode(), some.seed) % 2 or request.config.getoption("--socket-proxy")
+    is_proxied = is_chosen and request.path.parent == Path(__file__).parent
     engine = request.getfixturevalue("proxied_engine") if is_proxied else docker_installation.engine
     with docker_installation.settings():
         under_test = DockerUnderTest(engine, docker_installation.client, docker_installation.images)

@@ -1,0 +1,89 @@
+"""The contract tests on the Docker of Debian trixie (26.1, API 1.45), for what engines say from API 1.44 on:
+
+    .venv/bin/python -m tests.containers.newer_engine [pytest's arguments]
+
+As root, with mmdebstrap: it makes a root file system with that engine, runs it in namespaces of its own, tells pytest
+of it by DOCKER_HOST, and takes all away. Without arguments the tests are those of `tests/containers` that need no way
+from this machine into the engine's network; it takes minutes.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import docker
+
+from tests.chaos.private_engine import PrivateEngine
+from tests.paths import ROOT
+
+SUITE, PACKAGES = "trixie", "docker.io,iptables,iproute2,ca-certificates"
+TESTS = [
+    f"tests/containers/test_{name}.py"
+    for name in (
+        "deploy",
+        "verbs",
+        "observe",
+        "state",
+        "volumes",
+        "users",
+        "logs_stats_and_events",
+        "changed_by_others",
+    )
+]
+
+
+def make_root(root: Path) -> None:
+    source = f"deb http://deb.debian.org/debian {SUITE} main"
+    command = ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(root), source]
+    subprocess.run(command, check=True, timeout=900)
+
+
+def enter(root: Path, home: Path) -> str:
+    """A script that goes on as the engine in that root, with the folder of its socket and data at the same place.
+
+    The root is a mount, and no chroot, in which an engine does not unpack layers.
+    """
+    options = f"--host unix://{home}/docker.sock --data-root {home}/data --exec-root {home}/exec --pidfile {home}/pid"
+    return f"""
+        mount --make-rprivate /
+        mount --bind {root} {root}
+        mkdir -p {root}{home}
+        mount --bind {home} {root}{home}
+        mount --rbind /proc {root}/proc
+        mount --rbind /sys {root}/sys
+        mount --rbind /dev {root}/dev
+        mkdir -p {root}/before
+        cd {root}
+        pivot_root . before
+        umount --lazy /before
+        exec /usr/sbin/dockerd {options}
+    """
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="berth-newer-") as folder:
+        root, home = Path(os.environ.get("NEWER_ENGINE_ROOT") or f"{folder}/root"), Path(folder, "home")
+        home.mkdir()
+        if not root.exists():
+            make_root(root)
+        engine = PrivateEngine(home)
+        try:
+            engine.start(first=enter(root, home))
+            client = docker.APIClient(base_url=engine.url, version="auto")
+            told = client.version()
+            client.close()
+            sys.stdout.write(f"Docker {told['Version']}, API {told['ApiVersion']}\n")
+            sys.stdout.flush()
+            arguments = sys.argv[1:] or [*TESTS, "-m", "docker", "-q"]
+            tests = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+            sys.exit(
+                subprocess.run(tests, cwd=ROOT, env={**os.environ, "DOCKER_HOST": engine.url}, check=False).returncode
+            )
+        finally:
+            engine.close()
+
+
+if __name__ == "__main__":
+    main()
