@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -32,14 +33,25 @@ pytest_plugins = ["tests.clients", "tests.sampling"]
 PATIENCE = 100.0
 """Seconds that a request of a test may take."""
 
+PROCESS = os.getpid()
+
 
 def pytest_configure() -> None:
     stay_inside()
+    signal.signal(signal.SIGTERM, _end_as_by_ctrl_c)
     for chatty in ("faker", "push_response"):  # a line for each answer of Redis, which says that it came
         logging.getLogger(chatty).setLevel(logging.INFO)
     empty_after_each_test_that_commits()
     notice.KEPT_FOR = 0.0
     gc.disable()  # to the end of the collection, which makes half a million objects and no garbage
+
+
+def _end_as_by_ctrl_c(number: int, _frame: object) -> None:
+    """`timeout` sends this, and else no fixture would take away what it has on an engine. A fork just ends."""
+    if os.getpid() == PROCESS:
+        raise KeyboardInterrupt
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,9 @@ from docker.utils import kwargs_from_env
 
 from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.docker.networks.rules_container import LABEL
+from containers.firewall.bridge import is_here
 from containers.firewall.iptables import remove_rules
+from containers.programs import ProgramError, run_program
 from containers.vocabulary import INSTANCE_LABEL
 from tests.waiting import wait_until
 
@@ -31,7 +33,6 @@ def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClie
 
 def remove_networks(client: Any, instance: str) -> None:
     """The networks of this instance, with their firewall rules and its gateway, of whichever installation they are."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")  # the rules depend on some, also past pytest
     for helper in client.containers(all=True, filters={"label": [f"{LABEL}={instance}"]}):
         with suppress(docker.errors.APIError):  # a probe of a watcher that was killed, which may end by itself
             client.remove_container(helper["Id"], force=True)
@@ -40,10 +41,33 @@ def remove_networks(client: Any, instance: str) -> None:
     for volume in client.volumes(filters={"label": [f"{GATEWAY_LABEL}={instance}"]})["Volumes"] or []:
         client.remove_volume(volume["Name"], force=True)
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
-        if bridge := network["Options"].get("com.docker.network.bridge.name"):  # one on trial has none
-            remove_rules(bridge)
+        bridge = network["Options"].get("com.docker.network.bridge.name")
         with suppress(AssertionError):  # Docker 20.10 may keep it for ever, which is no fault of Berth's
             wait_until(partial(_remove_network, client, network["Id"]), within=20.0)
+        if bridge:
+            remove_bridge(bridge)
+
+
+def remove_bridge(name: str) -> None:
+    """The interface, which an engine that ends leaves, and older ones forget, with its firewall rules."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")  # the rules depend on some, also past pytest
+    remove_rules(name)
+    if is_here(name):
+        with suppress(ProgramError):
+            run_program("ip", "link", "delete", "dev", name, seconds=20.0)
+
+
+def remove_images(client: Any, instance: str) -> None:
+    """Those that tests have made for this instance alone."""
+    for name in names_of_images(client):
+        if instance in name:
+            with suppress(docker.errors.APIError):  # others may have built on it
+                client.remove_image(name, force=True)
+
+
+def names_of_images(client: Any) -> list[str]:
+    """Of those of tests."""
+    return [name for each in client.images() for name in each["RepoTags"] or [] if name.startswith("berth-test/")]
 
 
 def _remove_network(client: Any, network: str) -> bool:

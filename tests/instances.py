@@ -1,7 +1,7 @@
 """The instances that tests have on a Docker engine: each is noted with the process that tests, before it is used.
 
-What a test leaves behind whose process was killed is taken away by the next run: containers, volumes, networks, and the
-firewall rules of their bridges, of those instances alone that such a note names.
+What a test leaves behind whose process was killed is taken away by the next run: containers, volumes, networks, the
+firewall rules of their bridges, and images, of those instances alone that such a note names.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ import docker.errors
 
 from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
 from containers.vocabulary import INSTANCE_LABEL
-from tests.engines import connect
+from tests.engines import connect, names_of_images
 from tests.leftovers import remove_from_engine
 
 LABELS = (INSTANCE_LABEL, GATEWAY_LABEL)
@@ -34,11 +34,12 @@ def note_instance(name: str) -> str:
 
 @cache
 def _engine() -> str:
-    """The id of the usual engine, or nothing where none answers. On the way, once in each process: what is left."""
+    """The usual engine by id and address, or nothing where none answers. On the way, once a process: what is left."""
     with suppress(docker.errors.DockerException):
         client = connect()
         try:
-            engine = str(client.info()["ID"])
+            # All engines of a machine may have one id. Those that tests start have addresses of their own.
+            engine = f"{client.info()['ID']} {os.environ.get('DOCKER_HOST', '')}"
             take_away_what_is_left(client, _notes(), engine)
         finally:
             client.close()
@@ -51,9 +52,9 @@ def take_away_what_is_left(client: Any, notes: Path, engine: str) -> list[str]:
     with _alone(notes):
         left = [note.name for note in notes.iterdir() if _is_left(note, engine)]
         if left:
-            there = _instances(client)
+            there, images = _instances(client), names_of_images(client)
             for name in left:
-                if name in there:
+                if name in there or any(name in image for image in images):
                     remove_from_engine(name)
                 (notes / name).unlink(missing_ok=True)
     return left

@@ -7,7 +7,7 @@ import docker
 import docker.errors
 
 from config.metrics.folders import sweep_folders
-from tests.engines import connect, remove_networks
+from tests.engines import connect, remove_images, remove_networks
 
 
 def remove_leftovers(environment: Mapping[str, str]) -> None:
@@ -19,7 +19,7 @@ def remove_leftovers(environment: Mapping[str, str]) -> None:
 
 
 def remove_from_engine(instance: str) -> None:
-    """Whatever carries the instance's label, by that label; nothing where no engine answers."""
+    """Whatever carries the instance's label, and images that are named after it; nothing where no engine answers."""
     chosen = {"label": [f"berth.instance={instance}"]}
     with suppress(docker.errors.DockerException):
         client = connect()
@@ -29,5 +29,6 @@ def remove_from_engine(instance: str) -> None:
             for volume in client.volumes(filters=chosen)["Volumes"] or []:
                 client.remove_volume(volume["Name"], force=True)
             remove_networks(client, instance)
+            remove_images(client, instance)
         finally:
             client.close()

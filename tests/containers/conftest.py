@@ -1,7 +1,7 @@
 """Engines under test: the one in memory, and a real Docker on which everything made here is removed at the end."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -12,7 +12,6 @@ import pytest
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.firewall.iptables import remove_rules
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import EngineUnderTest
 from tests.containers.memory_under_test import MemoryUnderTest
@@ -24,6 +23,7 @@ from tests.containers.swarm.under_test import SwarmUnderTest
 from tests.engines import connect
 from tests.gateway.image import ensure_gateway_image
 from tests.instances import note_instance
+from tests.leftovers import remove_from_engine
 from tests.sampling import Some
 
 
@@ -45,13 +45,7 @@ def docker_installation() -> Iterator[Installation]:
     name, client = note_instance(f"t-{uuid4().hex[:8]}"), connect()
     installation = Installation(name, client, DockerEngine(), make_images(client, name))
     yield installation
-    with installation.settings():
-        remove_rules()
-    for network in (f"{name}-agents", f"{name}-agents-gateway", f"{name}-agents-exit"):
-        with suppress(docker.errors.NotFound):
-            client.remove_network(network)
-    for image in installation.images:
-        client.remove_image(image, force=True)
+    remove_from_engine(name)
     client.close()
 
 

@@ -13,8 +13,11 @@ import pytest
 from containers.programs import is_root
 from containers.vocabulary import INSTANCE_LABEL
 from tests import instances
-from tests.engines import connect
+from tests.engines import connect, names_of_images
+from tests.forgotten_bridges import forgotten_bridges
 from tests.leftovers import remove_from_engine
+
+BRIDGES = b"\0berth-0123abcd\0{'name': 'btry-00ff00ff'}\0berth-0123abcd\0berth-harbour"
 
 ENGINE = "an engine"
 SOMEBODY = """
@@ -37,6 +40,8 @@ class NothingThere:
         return []
 
     networks = containers
+
+    images = containers
 
     def volumes(self) -> dict[str, None]:
         return {"Volumes": None}
@@ -74,6 +79,13 @@ def test_a_note_is_of_one_process_of_one_machine(tmp_path: Path, change: dict[st
     assert left(tmp_path) == []
 
 
+def test_an_engine_of_our_own_tells_after_its_end_which_bridges_it_had(tmp_path: Path) -> None:
+    assert forgotten_bridges(tmp_path) == []
+    (tmp_path / "network/files").mkdir(parents=True)
+    (tmp_path / "network/files/local-kv.db").write_bytes(BRIDGES)
+    assert forgotten_bridges(tmp_path) == ["berth-0123abcd", "btry-00ff00ff"]
+
+
 @pytest.fixture
 def network() -> Iterator[Any]:
     """Makes networks of instances, whose bridges have firewall rules."""
@@ -82,6 +94,7 @@ def network() -> Iterator[Any]:
     def make(instance: str) -> str:
         bridge = f"berth-{uuid4().hex[:8]}"
         options = {"com.docker.network.bridge.name": bridge}
+        client.import_image_from_data(b"\0" * 1024, repository=f"berth-test/left-{instance}")
         client.create_network(instance, options=options, labels={INSTANCE_LABEL: instance}, internal=True)
         made.append(instance)
         run_iptables("-N", f"{bridge.upper()}-HOST")
@@ -99,7 +112,7 @@ def run_iptables(*words: str) -> str:
 
 @pytest.mark.docker
 @pytest.mark.skipif(not is_root(), reason="Only root may set firewall rules.")
-def test_networks_and_rules_go_with_it_and_those_of_others_stay(tmp_path: Path, network: Any) -> None:
+def test_networks_rules_and_images_go_with_it_and_those_of_others_stay(tmp_path: Path, network: Any) -> None:
     mine, theirs, nobodys = (f"{whose}-{uuid4().hex[:8]}" for whose in ("mine", "theirs", "nobodys"))
     chains = {name: network(name) for name in (mine, theirs, nobodys)}
     instances._note(tmp_path, mine, ENGINE)
@@ -108,6 +121,8 @@ def test_networks_and_rules_go_with_it_and_those_of_others_stay(tmp_path: Path, 
     try:
         assert instances.take_away_what_is_left(client, tmp_path, ENGINE) == [theirs]
         assert {each["Name"] for each in client.networks()} & set(chains) == {mine, nobodys}
+        images = names_of_images(client)
+        assert [name for name in chains if any(name in image for image in images)] == [mine, nobodys]
     finally:
         client.close()
     there = run_iptables("-S")

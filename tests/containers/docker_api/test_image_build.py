@@ -36,11 +36,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def trial(folder: Path, docker_under_test: DockerUnderTest) -> Iterator[str]:
     yield f"berth/{folder.name}:latest"
-    try:
-        found = docker_under_test.client.inspect_image(f"berth/{folder.name}:latest")
-        docker_under_test.client.remove_image(found["Id"], force=True)  # with both of its tags
-    except docker.errors.ImageNotFound:
-        return
+    for image in docker_under_test.client.images(f"berth/{folder.name}"):
+        docker_under_test.client.remove_image(image["Id"], force=True)  # with all of its tags
 
 
 def build(under_test: DockerUnderTest, *options: str) -> str:
