@@ -42,8 +42,8 @@ class Leadership:
     machine, and another one leads then.
     """
 
-    def __init__(self, holder: str) -> None:
-        self._holder = holder
+    def __init__(self, holder: str, expect: Callable[[float], object] = lambda _: None) -> None:
+        self._holder, self._expect = holder, expect
         self._sure_until = 0.0
 
     def take(self, become: Callable[[str], bool]) -> bool:
@@ -53,11 +53,15 @@ class Leadership:
         self._sure_until = began + SURE_FOR if leads else 0.0
         return leads
 
-    def require(self) -> None:
-        """Renews the lease where it was last asked for some seconds ago, also one that is over where nobody took it.
+    def require(self, *, within: float = 0.0) -> None:
+        """With `within` it says before that it will come by again within so many seconds.
+
+        Renews the lease where it was last asked for some seconds ago, also one that is over where nobody took it.
 
         Raises `LeadershipLostError`, also where the other one has given it back: what this one has seen is of before.
         """
+        if within:
+            self._expect(within)
         if time.monotonic() >= self._sure_until and not self.take(_renew):
             raise LeadershipLostError("Another watcher has led meanwhile, as this one was silent for too long.")
 

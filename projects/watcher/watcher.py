@@ -68,7 +68,7 @@ class Watcher:
         self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0
         self._ends, self._retention = Ends(), Retention()
-        self._leadership, self._protection = Leadership(self.name), Protection(self._pulse)
+        self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
         self._second_looks = SecondLooks(self._changed.add, self._pulse)
         leads = self._leadership.is_held
@@ -170,7 +170,7 @@ class Watcher:
             barred=self._protection.barred,
             include_volumes=include_volumes,
             hand_over=self._background.hand_over,
-            before_each=lambda: (self._pulse.expect(STEP), self._leadership.require()),
+            before_each=lambda: self._leadership.require(within=STEP),
             find_end=self._ends.find,
             narrow=narrow,
             correct=self._second_looks.correct,

@@ -13,6 +13,7 @@ from typing import Any
 from tests.certificates import make_authority
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.matrix.redis import PrivateRedis, find_redis
 from tests.chaos.servers.load import Load
 from tests.chaos.servers.machines import PATIENCE, Machine, Nginx, make_environment
 from tests.paths import ROOT
@@ -26,13 +27,17 @@ SERVES_AGAIN = 2.0
 
 
 class Cluster:
-    def __init__(self, folder: Path, docker_instance: DockerInstance) -> None:
+    """With `is_large` the servers count limits in a Redis, and have two workers each."""
+
+    def __init__(self, folder: Path, docker_instance: DockerInstance, *, is_large: bool) -> None:
         self._closing = ExitStack()
         self.folder, self.docker_instance = folder, docker_instance
         self.postgres = PrivatePostgres(folder)
         self._closing.callback(self.postgres.close)
         self.postgres.start()
         self.environment = make_environment(folder, self.postgres, docker_instance)
+        if is_large:
+            self.environment |= {"BERTH_WORKERS": "2", **self._start_redis(folder)}
         key = self._prepare(folder)
         self.machines = [Machine(f"web-{number}", folder, self.environment) for number in (1, 2)]
         for machine in self.machines:
@@ -43,6 +48,14 @@ class Cluster:
         self.load = Load(self.nginx.port, key)
         self.away: list[tuple[float, float]] = []
         """From when until when the database was away."""
+
+    def _start_redis(self, folder: Path) -> dict[str, str]:
+        if find_redis() is None:
+            return {}
+        redis = PrivateRedis(folder)
+        self._closing.callback(redis.end)
+        redis.start()
+        return {"BERTH_CACHE_URL": f"redis://127.0.0.1:{redis.port}"}
 
     def _prepare(self, folder: Path) -> str:
         first = self.environment | {"BERTH_DATA_DIR": str(folder / "first")}

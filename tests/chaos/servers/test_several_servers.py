@@ -35,8 +35,8 @@ FAULTS: dict[str, Callable[[Cluster], None]] = {
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, docker_instance: DockerInstance) -> Iterator[Cluster]:
-    made = Cluster(tmp_path, docker_instance)
+def cluster(tmp_path: Path, docker_instance: DockerInstance, is_long: bool) -> Iterator[Cluster]:
+    made = Cluster(tmp_path, docker_instance, is_large=is_long)
     try:
         yield made
     finally:

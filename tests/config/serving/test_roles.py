@@ -9,7 +9,7 @@ from django.test import Client
 
 from config.draining import DRAIN
 from config.serving import supervisor as supervisor_module
-from config.serving.handover import NOBODY_LISTENS, VARIABLE, Predecessors
+from config.serving.handover import NOBODY_LISTENS, VARIABLE, Predecessors, execute_again
 from config.serving.roles import Role
 from config.serving.supervisor import WATCHER, WEB, Supervisor
 from tests.config.serving.test_ends import Child
@@ -49,7 +49,7 @@ def test_a_watcher_alone_hands_over_without_a_port(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("config.serving.handover.os.set_inheritable", Mock())
     monkeypatch.setattr("config.serving.handover.signal.signal", Mock())
     with pytest.raises(InterruptedError):
-        supervisor_module.execute_again(None, 17, {18}, {})
+        execute_again(None, 17, {18}, {})
     monkeypatch.setenv(VARIABLE, executed.call_args.args[2][VARIABLE])
     taken = Predecessors.read()
     assert (taken.listener, taken.hand_over, 18 in taken.pids) == (None, True, True)
@@ -75,7 +75,7 @@ def test_a_server_that_drains_serves_on_while_it_says_so(monkeypatch: pytest.Mon
         seen.append((supervisor._draining.value, list(web.log)))
 
     monkeypatch.setattr(supervisor_module, "wait", wait)
-    monkeypatch.setattr(supervisor_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr("config.serving.supervisor.time.monotonic", lambda: now)
     supervisor._on_stop(signal.SIGTERM, None)
     assert (web.log, watcher.log) == ([], ["TERM"])  # another watcher may lead at once
     supervisor._drain()

@@ -13,7 +13,7 @@ from projects.services.credentials.shared_keys import UnsharedKeyError, check_sh
 
 pytestmark = pytest.mark.django_db
 
-CHANGES = {
+CHANGES: dict[str, dict[str, Any]] = {
     "BERTH_SECRET_KEY": {"SECRET_KEY": "another secret key, just as long as ours is"},
     "BERTH_TOKEN_KEY": {"BERTH_TOKEN_KEY": "another token key, just as long as ours is"},
     "BERTH_CACHE_URL": {"BERTH_COUNT_IN_CACHE": True},

@@ -75,7 +75,7 @@ def test_a_late_round_leaves_a_newer_heartbeat_as_it_is_unless_it_is_in_the_futu
 def test_who_was_stopped_for_too_long_asks_before_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has seen is of before, also where the one that led meanwhile has given the lease back."""
     ours, now = Leadership("one"), time.monotonic()
-    monkeypatch.setattr(leader.time, "monotonic", lambda: now)
+    monkeypatch.setattr("projects.watcher.leader.time.monotonic", lambda: now)
     assert ours.take(become_leader)
     Watch.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
     ours.require()
@@ -99,7 +99,7 @@ def test_where_nothing_tells_machines_apart_two_watchers_of_one_number_have_two_
     monkeypatch.setattr(leader, "name_process", lambda: "")
     one, two = name_watcher(), name_watcher()
     assert one != two
-    assert max(map(len, (one, two))) <= Watch._meta.get_field("holder").max_length
+    assert max(map(len, (one, two))) <= (Watch._meta.get_field("holder").max_length or 0)
     assert become_leader(one)
     assert not become_leader(two)
 
