@@ -27,7 +27,7 @@ SERVES_AGAIN = 2.0
 
 
 class Cluster:
-    """With `is_large` the servers count limits in a Redis, and have two workers each."""
+    """With `is_large` the servers count limits in a Redis."""
 
     def __init__(self, folder: Path, docker_instance: DockerInstance, *, is_large: bool) -> None:
         self._closing = ExitStack()
@@ -37,7 +37,7 @@ class Cluster:
         self.postgres.start()
         self.environment = make_environment(folder, self.postgres, docker_instance)
         if is_large:
-            self.environment |= {"BERTH_WORKERS": "2", **self._start_redis(folder)}
+            self.environment |= self._start_redis(folder)
         key = self._prepare(folder)
         self.machines = [Machine(f"web-{number}", folder, self.environment) for number in (1, 2)]
         for machine in self.machines:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 from tests.certificates import Authority
@@ -150,6 +151,12 @@ class Nginx:
             return False
         return True
 
+    def errors(self) -> str:
+        """What went wrong between it and the servers, and how often."""
+        lines = (self.folder / "error.log").read_text().splitlines()
+        causes = Counter(line.partition("*")[2].partition(" ")[2].partition(", client")[0] for line in lines)
+        return f"{causes}\n" + "\n".join(lines[-20:])
+
     def close(self) -> None:
         if self._process is not None:
             self._process.terminate()
@@ -172,6 +179,6 @@ def make_environment(folder: Path, postgres: PrivatePostgres, docker_instance: D
         "BERTH_TRUSTED_PROXIES": "1",
         "BERTH_VERIFY_CREDENTIALS": "off",
         "BERTH_WORKERS": "1",
-        "BERTH_THREADS": "8",
+        "BERTH_THREADS": "4",  # the database takes few connections
         "BERTH_DRAIN_SECONDS": "1",
     }  # fmt: skip

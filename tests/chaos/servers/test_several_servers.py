@@ -60,8 +60,9 @@ def test_no_read_fails_and_no_command_is_lost_or_doubled(
             told.append(f"{name}: {took:.1f} s, {load.reads - reads} reads, {len(load.made) - made} made")
     finally:
         load.end()
-    told.append(f"{load.reads} reads, the slowest {load.slowest:.1f} s, {len(load.failures)} failed with the database")
-    log.info("\n".join(told))
-    assert cluster.failed_reads() == []
+    told.append(f"{load.reads} reads, the slowest {load.slowest:.1f} s, {len(load.failures)} failed")
+    failed, summary = cluster.failed_reads(), "\n".join(told)
+    log.info("%s\n%s", summary, cluster.nginx.errors())
+    assert failed == [], f"{failed}\n{cluster.away}"
     cluster.assert_whole()
     assert_one_at_a_time(cluster.history())
