@@ -18,7 +18,7 @@ from containers.errors import (
 from containers.identity import carries, is_ours
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
-from containers.swarm.tasks import Run, Service, observe
+from containers.swarm.tasks import BY_THEMSELVES, Run, Service, observe
 from containers.swarm.verbs import Verbs
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
 
@@ -61,6 +61,7 @@ class Deployment:
         self._retire = retire
         self._lost = lost
         self._is_ours_to_undo = False
+        self._is_new = False
         self._cannot_start = False
 
     def run(self, confirm: Callable[[], bool]) -> Observation:
@@ -85,7 +86,7 @@ class Deployment:
             if kept is None and not self._must_go(service):
                 kept = service
                 continue
-            self._verbs.stop(service, timeout=self._spec.stop_timeout)
+            self._verbs.stop(service, timeout=self._spec.stop_timeout, leave_lost=True)
             ended = self._services.look_up(service.service_id)
             if ended is not None:
                 self._retire_one(ended)
@@ -123,7 +124,7 @@ class Deployment:
             made = self._secrets.make(self._spec)
             try:
                 service_id = self._make(made)
-                self._is_ours_to_undo = True
+                self._is_ours_to_undo = self._is_new = True
                 found = self._services.look_up(service_id)
                 if found is not None:
                     return found
@@ -142,7 +143,8 @@ class Deployment:
     def _bring_up(self, service: Service, confirm: Callable[[], bool]) -> Service:
         self._is_ours_to_undo = True
         if any(run.may_live for run in service.runs) and not service.is_wanted:
-            self._verbs.stop(service, timeout=self._spec.stop_timeout)  # two at a time would poll one bot
+            # Two at a time would poll one bot.
+            self._verbs.stop(service, timeout=self._spec.stop_timeout, leave_lost=True)
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
         known = {run.task_id for run in service.runs}
@@ -173,20 +175,29 @@ class Deployment:
         return any(map(_ran, new))
 
     def _undo(self) -> None:
-        """Removes what this deploy made and never started. What a silent Swarm keeps is left to a later clean-up."""
+        """Removes what this deploy made and never started. What a silent Swarm keeps is left to a later clean-up.
+
+        What has run before is only kept from being tried again and again: its state is somebody's.
+        """
         if not self._is_ours_to_undo:
             return
         with suppress(EngineError), time_limit(UNDO_LIMIT):
-            found = next((each for each in self._services.ours(self._spec.key) if each.name == self._spec.name), None)
-            generation = self._spec.generation
-            if found is not None:
-                is_up = found.is_wanted and not self._cannot_start
-                if found.generation != generation or is_up or any(map(_ran, found.runs)):
-                    return
-                self._services.remove(found.service_id)
-            self._secrets.remove(self._spec.key, before=generation + 1)
-            if found is not None:
-                self._verbs.remove_volumes(self._spec.key, generation=generation)
+            there = self._services.ours(self._spec.key)
+            found = next((each for each in there if each.name == self._spec.name), None)
+            if found is None:
+                self._secrets.remove(self._spec.key, before=self._spec.generation + 1)
+            elif found.generation == self._spec.generation and (self._cannot_start or not found.is_wanted):
+                self._give_up(found)
+
+    def _give_up(self, found: Service) -> None:
+        has_run = any(run.has_run and (run.state not in BY_THEMSELVES or _ran(run)) for run in found.runs)
+        if has_run or not (self._is_new or self._observe(found).state is ContainerState.CREATED):
+            self._services.empty(found.service_id)
+            return
+        self._services.remove(found.service_id)
+        self._secrets.remove(self._spec.key, before=self._spec.generation + 1)
+        if self._is_new:
+            self._verbs.remove_volumes(self._spec.key, generation=self._spec.generation)
 
 
 def _ran(run: Run) -> bool:

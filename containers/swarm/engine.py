@@ -44,15 +44,12 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         super().__init__()
         self._services = Services(self._connection)
         self._secrets = Secrets(self._connection)
-        self._liveness = Liveness()
+        self._lost = Liveness(partial(list_nodes, self._connection)).lost
         self._verbs = Verbs(self._connection, self._services, self._secrets, self._lost)
         self._logs = Logs(self._connection, self._services, self._lost)
         self._looks = Looks(self._connection, self._services, self._logs, self._lost)
         self._usages = Usages(self._connection, self._services)
         self._confinement = Confinement(self._connection)
-
-    def _lost(self) -> frozenset[str]:
-        return self._liveness.lost(list_nodes(self._connection))
 
     def ping(self) -> None:
         """A manager that has lost the others answers, and knows nothing."""

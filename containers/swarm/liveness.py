@@ -7,9 +7,8 @@ lost, whatever the manager still believes. Where a firewall keeps us from that p
 import errno
 import select
 import socket
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from containers.swarm.nodes import Node
@@ -24,27 +23,26 @@ BELIEVED_FOR, LOST_FOR = 0.25, 2.0
 
 
 class Liveness:
-    """Serves all threads of a process."""
+    """Serves all threads of a process. Where two look at once, both do; neither waits for the other."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, list_nodes: Callable[[], Sequence[Node]]) -> None:
+        self._list_nodes = list_nodes
         self._until = 0.0
-        self._heard: set[str] = set()
-        self._silent: frozenset[str] = frozenset()
+        self._heard: frozenset[str] = frozenset()
+        self._lost: frozenset[str] = frozenset()
 
-    def lost(self, nodes: Sequence[Node]) -> frozenset[str]:
-        """The ids of those of whose tasks nothing is known."""
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._look(nodes)
-            return self._silent | {node.node_id for node in nodes if not node.is_ready}
+    def lost(self) -> frozenset[str]:
+        """The ids of the nodes of whose tasks nothing is known. Raises `EngineError`."""
+        if time.monotonic() >= self._until:
+            self._look(self._list_nodes())
+        return self._lost
 
     def _look(self, nodes: Sequence[Node]) -> None:
         answering = find_answering({node.node_id: node.address for node in nodes if node.address})
         self._heard |= answering
         there = {node.node_id for node in nodes}
-        self._silent = frozenset(self._heard & there - answering)
-        self._until = time.monotonic() + (LOST_FOR if self._silent else BELIEVED_FOR)
+        self._lost = self._heard & there - answering | {node.node_id for node in nodes if not node.is_ready}
+        self._until = time.monotonic() + (LOST_FOR if self._heard & there - answering else BELIEVED_FOR)
 
 
 def find_answering(addresses: Mapping[str, str]) -> set[str]:

@@ -10,9 +10,10 @@ from typing import Any
 import requests
 
 from containers.agent_reports import newest_report
-from containers.docker_api.client import CALL_LIMIT, Connection
-from containers.docker_api.errors import ConflictError, MissingError
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, is_timeout
 from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.errors import EngineUnavailableError
 from containers.swarm.services import Services
 from containers.swarm.tasks import Run, Service
 from containers.vocabulary import AgentReport, Observation
@@ -20,7 +21,10 @@ from containers.vocabulary import AgentReport, Observation
 REPORT_LINES = 50
 """How many of the last log lines of a run are searched for the newest report."""
 
-RECENT, ENDED_FOR = 2.0, 300.0
+PATIENCE = 1.5
+"""Seconds for a node to tell what an agent has printed last."""
+
+RECENT, ENDED_FOR = 4.0, 300.0
 """Seconds for which the report of a run that goes on counts, and of one that has ended."""
 
 MOST_REPORTS = 20_000
@@ -110,7 +114,7 @@ class Logs:
         known = (run.task_id, run.has_ended)
         until, report = self._reports.get(known, (0.0, None))
         if not is_enough_if_recent or time.monotonic() >= until:
-            report = self._read_report(run)
+            report = self._read_report(run, report)
             self._remember(known, report)
         return replace(seen, report=report)
 
@@ -119,10 +123,17 @@ class Logs:
         while len(self._reports) > MOST_REPORTS:
             self._reports.pop(next(iter(self._reports)), None)
 
-    def _read_report(self, run: Run) -> AgentReport | None:
+    def _read_report(self, run: Run, known: AgentReport | None) -> AgentReport | None:
+        """What is `known` already, where the node takes too long: it may just be giving its agents away."""
         params = log_params(tail=REPORT_LINES, since=None, follow=False)
-        with suppress(MissingError, ConflictError), self._connection.call(about_one=True) as client:
-            answer = client.open_stream("/tasks/{0}/logs", run.task_id, params=params, silence=CALL_LIMIT)
-            newest = newest_report(split_lines(read_chunks(answer)), since=None)
-            return newest[1] if newest else None
-        return None
+        try:
+            with self._connection.call(PATIENCE, about_one=True) as client:
+                answer = client.open_stream("/tasks/{0}/logs", run.task_id, params=params, silence=PATIENCE)
+                newest = newest_report(split_lines(read_chunks(answer)), since=None)
+                return newest[1] if newest else None
+        except (MissingError, ConflictError):  # it is gone by now
+            return None
+        except EngineUnavailableError as error:
+            if not is_timeout(error.__cause__ or error):
+                raise
+            return known

@@ -15,6 +15,9 @@ from containers.swarm.service_spec import CRASHES_LABEL, HELD
 from containers.swarm.tasks import Service, read_service
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
+TASKS_SIZE = 64 * 1024 * 1024
+"""Bytes of the tasks of all services: a Swarm tells each task's whole specification, and keeps five of each."""
+
 _TRIES = 5
 
 
@@ -28,7 +31,7 @@ class Services:
         if not rows:
             return []
         of_one = {"service": [str(rows[0]["ID"])]} if len(rows) == 1 else {"label": chosen}
-        with self._connection.call() as client, understand_answer():
+        with self._connection.call(size=TASKS_SIZE) as client, understand_answer():
             tasks: dict[str, list[Any]] = defaultdict(list)
             for task in client.tasks(filters=of_one):
                 tasks[str(task["ServiceID"])].append(task)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from containers.agent_reports import parse_time
+from containers.docker_api.answers import read_labels, read_text
 from containers.docker_api.errors import understand_answer
 from containers.swarm.nodes import ENDED
 from containers.swarm.service_spec import CRASHES_LABEL, HELD, IMAGE_LABEL
@@ -68,7 +69,7 @@ class Service(NamedTuple):
 
     @property
     def labels(self) -> dict[str, str]:
-        return dict(self.spec.get("Labels") or {})
+        return read_labels(self.spec.get("Labels"))
 
     @property
     def name(self) -> str:
@@ -97,13 +98,14 @@ class Service(NamedTuple):
 
     @property
     def has_credentials(self) -> bool:
-        return bool(self.spec["TaskTemplate"]["ContainerSpec"].get("Secrets"))
+        return bool((self.spec["TaskTemplate"].get("ContainerSpec") or {}).get("Secrets"))
 
     @property
     def is_wanted(self) -> bool:
         """Whether a task of it is to run."""
         constraints = (self.spec["TaskTemplate"].get("Placement") or {}).get("Constraints") or []
-        return bool(self.spec["Mode"]["Replicated"].get("Replicas")) and HELD not in constraints
+        replicas = ((self.spec.get("Mode") or {}).get("Replicated") or {}).get("Replicas", 1)  # or somebody changed it
+        return bool(replicas) and HELD not in constraints
 
 
 def generation_of(labels: Mapping[str, str]) -> int:
@@ -115,6 +117,9 @@ def read_service(row: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]] = ()
     """The answer of GET /services/{id}, and the rows of its tasks."""
     with understand_answer():
         runs = sorted((read_run(task) for task in tasks), key=_age, reverse=True)
+        read_labels(row["Spec"].get("Labels"))
+        read_text(row["Spec"]["Name"])
+        row["Spec"]["TaskTemplate"].get("Placement")
         return Service(
             service_id=str(row["ID"]),
             version=int(row["Version"]["Index"]),

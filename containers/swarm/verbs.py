@@ -42,13 +42,16 @@ class Verbs:
         ended = [self.stop(service, timeout=timeout) for service in self._services.ours(key)]
         return ended[0] if len(ended) == 1 else None
 
-    def stop(self, service: Service, *, timeout: int) -> Observation | None:
-        """No task of it runs afterwards, on any node. Returns how it has ended; None where none ran, or it is gone."""
+    def stop(self, service: Service, *, timeout: int, leave_lost: bool = False) -> Observation | None:
+        """No task of it runs afterwards, on any node. Returns how it has ended; None where none ran, or it is gone.
+
+        `leave_lost`: a Swarm that takes a node for dead runs its agents elsewhere, whatever goes on there. So may we.
+        """
         was_up = any(run.may_live for run in service.runs)
         try:
             if service.is_wanted:
                 self._services.hold(service.service_id)
-            now = self._await_end(service, timeout) if was_up or service.is_wanted else service
+            now = self._await_end(service, timeout, leave_lost=leave_lost) if was_up or service.is_wanted else service
             if now is not None and (service.is_wanted or was_up):
                 self._services.empty(service.service_id)
                 now = self._services.look_up(service.service_id)
@@ -56,20 +59,21 @@ class Verbs:
             return None
         return observe(now, lost=self._lost()) if was_up and now is not None else None
 
-    def _await_end(self, service: Service, timeout: int) -> Service | None:
+    def _await_end(self, service: Service, timeout: int, *, leave_lost: bool) -> Service | None:
         """Raises where processes of it may still run after that."""
         left, patience = seconds_left(), timeout + STOP_MARGIN
         is_cut = left is not None and left - LOOK < patience
         until = time.monotonic() + (max(LOOK, left - LOOK) if is_cut and left is not None else patience)
         while True:
             now = self._services.look_up(service.service_id)
-            if now is None or not any(run.may_live for run in now.runs):
+            living = [run.node for run in now.runs if run.may_live] if now else []
+            answering = set(living) - self._lost() if living else set()
+            if not living or (leave_lost and not answering):
                 return now
-            if time.monotonic() >= until:
-                is_unreachable = any(run.may_live and run.node in self._lost() for run in now.runs)
-                if is_cut and not is_unreachable:
-                    raise StillStoppingError(STILL_STOPPING)
+            if not answering:
                 raise EngineUnavailableError(STILL_UP)
+            if time.monotonic() >= until:
+                raise StillStoppingError(STILL_STOPPING) if is_cut else EngineUnavailableError(STILL_UP)
             time.sleep(_ASK_EVERY)
 
     def remove_key(self, key: str, *, volumes: bool) -> None:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import override_settings
 
-from containers.errors import EngineRefusedError, NoRoomError
+from containers.errors import EngineRefusedError, NoRoomError, SupersededError
 from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import deploy, make_spec, yes
 from tests.containers.inside import run_inside
@@ -87,6 +87,16 @@ def test_nothing_is_started_with_less_than_the_operator_accepts(
     with override_settings(BERTH_SWARM_ACCEPT=accepted), pytest.raises(EngineRefusedError, match="BERTH_SWARM_ACCEPT"):
         deploy(swarm_under_test)
     assert swarm_under_test.id_of(swarm_under_test.name) is None
+
+
+@pytest.mark.rare(3)
+def test_what_has_run_stays_where_a_later_start_of_it_is_given_up(swarm_under_test: SwarmUnderTest) -> None:
+    made = deploy(swarm_under_test)
+    swarm_under_test.engine.stop(swarm_under_test.key, timeout=2)
+    with pytest.raises(SupersededError):
+        swarm_under_test.engine.deploy(make_spec(swarm_under_test), confirm=lambda: False)
+    assert swarm_under_test.id_of(swarm_under_test.name) == made.container_id
+    assert f"{swarm_under_test.name}-data" in swarm_under_test.volumes(swarm_under_test.name)
 
 
 @pytest.mark.rare(3)

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from containers.errors import ContainerSilentError, EngineUnavailableError
+from containers.vocabulary import ContainerState
+from tests.containers.engine_fixtures import deploy
 from tests.containers.swarm.cluster import SwarmNode
 from tests.containers.swarm.moves import Witness, deploy_many, where_they_run
 from tests.containers.swarm.one_node import Swarm, some_nodes
@@ -99,6 +101,10 @@ def test_of_an_agent_on_a_node_that_is_cut_off_nobody_says_that_it_has_stopped(
             swarm.engine.stop(key, timeout=1)
         with pytest.raises(ContainerSilentError):
             swarm.engine.inspect(key)
+        # A newer deploy does what the Swarm would do: it leaves alone what nobody can reach.
+        made = deploy(swarm.under_test(), key=key, generation=2)
+        assert (made.state, made.is_silent, made.generation) == (ContainerState.RUNNING, False, 2)
+        assert made.node != away.node_id
     finally:
         swarm.cluster.mend(away)
 
