@@ -38,7 +38,7 @@ class ContainerState(StrEnum):
 
 
 class Health(StrEnum):
-    """The verdict of the image's health check; `NONE` where the image has none."""
+    """The verdict of the image's health check; `NONE` where it has none."""
 
     NONE = "none"
     STARTING = "starting"
@@ -63,8 +63,8 @@ class ContainerSpec:
     `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file name
     under /run/secrets to its content, `environment` holds nothing secret. `user` is the number of the user and of the
     group as whom it runs, and whose its state is. `disk_ceiling` is how many bytes a new volume of its state holds at
-    most, where the engine can see to that; 0 is no limit. `address` is its own on the agents' network, one that
-    `AgentsNetwork.has` for this `reach`; without one it knows no gateway. `is_first`: nobody has had its key before.
+    most, where the engine can; 0 is no limit. `address` is its own on the agents' network, one that `AgentsNetwork.has`
+    for this `reach`; none: it knows no gateway. `plan` may choose its machine. `is_first`: its key has never been used.
     """
 
     name: str
@@ -81,6 +81,7 @@ class ContainerSpec:
     disk_ceiling: int = 0
     address: str | None = None
     reach: Reach = Reach.INTERNET
+    plan: str = ""
     is_first: bool = field(default=False, compare=False)
 
     @property

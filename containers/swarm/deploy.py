@@ -1,6 +1,5 @@
 """Deploys an agent on a Swarm: make a service without a task, confirm, have one started, wait for it; or undo it."""
 
-import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,12 +9,12 @@ from containers.docker_api.errors import ConflictError, MissingError
 from containers.errors import (
     EngineError,
     EngineRefusedError,
-    ImageMissingError,
     NameTakenError,
     NoRoomError,
     SupersededError,
 )
 from containers.identity import carries, is_ours
+from containers.swarm.refusals import has_run, lacks_room, refusal_of
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
 from containers.swarm.tasks import BY_THEMSELVES, Run, Service, observe
@@ -34,10 +33,6 @@ LOOK = 1.5
 
 _ASK_EVERY = 0.1
 _PAUSES = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-_HAS_RUN = re.compile(r"^task: non-zero exit")
-"""What a Swarm says of a task whose program has run and ended. All else that went wrong kept it from starting."""
-_NO_IMAGE = re.compile(r"no such image|not found: manifest|pull access denied|manifest unknown", re.IGNORECASE)
-_NO_ROOM = "insufficient resources"
 
 
 class Deployment:
@@ -165,14 +160,14 @@ class Deployment:
         """Whether it runs or has run. Raises where it cannot be started."""
         if self._observe(service).state is ContainerState.RUNNING:
             return True
-        refused = [run for run in new if run.ended_by_itself and not _ran(run)]
-        full = [run for run in new if run.state == "pending" and _NO_ROOM in run.error]
+        refused = [run for run in new if run.ended_by_itself and not has_run(run)]
+        full = [run for run in new if lacks_room(run)]
         self._cannot_start = bool(full) or len(refused) >= TRIES
         if full:
             raise NoRoomError(f"No machine can hold the agent: {full[0].error}.")
         if len(refused) >= TRIES:
-            raise _refusal(refused[0])
-        return any(map(_ran, new))
+            raise refusal_of(refused[0])
+        return any(map(has_run, new))
 
     def _undo(self) -> None:
         """Removes what this deploy made and never started. What a silent Swarm keeps is left to a later clean-up.
@@ -190,22 +185,11 @@ class Deployment:
                 self._give_up(found)
 
     def _give_up(self, found: Service) -> None:
-        has_run = any(run.has_run and (run.state not in BY_THEMSELVES or _ran(run)) for run in found.runs)
-        if has_run or not (self._is_new or self._observe(found).state is ContainerState.CREATED):
+        was_up = any(run.has_run and (run.state not in BY_THEMSELVES or has_run(run)) for run in found.runs)
+        if was_up or not (self._is_new or self._observe(found).state is ContainerState.CREATED):
             self._services.empty(found.service_id)
             return
         self._services.remove(found.service_id)
         self._secrets.remove(self._spec.key, before=self._spec.generation + 1)
         if self._is_new:
             self._verbs.remove_volumes(self._spec.key, generation=self._spec.generation)
-
-
-def _ran(run: Run) -> bool:
-    return run.has_run and (run.state == "complete" or bool(_HAS_RUN.match(run.error)))
-
-
-def _refusal(run: Run) -> EngineRefusedError:
-    """Why the program of this task never ran."""
-    if _NO_IMAGE.search(run.error):
-        return ImageMissingError(f"The image is not on the node that was to run the agent: {run.error[:300]}")
-    return EngineRefusedError(f"The Swarm could not start the agent: {run.error[:300]}")

@@ -27,7 +27,7 @@ from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
 from containers.swarm.looks import Looks
 from containers.swarm.nodes import list_nodes
-from containers.swarm.room import require_room
+from containers.swarm.room import constraints_of, require_room
 from containers.swarm.secrets import Secrets
 from containers.swarm.service_spec import service_payload
 from containers.swarm.services import Services
@@ -98,11 +98,19 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         api = self._confinement.require()
         self._ensure_network(network_name())
         image = name_for_nodes(self._connection, spec.image)
-        require_room(self._connection, list_nodes(self._connection), spec)
-        make = partial(self._make, spec, image, api)
+        nodes = list_nodes(self._connection)
+        require_room(self._connection, nodes, spec)
+        make = partial(self._make, spec, image, api, constraints_of(spec.plan, nodes))
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
-    def _make(self, spec: ContainerSpec, image: tuple[str, str], api: tuple[int, int], secrets: dict[str, str]) -> str:
+    def _make(
+        self,
+        spec: ContainerSpec,
+        image: tuple[str, str],
+        api: tuple[int, int],
+        constraints: list[str],
+        secrets: dict[str, str],
+    ) -> str:
         driver = settings.BERTH_SWARM_VOLUME_DRIVER
         volume = {"Name": driver, "Options": settings.BERTH_SWARM_VOLUME_OPTIONS} if driver else {}
         payload = service_payload(
@@ -112,6 +120,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
             secrets=secrets,
             api=api,
             volume=volume,
+            constraints=constraints,
             name_servers=settings.BERTH_DNS,
         )
         return self._services.create(payload)

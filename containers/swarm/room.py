@@ -1,6 +1,6 @@
 """Whether any node can hold an agent."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from containers.docker_api.client import Connection
@@ -13,8 +13,11 @@ from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
 
+PLAN_LABEL = "berth.plan"
+"""The label of a node that says for agents of which plan it is. One without it is for those of all other plans."""
 
-def require_room(connection: Connection, nodes: list[Node], spec: ContainerSpec) -> None:
+
+def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerSpec) -> None:
     """Raises `NoRoomError` where no node has the memory that the agent is to have. Nothing is made before.
 
     What the agent's own task holds counts as free: it goes before the next one comes.
@@ -22,7 +25,7 @@ def require_room(connection: Connection, nodes: list[Node], spec: ContainerSpec)
     with connection.call(size=TASKS_SIZE) as client, understand_answer():
         running = client.tasks(filters={"desired-state": ["running"]})
         tasks = [task for task in running if not _is_of(spec, task)]
-        free = find_room(nodes, tasks)
+        free = find_room(nodes_for(spec.plan, nodes), tasks)
     most = max(free.values(), default=0)
     if spec.memory > most:
         raise NoRoomError(
@@ -34,3 +37,17 @@ def require_room(connection: Connection, nodes: list[Node], spec: ContainerSpec)
 def _is_of(spec: ContainerSpec, task: Mapping[str, Any]) -> bool:
     labels = (task["Spec"].get("ContainerSpec") or {}).get("Labels") or {}
     return bool(labels.get(PROJECT_LABEL) == spec.key and is_ours(labels))
+
+
+def constraints_of(plan: str, nodes: Sequence[Node]) -> list[str]:
+    """Nodes that have a plan's label are for that plan alone, and a plan that has such nodes is on no other."""
+    named = sorted({node.labels[PLAN_LABEL] for node in nodes if PLAN_LABEL in node.labels})
+    if plan in named:
+        return [f"node.labels.{PLAN_LABEL} == {plan}"]
+    return [f"node.labels.{PLAN_LABEL} != {other}" for other in named]
+
+
+def nodes_for(plan: str, nodes: Sequence[Node]) -> list[Node]:
+    """Those that meet the constraints."""
+    has_own = any(node.labels.get(PLAN_LABEL) == plan for node in nodes)
+    return [node for node in nodes if node.labels.get(PLAN_LABEL) == (plan if has_own else None)]

@@ -36,6 +36,7 @@ def service_payload(
     secrets: Mapping[str, str],
     api: tuple[int, int],
     volume: Mapping[str, Any],
+    constraints: Sequence[str] = (),
     name_servers: Sequence[str] = (),
 ) -> dict[str, Any]:
     """A service that has no task yet. `image` is how the nodes know it, and its id here.
@@ -56,7 +57,11 @@ def service_payload(
         "Mode": {"Replicated": {"Replicas": 0}},
         "EndpointSpec": {"Mode": "dnsrr"},
         "UpdateConfig": {"Parallelism": 1, "Order": "stop-first", "FailureAction": "pause"},
-        "TaskTemplate": {**_template(spec, api), "ContainerSpec": container, "Networks": [{"Target": network}]},
+        "TaskTemplate": {
+            **_template(spec, api, constraints),
+            "ContainerSpec": container,
+            "Networks": [{"Target": network}],
+        },
     }
 
 
@@ -72,8 +77,8 @@ def _program(spec: ContainerSpec, image: str) -> dict[str, Any]:
     }
 
 
-def _template(spec: ContainerSpec, api: tuple[int, int]) -> dict[str, Any]:
-    """How it is restarted, placed and logged."""
+def _template(spec: ContainerSpec, api: tuple[int, int], constraints: Sequence[str]) -> dict[str, Any]:
+    """How it is restarted, placed and logged, and what it takes."""
     return {
         "Resources": _resources(spec, api),
         "RestartPolicy": {
@@ -82,7 +87,7 @@ def _template(spec: ContainerSpec, api: tuple[int, int]) -> dict[str, Any]:
             "Window": int(RESTART_WINDOW * _SECONDS),
             "MaxAttempts": 0,
         },
-        "Placement": {"Constraints": []},
+        "Placement": {"Constraints": list(constraints)},
         "LogDriver": {
             "Name": "local",
             "Options": {"max-size": "10m", "max-file": "3", "mode": "non-blocking", "max-buffer-size": "1m"},

@@ -59,6 +59,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         stop_timeout=project.agent_type.stop_timeout,
         user=project.uid or AGENT_USER,
         disk_ceiling=disk_ceiling(),
+        plan=project.plan.slug,
         address=project.address if place else None,
         reach=Reach(project.egress) if place else Reach.INTERNET,
     )

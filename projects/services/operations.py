@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from accounts import clock
-from containers.errors import EngineError, ImageMissingError, NameTakenError
+from containers.errors import EngineError, ImageMissingError, NameTakenError, NoRoomError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError, OperationInProgressError, OperationLostError, UnusableSettingsError
@@ -74,20 +74,18 @@ def repair_within(agent_type: AgentType) -> float:
     return max(ANSWER_WITHIN, agent_type.stop_timeout + AFTER_STOP)
 
 
+_FAILURE_CODES = (
+    (SecretUnreadableError, "secret_unreadable"),
+    (UnusableSettingsError, "settings_unusable"),
+    (GatewayOffError, "gateway_off"),
+    (ImageMissingError, "image_missing"),
+    (NameTakenError, "name_taken"),
+    (NoRoomError, "no_capacity"),
+)
+
+
 def failure_code(error: ForeseenError) -> str:
-    match error:
-        case SecretUnreadableError():
-            return "secret_unreadable"
-        case UnusableSettingsError():
-            return "settings_unusable"
-        case GatewayOffError():
-            return "gateway_off"
-        case ImageMissingError():
-            return "image_missing"
-        case NameTakenError():
-            return "name_taken"
-        case _:
-            return "engine_refused"
+    return next((code for kind, code in _FAILURE_CODES if isinstance(error, kind)), "engine_refused")
 
 
 @contextmanager

@@ -42,6 +42,7 @@ SENTENCES = {
     # What stands in the way before there is a container.
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
     "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
+    "no_capacity": "No machine had the memory for this agent. Start it again later, or choose a smaller plan.",
     "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
     "copy_not_returned": "What the agent kept could not be put back, and a copy of it is kept. Start it to try again.",
     "engine_unavailable": "The container engine has not answered about this agent for seconds: it is down, or busy. "
@@ -64,9 +65,7 @@ RETRYING = {
 }
 """What is said instead while the engine tries by itself."""
 
-CODES_OF_EXIT: dict[int, tuple[str, ...]] = {
-    int(exit_code): tuple(map(str, problems)) for exit_code, problems in PROBLEMS_OF_EXIT.items()
-}
+CODES_OF_EXIT = {int(exit_code): tuple(map(str, problems)) for exit_code, problems in PROBLEMS_OF_EXIT.items()}
 REPORTED_CODES = frozenset(map(str, ProblemCode)) - {str(ProblemCode.CRASH)}
 """What an agent may say of itself. That it crashed is for the engine to say."""
 

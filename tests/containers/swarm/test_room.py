@@ -5,14 +5,19 @@ from typing import Any
 import pytest
 
 from containers.swarm.nodes import find_room, read_node
+from containers.swarm.room import constraints_of, nodes_for
 from containers.swarm.what_specs_hold import MEASURES, explain_refusal, find_missing
 
 
-def node(number: int, *, state: str = "ready", availability: str = "active", memory: int = 1000) -> Any:
+def node(number: int, *, state: str = "ready", availability: str = "active", memory: int = 1000, plan: str = "") -> Any:
     return read_node(
         {
             "ID": f"n{number}",
-            "Spec": {"Availability": availability, "Role": "worker"},
+            "Spec": {
+                "Availability": availability,
+                "Role": "worker",
+                "Labels": {"berth.plan": plan} if plan else {},
+            },
             "Status": {"State": state, "Addr": "10.0.0.1"},
             "Description": {"Hostname": f"host{number}", "Resources": {"MemoryBytes": memory, "NanoCPUs": 2 * 10**9}},
         }
@@ -60,6 +65,15 @@ def test_an_older_engine_cannot_say_all(api: tuple[int, int], missing: list[str]
     assert find_missing(api, held_by_daemons=False, runtime="runsc") == [*missing, "runtime"]
     held = [word for word in missing if word != "no-new-privileges"]
     assert find_missing(api, held_by_daemons=True, runtime="") == held
+
+
+def test_a_node_with_a_plans_label_is_for_that_plan_alone() -> None:
+    nodes = [node(1), node(2, plan="large"), node(3, plan="small")]
+    assert constraints_of("large", nodes) == ["node.labels.berth.plan == large"]
+    assert [each.node_id for each in nodes_for("large", nodes)] == ["n2"]
+    assert constraints_of("other", nodes) == ["node.labels.berth.plan != large", "node.labels.berth.plan != small"]
+    assert [each.node_id for each in nodes_for("other", nodes)] == ["n1"]
+    assert (constraints_of("any", nodes[:1]), nodes_for("any", nodes[:1])) == ([], nodes[:1])
 
 
 def test_what_is_missing_is_refused_until_it_is_named() -> None:
