@@ -23,6 +23,13 @@ from tests.security.routes import address_of, page_routes
 
 TEMPLATES = ROOT / "templates"
 DOCS = "/api/docs"
+FACTS = {
+    "request_id": "req_5f0c8a4be2d147f6",
+    "sentence": "The database does not answer.",
+    "error": "The staff are at work on this installation. Try again later; agents run on.",
+    "seconds": 12,
+}
+"""What the pages of errors are given."""
 REFUSED = ("/nowhere", "/admin/nowhere/", "/admin/accounts/apikey/add/")
 """Of pages that are not there, and of what even admins may not do, these are looked at for all."""
 
@@ -82,7 +89,7 @@ def send_forms_empty(world: World, address: str, visitor: User | None) -> Iterat
 def error_pages() -> Iterator[Seen]:
     """Every template that stands at the root and is named for a status, and that of the maintenance."""
     for template in [*sorted(TEMPLATES.glob("[45]??.html")), TEMPLATES / "maintenance.html"]:
-        text = render_to_string(template.name)
+        text = render_to_string(template.name, FACTS)
         yield Seen(name=f"error-{template.stem}", address=f"/error-{template.stem}", visitor=None, sent=text.encode())
 
 

@@ -123,6 +123,13 @@ def test_everything_works_without_scripts(
     page.close()
 
 
+def test_a_moment_is_told_in_the_readers_own_zone_on_hover(home: Page, engine: MemoryEngine) -> None:
+    deploy_by_form(home)
+    home.context.new_cdp_session(home).send("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+    home.evaluate("document.dispatchEvent(new Event('htmx:load'))")
+    expect(home.locator("time[data-ago]").first).to_have_attribute("title", re.compile(r"GMT\+5:30$"))
+
+
 def test_the_log_is_followed_searched_narrowed_down_and_paused(home: Page, engine: MemoryEngine) -> None:
     project = deploy_by_form(home)
     lines = home.get_by_role("region", name="Lines of the log").locator(".line")
@@ -137,7 +144,11 @@ def test_the_log_is_followed_searched_narrowed_down_and_paused(home: Page, engin
     home.get_by_label("Search the log").fill("")
     home.locator("#log-level").select_option("Its status")
     expect(lines.filter(visible=True)).to_have_text([re.compile("Ready$")])
+    home.locator("#log-copy").click()
+    home.wait_for_function("() => navigator.clipboard.readText().then(text => /^[0-9:]{8} Ready$/.test(text))")
     home.locator("#log-level").select_option("All lines")
+    home.get_by_role("button", name="Wrap").click()
+    expect(home.locator("#lines.unwrapped")).to_be_visible()
     home.get_by_role("button", name="Follow").press("Enter")
     expect(home.get_by_text("Paused.")).to_be_visible()
     engine.log(project.container_name, "while paused")

@@ -41,6 +41,8 @@ def test_every_row_of_every_table_has_as_many_cells_as_its_head() -> None:
     [
         ('{"token": "abc", "user": {}}', "abc\n", 0),
         ('{"detail": "The password is wrong. Try again.", "code": "invalid_credentials"}', "The password is wrong.", 1),
+        ("", "Berth does not answer there.", 1),
+        ("<html>502 Bad Gateway", "Berth does not answer there.", 1),
     ],
 )
 def test_the_first_login_tells_a_token_or_a_sentence(answer: str, told: str, status: int) -> None:

@@ -90,7 +90,7 @@ def test_it_removes_what_is_ours_and_nothing_else(docker_under_test: DockerUnder
         ours = {*removal.find_belongings(Connection()).containers, *removal.find_belongings(Connection()).volumes}
         assert name in ours
         told = uninstall("--dry-run", "--volumes")
-        assert all(each in told for each in ours)
+        assert all(f"\n  {each}\n" in told for each in ours)
         assert not any(each in told for each in kept)
         assert ours | kept <= names(client)
         uninstall("--yes")

@@ -99,7 +99,7 @@ class Command(BaseCommand):
     def _list(self, title: str, names: Mapping[str, str], *, is_removed: bool = True) -> None:
         if names:
             self.stdout.write(f"{title}:" if is_removed else f"{title} (these stay):")
-            self.stdout.writelines(f"  {name}" for name in names)
+            self.stdout.write("\n".join(f"  {name}" for name in names))
 
     def _confirm(self) -> bool:
         try:
