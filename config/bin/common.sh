@@ -52,6 +52,36 @@ progress() {
 
 end_progress() { if is_terminal; then printf '\r\033[K'; fi; }
 
+# -- Settings ---------------------------------------------------------------------------------------------------------
+
+# Of this checkout, for `make run` and for the service. What the shell says, or the service's own settings, comes first.
+own_settings=var/berth.env
+
+# parse_settings reads settings as systemd does: it prints NAME=VALUE for each, without quotation marks.
+parse_settings() {
+    sed -nE '
+        s/^[[:space:]]*([A-Z_][A-Z0-9_]*)[[:space:]]*=[[:space:]]*(.*[^[:space:]])?[[:space:]]*$/\1=\2/; t found; d
+        : found
+        s/^([^=]*)="(.*)"$/\1=\2/; t escapes
+        s/^([^=]*)='\''(.*)'\''$/\1=\2/; t whole
+        s/\\(.)/\1/g
+        : whole
+        p; d
+        : escapes
+        s/\\(["\\$`])/\1/g; p
+    '
+}
+
+# export_own_settings makes those that this shell does not have settings of this script and what it runs.
+export_own_settings() {
+    local line
+    [[ -e $own_settings ]] || return 0
+    [[ -r $own_settings ]] || fail "$own_settings cannot be read. Run this as its owner."
+    while IFS= read -r line; do
+        [[ -v ${line%%=*} ]] || export "${line?}"
+    done < <(parse_settings <"$own_settings" | tac) # the last one counts
+}
+
 # -- Python -----------------------------------------------------------------------------------------------------------
 
 # make_environment [OPTION]... brings .venv up to what uv.lock says; options go to `uv sync`.

@@ -20,27 +20,21 @@ read_settings() {
     local -a show=(cat "$destination$settings")
     [[ -e $destination$settings ]] || return 0
     [[ -r $destination$settings ]] || show=(sudo "${show[@]}")
-    "${show[@]}" | sed -nE '
-        s/^[[:space:]]*([A-Z_][A-Z0-9_]*)[[:space:]]*=[[:space:]]*(.*[^[:space:]])?[[:space:]]*$/\1=\2/; t found; d
-        : found
-        s/^([^=]*)="(.*)"$/\1=\2/; t escapes
-        s/^([^=]*)='\''(.*)'\''$/\1=\2/; t whole
-        s/\\(.)/\1/g
-        : whole
-        p; d
-        : escapes
-        s/\\(["\\$`])/\1/g; p
-    '
+    "${show[@]}" | parse_settings
 }
 
-# setting NAME prints its value, or nothing.
-setting() { read_settings | sed -n "s/^$1=//p" | tail -n 1; }
+# setting NAME prints its value, or else that of this checkout, or nothing.
+setting() {
+    { [[ ! -r $own_settings ]] || parse_settings <"$own_settings" && read_settings; } | sed -n "s/^$1=//p" | tail -n 1
+}
 
-# export_settings makes the service's settings those of this script and what it runs.
+# export_settings makes the service's settings those of this script and what it runs, and those of this checkout that
+# neither the service nor this shell has.
 export_settings() {
     local line found
     found=$(read_settings) || fail "The service's settings ($destination$settings) cannot be read. Run this as root."
     while IFS= read -r line; do
         [[ -z $line ]] || export "${line?}"
     done <<<"$found"
+    export_own_settings
 }

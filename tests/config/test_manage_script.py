@@ -71,6 +71,24 @@ def test_without_a_service_the_settings_are_those_of_the_shell(checkout: Path) -
     assert told(checkout) == {"BERTH_DATA_DIR": "/other"}
 
 
+OWN = "BERTH_DATA_DIR=/own\nBERTH_PORT='8123'\nBERTH_PORT=8124\n# BERTH_HOST=x\nBERTH_INSTANCE=own\nno setting\n"
+
+
+def test_settings_of_the_checkout_count_where_neither_shell_nor_service_says_them(checkout: Path) -> None:
+    (checkout / "var").mkdir()
+    (checkout / "var/berth.env").write_text(OWN)
+    assert manage(checkout, "version", BERTH_SIGNUP="open").returncode == 0
+    assert told(checkout) == {"BERTH_DATA_DIR": "/own", "BERTH_PORT": "8124", **OF_THE_SERVICE}
+    (checkout / "system/etc/berth/environment").unlink()
+    assert manage(checkout, "version", BERTH_DATA_DIR="").returncode == 0
+    assert told(checkout) == {"BERTH_DATA_DIR": "", "BERTH_PORT": "8124", "BERTH_INSTANCE": "own"}
+
+
+def test_make_run_reads_them_before_anything_else() -> None:
+    commands = (ROOT / "config/bin/run").read_text().partition("source config/bin/common.sh")[2].split()
+    assert commands[0] == "export_own_settings"
+
+
 def test_root_runs_it_as_the_owner_and_others_do_not(checkout: Path) -> None:
     write_program(checkout / "tools/stat", "#!/bin/sh\necho daemon\n")
     write_program(checkout / "tools/setpriv", TELLS)

@@ -98,6 +98,12 @@ def test_the_service_tells_when_it_serves_and_gets_the_time_to_end(installed: Pa
     assert (values(service, "RuntimeDirectory"), values(service, "RuntimeDirectoryMode")) == (["berth"], ["0700"])
 
 
+def test_the_services_own_settings_come_after_those_of_the_checkout(installed: Path) -> None:
+    """systemd takes the last one that it reads."""
+    files = values(unit(installed, "berth.service"), "EnvironmentFile")
+    assert files == [f"-{ROOT}/var/berth.env", "-/etc/berth/environment"]
+
+
 def test_to_install_again_changes_nothing_and_keeps_the_settings(installed: Path) -> None:
     settings = installed / "etc/berth/environment"
     settings.write_text(f"BERTH_DATA_DIR={installed}/elsewhere\nBERTH_PORT=8123\n")

@@ -107,7 +107,7 @@ def test_settings_are_read_as_systemd_reads_them(checkout: Path, script: str, qu
 )
 def test_a_value_keeps_what_its_quotation_marks_hold(checkout: Path, written: str, read: str) -> None:
     (checkout / "system/etc/berth/environment").write_text(f"; DATABASE_URL=no\nDATABASE_URL={written}")
-    asked = ["bash", "-c", "source config/bin/service.sh; setting DATABASE_URL"]
+    asked = ["bash", "-c", "source config/bin/common.sh; source config/bin/service.sh; setting DATABASE_URL"]
     environment = {"DESTDIR": "system", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(asked, cwd=checkout, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.removesuffix("\n") == read
