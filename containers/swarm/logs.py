@@ -83,9 +83,11 @@ class Logs:
         for line in self._read_runs(runs, tail=tail, since=since):
             last = line.partition(b" ")[0].decode(errors="replace")
             yield line
-        begin = {"since": began} if not last else {"since": datetime.fromisoformat(last)}
+        begin = datetime.fromisoformat(last) if last else began if tail == 0 else since
         with suppress(MissingError):
-            follower = Follower(lambda params: self._open("services", service.service_id, params), tail=None, **begin)
+            follower = Follower(
+                lambda params: self._open("services", service.service_id, params), tail=None, since=begin
+            )
             for line in follower.lines():
                 if line and line.partition(b" ")[0].decode(errors="replace") <= last:
                     continue

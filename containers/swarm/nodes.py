@@ -34,7 +34,7 @@ def list_nodes(connection: Connection) -> list[Node]:
 
 
 def read_node(row: Mapping[str, Any]) -> Node:
-    spec, status, described = row["Spec"], row["Status"], row["Description"]
+    spec, status, described = row["Spec"], row["Status"], row.get("Description") or {}
     resources = described.get("Resources") or {}
     return Node(
         node_id=str(row["ID"]),

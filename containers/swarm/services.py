@@ -9,7 +9,7 @@ from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
-from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.swarm.service_spec import CRASHES_LABEL, HELD
 from containers.swarm.tasks import Service, read_service
@@ -107,7 +107,7 @@ class Services:
             return
         label = {CRASHES_LABEL: f"{service.crashes}@{newest.isoformat()}"}
         spec = {**service.spec, "Labels": {**service.labels, **label}}
-        with suppress(EngineRefusedError, EngineFailedError), self._connection.call(about_one=True) as client:
+        with suppress(EngineError), self._connection.call(about_one=True) as client:
             client.update_service_to(service.service_id, service.version, spec)  # or somebody else was faster
 
     def quarantine(self, service_id: str, since: str) -> None:

@@ -117,6 +117,7 @@ def read_service(row: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]] = ()
     """The answer of GET /services/{id}, and the rows of its tasks."""
     with understand_answer():
         runs = sorted((read_run(task) for task in tasks), key=_age, reverse=True)
+        # What cannot be read is found here, and not by those who ask for it.
         read_labels(row["Spec"].get("Labels"))
         read_text(row["Spec"]["Name"])
         row["Spec"]["TaskTemplate"].get("Placement")

@@ -99,6 +99,7 @@ class Verbs:
                 if not any(task["Status"]["State"] not in ENDED and task.get("NodeID") not in lost for task in tasks):
                     return
             time.sleep(_ASK_EVERY)
+        raise EngineUnavailableError(STILL_UP)
 
     def remove_volumes(self, key: str, *, generation: int | None = None) -> None:
         """Those on the node that we speak with. With `generation` those that this deploy has made."""

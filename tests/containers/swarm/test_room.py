@@ -45,6 +45,11 @@ def test_free_is_what_no_living_task_has_reserved(tasks: list[dict[str, Any]], f
     assert find_room([node(1)], tasks) == {"n1": free}
 
 
+def test_a_node_that_has_never_been_heard_of_has_no_room_and_is_no_error() -> None:
+    row = {"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "unknown"}}
+    assert (read_node(row).name, find_room([read_node(row)], [])) == ("n9", {})
+
+
 def test_a_node_that_takes_no_agents_has_no_room() -> None:
     nodes = [node(1, state="down"), node(2, availability="drain"), node(3, availability="pause"), node(4)]
     assert find_room(nodes, []) == {"n4": 1000}
