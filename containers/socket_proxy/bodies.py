@@ -5,7 +5,7 @@ import json
 from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, exactly, fields, items, mapping, text
 from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
 
-LARGEST = 8 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
 """Bytes of a body that is read as a whole: one that measures thousands of volumes names them all."""
 
 _BRIDGE = "com.docker.network.bridge"

@@ -58,7 +58,9 @@ class ContainerShapes:
             {"NetworkMode": exactly("host"), "CapAdd": exactly(["NET_ADMIN", "NET_RAW"])},
             {"User": root, "Image": exactly(FIREWALL_IMAGE)},
         )
-        self._looks = _rules({"NetworkMode": either(exactly("bridge"), own)}, {"User": exactly(_NOBODY)})
+        nobody = exactly(_NOBODY)
+        self._reads = _rules({"NetworkMode": exactly("bridge")}, {"User": nobody, "Image": exactly(FIREWALL_IMAGE)})
+        self._tries = _rules({"NetworkMode": own}, {"User": nobody})
 
     def check(self, body: object) -> str | None:
         """None where such a container may be made, and else the path of what keeps it from that."""
@@ -68,8 +70,8 @@ class ContainerShapes:
             return ".Labels"
         if kind is Kind.RULES:
             host = body.get("HostConfig")
-            sets_rules = isinstance(host, dict) and host.get("NetworkMode") == "host"
-            return (self._sets_rules if sets_rules else self._looks)(body)
+            way = host.get("NetworkMode") if isinstance(host, dict) else None
+            return (self._sets_rules if way == "host" else self._reads if way == "bridge" else self._tries)(body)
         wrong = self._of[kind](body)
         return _check_network(body) if wrong is None else wrong
 

@@ -27,7 +27,8 @@ _IMAGE = r"[A-Za-z0-9][A-Za-z0-9._/:@-]{0,254}"
 _TMPFS = r"rw,(noexec|exec),nosuid,nodev,size=\d{1,4}m(,mode=[0-7]{4})?(,uid=\d{1,10},gid=\d{1,10})?"
 
 TEXTS = items(anything(1 << 20), most=1000)
-LABELS = mapping(r"[A-Za-z0-9._-]{1,200}", anything(4096), most=100)
+LABELS = mapping(r"berth\.[a-z.]{1,60}", anything(4096), most=30)
+"""No other ones: programs of the host may do what a label of theirs says."""
 _ULIMIT = {
     "Name": exactly("core", "memlock", "msgqueue", "nofile", "sigpending"),
     "Soft": whole(0, 1 << 20),

@@ -101,6 +101,7 @@ HOSTILE: dict[str, list[Any]] = {
     "User": ["root", "0", "", "0:10002", "10002:0", "10002", "10002:10003", None],
     "Labels": [
         {}, None, {"berth.instance": "another"}, {"com.docker.compose.project": "berth"}, {"BERTH.INSTANCE": "berth"},
+        {"berth.instance": "berth", "traefik.enable": "true"},
         {"berth.instance": "berth", "berth.rules": "berth"}, {"berth.handover": "postgres:1"},
     ],
     "Volumes": [{"/data": {}}],

@@ -100,10 +100,10 @@ def test_what_only_one_kind_may_have_no_other_has() -> None:
             assert [kind for kind in others if not is_same(bodies[kind], path, value)] in ([], ["gateway by passage"])
 
 
-def test_the_one_on_the_hosts_network_is_of_berths_own_image() -> None:
-    body = make_bodies()["sets rules"]
+@pytest.mark.parametrize("kind", ["sets rules", "reads resolvers"])
+def test_what_is_on_a_network_of_the_hosts_is_of_berths_own_image(kind: str) -> None:
     for image in ("berth/firewall", "berth/firewall:other", "alpine", "evil/berth/firewall:latest"):
-        assert not is_made({**body, "Image": image})
+        assert not is_made({**make_bodies()[kind], "Image": image})
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 1, True, {}, {"Labels": []}, {"Labels": {"berth.instance": "berth"}}])
