@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
 
 from accounts import clock
-from containers.errors import EngineError
+from containers.errors import EngineError, EngineRefusedError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL, EngineEvent
 from projects.watcher.ends.ends import Ends
@@ -73,6 +73,7 @@ class Vouching(LastingThread):
         self._lock, self._heard = threading.Lock(), threading.Event()
         self._least_delay = math.inf
         self._newest = -math.inf  # on the engine's clock
+        self._may_ask = True
         self._until = -math.inf
         self._whole_since = math.inf
         self._base: float | None = None
@@ -166,13 +167,16 @@ class Vouching(LastingThread):
         """Whether all that has happened since that round began, until now, was heard."""
         with self._lock:
             delay, newest = self._least_delay, self._newest
-        if now - self._until < MARGIN or math.isinf(delay):
+        if now - self._until < MARGIN or math.isinf(delay) or not self._may_ask:
             return
         since, until = (datetime.fromtimestamp(each, UTC) for each in (max(newest, base - delay), now - delay))
         try:
             last = get_engine().find_newest_event(
                 {INSTANCE_LABEL: settings.BERTH_INSTANCE}, since=since, until=max(since, until)
             )
+        except EngineRefusedError:
+            self._may_ask = False  # by a proxy, which shows nobody what others have done
+            return
         except EngineError as error:
             log.debug("The engine does not tell what was the last that happened: %s", error)
             return

@@ -105,11 +105,14 @@ def test_a_server_of_tools_that_refuses_by_turns_is_told_once_a_day(
 ) -> None:
     """That it lets the agent in again is said once, too, and other trouble each time."""
     choose_kinds(user=owner, way=Way.WEBHOOK, kinds=[AlertKind.CRASH, AlertKind.DEGRADED, AlertKind.RECOVERY])
-    for code in [*["tools_refused"] * 4, "provider_down", *["tools_refused"] * 20]:
+    for code in [*["tools_refused"] * 3, "provider_down", *["tools_refused"] * 2]:
         for action, outcome in ((DEGRADED, code), (RECOVER, "done")):
             _pass(monkeypatch, timedelta(minutes=31))
             project.event(SYSTEM, action, outcome).save()
             beat()
+    _pass(monkeypatch, timedelta(days=1))
+    project.event(SYSTEM, DEGRADED, "tools_refused").save()
+    beat()
     told = [body["data"]["code"] for body in receiver.bodies if body["data"]["kind"] == "degraded"]
     assert told == ["tools_refused", "provider_down", "tools_refused"]
     assert _kinds(receiver).count("recovery") <= 4

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project, Watch
 from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile.heard import ILL
@@ -59,12 +59,16 @@ def is_silent(engine: MemoryEngine, victim: Project) -> None:
     engine.fail("find_newest_event", EngineUnavailableError)
 
 
+def is_behind_a_proxy(engine: MemoryEngine, victim: Project) -> None:
+    engine.fail("find_newest_event", EngineRefusedError)
+
+
 def has_told_of_another(engine: MemoryEngine, victim: Project) -> None:
     """Of which the stream has not told yet."""
     engine.crash(victim.container_name, exit_code=1)
 
 
-@pytest.mark.parametrize("engine_does", [is_silent, has_told_of_another])
+@pytest.mark.parametrize("engine_does", [is_silent, is_behind_a_proxy, has_told_of_another])
 def test_where_more_may_have_happened_than_was_heard_nobody_vouches(
     engine_does: Callable[..., None],
     vouching: Vouching,
