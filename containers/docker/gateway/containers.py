@@ -10,6 +10,7 @@ from django.conf import settings
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.call_limits import seconds_left
 from containers.docker.gateway.payload import (
+    ALWAYS,
     KEY_FILE,
     LABEL,
     STOP_TIMEOUT,
@@ -38,7 +39,7 @@ from containers.errors import (
     NameTakenError,
 )
 from containers.gateway.protocol import GatewayClient
-from containers.hardening import data_volume, secrets_volume
+from containers.hardening import NEVER_BY_ENGINE, data_volume, secrets_volume
 from containers.identity import gateway_name, gateway_network_name, is_our_helper
 
 ANSWERS_WITHIN = 20.0
@@ -148,16 +149,20 @@ class GatewayContainers:
             return network in client.inspect_container(container)["NetworkSettings"]["Networks"]
 
     def start(self, container: str) -> None:
-        self._unpause(container)
+        self._prepare(container, ALWAYS)
         with self._connection.call() as client:
             client.start(container)
 
-    def _unpause(self, container: str) -> None:
-        with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
+    def _prepare(self, container: str, policy: str) -> None:
+        wrong_state = MissingError, ConflictError, EngineFailedError
+        with suppress(*wrong_state), self._connection.call() as client:
             client.unpause(container)  # one that somebody has paused gets no signal, and cannot be started
+        with suppress(*wrong_state), self._connection.call() as client:
+            client.update_container(container, restart_policy={"Name": policy})
 
     def stop(self, container: str) -> None:
-        self._unpause(container)
+        """Also where the engine is started anew."""
+        self._prepare(container, NEVER_BY_ENGINE)
         with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
             client.stop(container, timeout=STOP_TIMEOUT)
 

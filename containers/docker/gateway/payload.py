@@ -10,7 +10,7 @@ from typing import Any
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.gateway.words import PORT, AgentsNetwork, GatewaySpec
-from containers.hardening import BY_ENGINE, NO_TERMINAL, SECCOMP_PROFILE, data_volume, limits, secrets_volume
+from containers.hardening import NO_TERMINAL, SECCOMP_PROFILE, data_volume, limits, secrets_volume
 from containers.identity import exit_network_name, gateway_name, helper_labels
 
 LABEL = "berth.gateway"
@@ -28,6 +28,10 @@ TURNS_LABEL = "berth.gateway.turns"
 
 USER = 10002
 KEY_FILE = "gateway_key"
+ALWAYS = "always"
+"""An engine that was killed ends what still runs when it is started again, and takes that for a wish of somebody's: it
+would leave the gateway down with `unless-stopped` (moby/moby, pull request 53415)."""
+
 STOP_TIMEOUT = 8
 _CONNECTIONS_OF_ALL = 8192
 _DOOR = f"{PORT}/tcp"
@@ -89,7 +93,7 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
             ],
             "NetworkMode": exit_network_name(),
             "PortBindings": _published(plan),
-            "RestartPolicy": {"Name": BY_ENGINE, "MaximumRetryCount": 0},
+            "RestartPolicy": {"Name": ALWAYS, "MaximumRetryCount": 0},
             **({"Dns": list(plan.name_servers)} if plan.name_servers else {}),
         },
     }
