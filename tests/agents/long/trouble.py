@@ -46,6 +46,17 @@ def test_502_of_telegram_is_tried_again(agent: Confined, telegram: FakeTelegram,
     assert answers_to(telegram, bot, "Polled again") == 1
 
 
+def test_an_update_that_its_library_cannot_read_holds_back_no_other(
+    agent: Confined, telegram: FakeTelegram, bot: str, ask: Ask
+) -> None:
+    agent.start().wait_for("running")
+    ask("First")
+    for lost in ("chat", "date", "message_id"):
+        telegram.say(bot, YOU, f"Without {lost}", **{lost: None})
+        ask(f"After one without its {lost}")
+        assert answers_to(telegram, bot, f"After one without its {lost}") == 1
+
+
 def test_an_answer_under_way_is_delivered_before_the_end(
     agent: Confined, telegram: FakeTelegram, provider: FakeProvider, bot: str, ask: Ask
 ) -> None:
