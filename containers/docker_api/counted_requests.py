@@ -11,7 +11,9 @@ from containers.process_metrics import PROCESS
 
 REQUESTS = Counter("berth_engine_requests", "Requests to the engine.", ["verb", "outcome"], registry=PROCESS)
 
-_KINDS = frozenset({"containers", "exec", "images", "networks", "nodes", "services", "swarm", "tasks", "volumes"})
+_KINDS = frozenset(
+    {"containers", "exec", "images", "networks", "nodes", "secrets", "services", "swarm", "tasks", "volumes"}
+)
 _ALONE = {"_ping": "ping", "version": "version", "info": "info", "events": "events", "build": "build"}
 _WORDS = frozenset(
     {"archive", "attach", "connect", "create", "disconnect", "history", "kill", "load", "logs", "prune", "rename"}

@@ -1,0 +1,13 @@
+"""What a Swarm does not do is said of tests that there are, and of these alone."""
+
+import re
+
+from tests.containers.swarm.differences import DIFFERENCES, MODULES
+from tests.paths import TESTS
+
+
+def test_each_difference_is_that_of_a_test() -> None:
+    folder = TESTS / "containers"
+    sources = "".join(path.read_text() for path in folder.glob("test_*.py"))
+    assert set(DIFFERENCES) <= set(re.findall(r"^def (test_\w+)\(", sources, re.MULTILINE))
+    assert all((folder / f"{name.rpartition('.')[2]}.py").exists() for name in MODULES)
