@@ -124,7 +124,7 @@ class Supervisor:
         """
         self._ends_at_once = bool(self._stopped_by) or number == signal.SIGQUIT
         self._draining.value = 1
-        if not settings.BERTH_DRAIN_SECONDS:
+        if WEB in self._children and not settings.BERTH_DRAIN_SECONDS:
             self._close_listener()
         if self._ends_at_once:
             self._predecessors.kill()

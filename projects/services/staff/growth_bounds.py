@@ -99,7 +99,7 @@ BOUNDS: dict[str, Bound] = {
         since="created_at", sentence=f"Gone after {ANSWERS_KEPT_FOR.total_seconds() / 3600:.0f} hours."
     ),
     "projects_installation": Bound(since="created_at", sentence="One."),
-    "projects_canary": Bound(sentence="One."),
+    "projects_canary": Bound(sentence="Four."),
     "projects_slot": Bound(since="held_until", sentence="Gone when the request is over: a share of the threads."),
     "projects_modelprice": Bound(sentence=_STAFF),
     "projects_servicetrouble": Bound(since="since", sentence="Eight for each BERTH_INSTANCE."),

@@ -1,6 +1,7 @@
 """A `serve` that runs the web server alone, or the watcher alone, and one that drains before it ends."""
 
 import signal
+import socket
 from typing import Any
 from unittest.mock import Mock
 
@@ -93,6 +94,17 @@ def test_a_second_signal_ends_it_while_it_drains(monkeypatch: pytest.MonkeyPatch
     supervisor._on_stop(signal.SIGTERM, None)
     supervisor._drain()
     assert (web.log, supervisor._end()) == (["KILL"], 128 + signal.SIGTERM)
+
+
+@pytest.mark.parametrize("seconds", [0, 3])
+def test_clients_are_taken_in_for_as_long_as_somebody_answers_them(seconds: int, settings: Any) -> None:
+    """A copy that stays open when those are gone who accept has the kernel take them in, and reset them later."""
+    settings.BERTH_DRAIN_SECONDS = seconds
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        supervisor: Any = Supervisor(listener)
+        supervisor._children = {WEB: Child(), WATCHER: Child()}
+        supervisor._on_stop(signal.SIGTERM, None)
+        assert (listener.fileno() == -1) is (seconds == 0)
 
 
 @pytest.mark.django_db
