@@ -64,7 +64,7 @@ _SCRIPT = """\
 set -eu
 NAME=@NAME@-node
 KEPT=/usr/local/lib/berth/$NAME.sh
-STATE=/run/berth
+STATE=/run/berth-node
 UNITS=/etc/systemd/system
 
 close() (

@@ -6,6 +6,7 @@ from contextlib import suppress
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.firewall.node import CONFIG
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.identity import network_name
@@ -14,12 +15,9 @@ from containers.vocabulary import Observation
 NO_GATEWAY = "A Swarm has no gateway yet: set BERTH_GATEWAY=off."
 
 NO_RULES = (
-    "Berth sets no firewall rules on the nodes of a Swarm. Agents can reach what is near their node unless its own "
-    "firewall keeps them from it (docs/swarm.md)."
+    "Berth does not see the firewall rules of a Swarm's nodes. Agents can reach what is near a node on which the "
+    "script that `manage.py node` prints has not been run (docs/swarm.md)."
 )
-
-CONFIG = "-config"
-"""How the name of the network on each node ends from which the Swarm's own takes its addresses and options."""
 
 
 class GatewayVerbs:

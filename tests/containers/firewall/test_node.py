@@ -97,7 +97,7 @@ def write_script(folder: Path, node: Router) -> Path:
     network = NodeNetwork(name="agents", bridge=node.bridge, subnet=IPv4Network("11.99.0.0/24"))
     made = node_script("tests", [network], make_rules(bridge=node.bridge, allow=[], resolvers=[], door=door))
     script = folder / "berth-node.sh"
-    script.write_text(made.replace("STATE=/run/berth", f"STATE={folder}/state").replace("/run/systemd", "/nowhere"))
+    script.write_text(made.replace("/run/berth-node", f"{folder}/state").replace("/run/systemd", "/nowhere"))
     return script
 
 
