@@ -175,6 +175,7 @@ def test_what_is_written_beside_an_answer_counts_too() -> None:
     rounds = [{"type": "compaction", "input_tokens": 900, "output_tokens": 50}, {"type": "message", **told}]
     assert read_anthropic_usage({**told, "iterations": rounds}) == Usage(1000, 60)
     assert read_anthropic_usage({**told, "iterations": [{"type": "message", **told}]}) == Usage(100, 10)
-    for nonsense in (None, [], [5], {"a": 1}, "a", [{}]):
+    strange: list[Any] = [None, [], [5], {"a": 1}, "a", [{}]]
+    for nonsense in strange:
         assert read_anthropic_usage({**told, "iterations": nonsense}) == Usage(100, 10)
     assert read_anthropic_usage({**told, "iterations": [{"output_tokens": -5}]}) is None
