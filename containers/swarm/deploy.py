@@ -7,6 +7,7 @@ from contextlib import suppress
 from containers.call_limits import seconds_left, time_limit
 from containers.docker_api.errors import ConflictError, MissingError
 from containers.errors import (
+    ContainerSilentError,
     EngineError,
     EngineRefusedError,
     NameTakenError,
@@ -18,7 +19,7 @@ from containers.swarm.refusals import has_run, lacks_room, refusal_of
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
 from containers.swarm.tasks import BY_THEMSELVES, Run, Service, observe
-from containers.swarm.verbs import Verbs
+from containers.swarm.verbs import SILENT, Verbs
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0
@@ -66,7 +67,10 @@ class Deployment:
                 service = kept or self._create()
                 if self._observe(service).state is not ContainerState.RUNNING:
                     service = self._bring_up(service, confirm)
-                return self._observe(service)
+                seen = self._observe(service)
+                if seen.is_silent:
+                    raise ContainerSilentError(SILENT)
+                return seen
         except EngineError:
             self._undo()
             raise
@@ -91,7 +95,7 @@ class Deployment:
 
     def _retire_one(self, ended: Service) -> None:
         seen = self._observe(ended)
-        if seen.state is not ContainerState.CREATED:
+        if seen.state is not ContainerState.CREATED and not seen.is_silent:
             self._retire(seen)
 
     def _there(self) -> list[Service]:

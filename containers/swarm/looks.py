@@ -15,6 +15,7 @@ from containers.side_work import do_side_by_side
 from containers.swarm.logs import Logs
 from containers.swarm.services import Services
 from containers.swarm.tasks import Service, observe
+from containers.swarm.verbs import SILENT
 from containers.vocabulary import PROJECT_LABEL, USER_LABEL, Observation, Volume
 
 AT_ONCE = 8
@@ -25,8 +26,6 @@ HIGHEST = 2_147_352_575
 
 COUNTED_AFTER = 2
 """Crashes that a look counts by the tasks that have ended, of which a Swarm keeps four unless it is told otherwise."""
-
-SILENT = "The node that the agent is on does not answer."
 
 
 class Looks:

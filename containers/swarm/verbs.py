@@ -24,6 +24,7 @@ LOOK = 1.0
 _ASK_EVERY = 0.1
 _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6, 3.2)
 
+SILENT = "The node that the agent is on does not answer."
 STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
 STILL_UP = "The Swarm could not stop the agent: the node that it is on does not answer."
 

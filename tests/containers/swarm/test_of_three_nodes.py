@@ -101,6 +101,8 @@ def test_of_an_agent_on_a_node_that_is_cut_off_nobody_says_that_it_has_stopped(
             swarm.engine.stop(key, timeout=1)
         with pytest.raises(ContainerSilentError):
             swarm.engine.inspect(key)
+        with pytest.raises(ContainerSilentError):
+            deploy(swarm.under_test(), key=key)
         # A newer deploy does what the Swarm would do: it leaves alone what nobody can reach.
         made = deploy(swarm.under_test(), key=key, generation=2)
         assert (made.state, made.is_silent, made.generation) == (ContainerState.RUNNING, False, 2)
