@@ -1,6 +1,7 @@
 """Prints what has to be done on each node of a Swarm."""
 
 from argparse import ArgumentParser
+from functools import partial
 from ipaddress import IPv4Network, ip_address
 from typing import Any
 
@@ -35,13 +36,11 @@ class Command(BaseCommand):
             raise CommandError(f"--resolver needs an address: {error}.") from error
         behind, others = split_subnet(IPv4Network(settings.BERTH_SWARM_SUBNET))
         door = Door(address=str(AgentsNetwork(subnet=behind).host), port=PORT)
-        given = {"allow": settings.BERTH_EGRESS_ALLOW, "resolvers": [*resolvers, *need_rules(settings.BERTH_DNS)]}
+        resolvers += need_rules(settings.BERTH_DNS)
+        make = partial(make_rules, allow=settings.BERTH_EGRESS_ALLOW, resolvers=resolvers)
         networks = [
             NodeNetwork(name=gateway_network_name(), bridge=gateway_bridge_name(), subnet=behind),
             NodeNetwork(name=network_name(), bridge=bridge_name(), subnet=others),
         ]
-        rules = [
-            *make_rules(bridge=gateway_bridge_name(), door=door, **given),
-            *make_rules(bridge=bridge_name(), **given),
-        ]
+        rules = [*make(bridge=gateway_bridge_name(), door=door), *make(bridge=bridge_name())]
         self.stdout.write(node_script(settings.BERTH_INSTANCE, networks, rules), ending="")
