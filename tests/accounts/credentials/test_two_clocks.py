@@ -29,7 +29,7 @@ def test_it_ends_to_the_second_though_the_library_is_told_to_be_generous(
     token = issue_session(alice)
     ends_at = read_session(token).expires_at
     monkeypatch.setattr(clock, "now", lambda: ends_at - timedelta(seconds=1))
-    assert read_session(token)
+    assert read_session(token).user_id == alice.pk
     monkeypatch.setattr(clock, "now", lambda: ends_at)
     with pytest.raises(InvalidTokenError):
         read_session(token)
