@@ -1,11 +1,14 @@
 """Alice's projects behind the gateway that the engine in memory runs."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts import clock
+from accounts.credentials import session_tokens
 from projects.models import Plan, Project
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
@@ -45,8 +48,10 @@ def control(api: Any) -> Callable[..., Any]:
 
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Sessions go by the machine's own: the library that reads their tokens knows no other."""
     found = Clock()
     monkeypatch.setattr(clock, "now", lambda: found.now)
+    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))
     return found
 
 

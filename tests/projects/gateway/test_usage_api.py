@@ -4,12 +4,15 @@ import csv
 import io
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts import clock
+from accounts.credentials import session_tokens
 from projects.models import HourlyUsage, Project, Spending
 from projects.models.usage import COUNTS
 from projects.services.reports import usage as service
@@ -23,6 +26,7 @@ NOTHING = {"messages": 0, "requests": 0, "tokens": 0, "money": "0.00"}
 @pytest.fixture(autouse=True)
 def _now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "now", lambda: NOW)
+    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))  # as the library that reads them
 
 
 @pytest.fixture
