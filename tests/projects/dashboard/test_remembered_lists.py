@@ -109,7 +109,6 @@ def test_the_memory_is_bounded(dashboard: Client, alice: User, monkeypatch: pyte
     make_projects(alice, 1)
     watch_well()
     for number in range(5):
-        page = dashboard.get("/", {"q": "agent", "page": number})
-        sent: dict[str, Any] = {**marks_of(page), "q": "agent", "page": number}
-        ask(dashboard, sent)
+        asked: dict[str, Any] = {"q": "agent", "page": number}
+        ask(dashboard, {**marks_of(dashboard.get("/", asked)), **asked})
         assert len(remembered._memory._same) <= 2
