@@ -1,13 +1,16 @@
 """GET /api/projects/{id}/stats?since=."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from accounts.credentials import session_tokens
 from projects.models import HourlyUsage, Project, Sample
 from tests.fakes.engine import MemoryEngine
 
@@ -19,6 +22,7 @@ NOW = datetime(2026, 1, 31, 12, 30, 30, tzinfo=UTC)
 @pytest.fixture(autouse=True)
 def _now(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.clock.now", lambda: NOW)
+    monkeypatch.setattr(session_tokens, "clock", SimpleNamespace(now=timezone.now))  # as the library that reads them
 
 
 def add(project: Project, *, ago: timedelta, minutes: int = 1) -> str:
