@@ -1,12 +1,15 @@
 """Staff follow the log of an agent: each line once, without credentials, and no thread is held for it."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts import clock
+from accounts.credentials import dashboard_sessions
 from accounts.models import User
 from projects.models import Project
 from tests.canaries import CANARY_API_KEY
@@ -73,6 +76,7 @@ def test_who_reads_is_in_the_audit_log_whatever_they_ask_for_and_once_an_hour(
 
     assert [notes(), notes()] == [1, 0]
     began = clock.now()
+    monkeypatch.setattr(dashboard_sessions, "clock", SimpleNamespace(now=timezone.now))  # the session goes on meanwhile
     for later, noted in ((59, 0), (61, 1), (62, 0), (-60, 1)):
         monkeypatch.setattr(clock, "now", lambda later=later: began + timedelta(minutes=later))
         assert notes() == noted, later
