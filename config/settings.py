@@ -302,7 +302,7 @@ SIMPLE_JWT = {
     "AUDIENCE": "berth-api",
     "ISSUER": "berth",
     "ACCESS_TOKEN_LIFETIME": timedelta(hours=12),
-    # How much the clocks of machines may differ that take each other's tokens. They end to the second all the same.
+    # How much the clocks of machines may differ that take each other's tokens. When one ends, the database's tells.
     "LEEWAY": timedelta(minutes=5),
     "UPDATE_LAST_LOGIN": False,
 }

@@ -9,10 +9,9 @@ from uuid import UUID
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, Model, QuerySet, Value
 from django.http import HttpRequest
-from django.utils import timezone
 from rest_framework.request import Request
 
-from accounts import audit
+from accounts import audit, clock
 from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.credentials.api_keys import digest_key, has_key_prefix, is_well_formed
 from accounts.credentials.session_tokens import read_session
@@ -96,7 +95,7 @@ def _split(columns: Sequence[Any]) -> tuple[User, Sequence[Any]]:
 
 def _record_use(key: ApiKey, request: HttpRequest | Request) -> None:
     """Writes when and from where the key was used, at most once a minute. The request goes on if this fails."""
-    now = timezone.now()
+    now = clock.now()
     if is_recent(key.last_used_at, within=_LAST_USE_GRAIN, now=now):
         return
     address = client_address(request)

@@ -17,8 +17,8 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Length
-from django.utils import timezone
 
+from accounts import clock
 from accounts.models import OpenSession
 from accounts.moments import over
 
@@ -94,7 +94,7 @@ def _longest() -> timedelta:
 
 
 def _open_rows(key: str) -> QuerySet[Session]:
-    ended = over("expire_date", at_most=_longest(), now=timezone.now())
+    ended = over("expire_date", at_most=_longest(), now=clock.now())
     return Session.objects.exclude(ended).filter(session_key=digest_session_key(key))
 
 

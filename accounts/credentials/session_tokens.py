@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.conf import settings
-from django.utils import timezone
 from rest_framework_simplejwt.exceptions import TokenError
 from rest_framework_simplejwt.tokens import AccessToken
 
+from accounts import clock
 from accounts.errors import InvalidTokenError
 from accounts.models import RevokedSession, User
 from accounts.models.throttle import REVOCATIONS_KEPT_FOR
@@ -31,7 +31,9 @@ class SessionClaims:
 
 
 def issue_session(user: User) -> str:
-    token = AccessToken()
+    token, now = AccessToken(), clock.now()
+    token.set_iat(at_time=now)
+    token.set_exp(from_time=now)
     token["sub"] = str(user.pk)
     token["ver"] = user.session_version
     return str(token)
@@ -53,7 +55,7 @@ def read_session(token: str) -> SessionClaims:
 
 def revoke_session(*, jti: str, expires_at: datetime) -> None:
     """Ends the session: the next request is refused. May be repeated."""
-    RevokedSession.objects.filter(expires_at__lt=timezone.now() - REVOCATIONS_KEPT_FOR).delete()
+    RevokedSession.objects.filter(expires_at__lt=clock.now() - REVOCATIONS_KEPT_FOR).delete()
     RevokedSession.objects.bulk_create([RevokedSession(jti=jti, expires_at=expires_at)], ignore_conflicts=True)
 
 
@@ -63,6 +65,7 @@ def _check_types(claims: dict[str, object]) -> SessionClaims:
         raise InvalidTokenError
     if not isinstance(user_id, str) or not isinstance(jti, str) or type(version) is not int or type(expires) is not int:
         raise InvalidTokenError
-    if expires <= datetime.now(UTC).timestamp():  # the library is told to be generous, with when a token begins
+    ends_at = datetime.fromtimestamp(expires, UTC)
+    if ends_at <= clock.now():  # the library knows this machine's clock alone, and is told to be generous with it
         raise InvalidTokenError
-    return SessionClaims(uuid.UUID(user_id), uuid.UUID(jti).hex, version, datetime.fromtimestamp(expires, UTC))
+    return SessionClaims(uuid.UUID(user_id), uuid.UUID(jti).hex, version, ends_at)

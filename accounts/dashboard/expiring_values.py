@@ -4,19 +4,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.sessions.backends.base import SessionBase
-from django.utils import timezone
 
+from accounts import clock
 from accounts.moments import lasts
 
 
 def set_with_expiry(session: SessionBase, name: str, value: Any, *, lifetime: timedelta) -> None:
-    now = timezone.now().timestamp()
+    now = clock.now().timestamp()
     session[name] = {"value": value, "at": now, "until": now + lifetime.total_seconds()}
 
 
 def get_unexpired(session: SessionBase, name: str) -> Any:
     """Returns the value, or None if there is none, it has expired, or the clock has stepped back since."""
-    entry, now = session.get(name), timezone.now()
+    entry, now = session.get(name), clock.now()
     if not entry:
         return None
     until = datetime.fromtimestamp(entry["until"], UTC)

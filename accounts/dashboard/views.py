@@ -11,10 +11,9 @@ from django.contrib.auth import views as auth_views
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts import audit
+from accounts import audit, clock
 from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
 from accounts.dashboard.forms import ChangePasswordForm, SignInForm
@@ -44,7 +43,7 @@ class SignInView(auth_views.LoginView):
     def complete_sign_in(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
         # A point in time, because a number of seconds would start again with every change to the session.
-        self.request.session.set_expiry(timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
+        self.request.session.set_expiry(clock.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
         note_dashboard_session(
             user=form.user,
             session=self.request.session,

@@ -10,6 +10,7 @@ from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
+from accounts import clock
 from accounts.models.user import User
 from accounts.text import check_hides_nothing
 
@@ -32,7 +33,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(session_version=None)
 
     def live(self) -> "ApiKeyQuerySet":
-        return self.unrevoked().filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()))
+        return self.unrevoked().filter(Q(expires_at=None) | Q(expires_at__gt=clock.now()))
 
 
 class ApiKey(models.Model):
@@ -74,14 +75,12 @@ class ApiKey(models.Model):
 
     @property
     def is_expired(self) -> bool:
-        return self.expires_at is not None and self.expires_at <= timezone.now()
+        return self.expires_at is not None and self.expires_at <= clock.now()
 
     @property
     def expires_soon(self) -> bool:
         """Whether somebody should make another one now: it waits for that, and has less than `WARNED_BEFORE` left."""
-        return (
-            self.awaits_rotation and self.expires_at is not None and self.expires_at <= timezone.now() + WARNED_BEFORE
-        )
+        return self.awaits_rotation and self.expires_at is not None and self.expires_at <= clock.now() + WARNED_BEFORE
 
     @property
     def awaits_rotation(self) -> bool:

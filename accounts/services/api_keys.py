@@ -4,10 +4,9 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import audit
+from accounts import audit, clock
 from accounts.credentials.api_keys import digest_key, hint_key, make_key
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.models import ApiKey, Scope, User
@@ -35,7 +34,7 @@ def issue_api_key(
     A caller that chooses `key_id` cannot make two keys by repeating the call: the second raises KeyExistsError.
     """
     key = make_key()
-    now = timezone.now()
+    now = clock.now()
     with transaction.atomic():
         _check_key_limit(user, session)
         if key_id is not None and ApiKey.objects.filter(pk=key_id).exists():
@@ -78,7 +77,7 @@ def rotate_api_key(
             scope=Scope(old.scope),
             lifetime_days=old.lifetime_days,
         )
-        old.expires_at = _earliest(old.expires_at, timezone.now() + ROTATION_GRACE)
+        old.expires_at = _earliest(old.expires_at, clock.now() + ROTATION_GRACE)
         old.replaced = True
         old.save(update_fields=["expires_at", "replaced"])
     audit.record("key_rotated", user=user.pk, key=old.pk, by_key=row.pk)
@@ -90,7 +89,7 @@ def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) ->
     keys = ApiKey.objects.filter(pk=key_id, revoked_at=None)
     if owner is not None:
         keys = keys.filter(user=owner)
-    if not keys.update(revoked_at=timezone.now()):
+    if not keys.update(revoked_at=clock.now()):
         raise UnknownKeyError
     audit.record("key_revoked", key=key_id, by=by.pk)
 

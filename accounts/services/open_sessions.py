@@ -7,9 +7,8 @@ from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
 from django.db import transaction
-from django.utils import timezone
 
-from accounts import audit
+from accounts import audit, clock
 from accounts.credentials.dashboard_sessions import digest_session_key
 from accounts.credentials.session_tokens import read_session, revoke_session
 from accounts.errors import UnknownSessionError
@@ -31,7 +30,7 @@ def note_dashboard_session(*, user: User, session: SessionBase, address: str | N
     """Lists a session that was begun just now."""
     if session.session_key is None:
         session.save()
-    token, ends_at = digest_session_key(session.session_key or ""), timezone.now() + _longest()
+    token, ends_at = digest_session_key(session.session_key or ""), clock.now() + _longest()
     _note(user, SessionKind.DASHBOARD, token, ends_at, address=address, program=program)
 
 
@@ -43,7 +42,7 @@ def note_renewal(*, user: User, session: SessionBase) -> None:
 
 def list_sessions(*, user: User) -> list[OpenSession]:
     """Those that are open, the newest first."""
-    ended = over("ends_at", at_most=_longest(), now=timezone.now())
+    ended = over("ends_at", at_most=_longest(), now=clock.now())
     rows = OpenSession.objects.filter(user=user, session_version=user.session_version).exclude(ended)
     return list(rows.order_by("-began_at", "-pk")[:MOST])
 
@@ -89,7 +88,7 @@ def _note(user: User, kind: SessionKind, token: str, ends_at: datetime, *, addre
         "kind": kind,
         "address": address,
         "program": program,
-        "began_at": timezone.now(),
+        "began_at": clock.now(),
         "ends_at": ends_at,
         "session_version": user.session_version,
     }

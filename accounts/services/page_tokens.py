@@ -7,10 +7,9 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
-from accounts import audit
+from accounts import audit, clock
 from accounts.credentials.api_keys import digest_key, hint_key, make_key
 from accounts.models import ApiKey, Scope, User
 from accounts.services.still_signed_in import SignedInBy, lock_if_still_signed_in
@@ -25,7 +24,7 @@ def issue_page_token(*, user: User, session: SignedInBy) -> tuple[ApiKey, str]:
 
     It does what a session does but deal with keys and sessions. Raises InvalidTokenError where `session` has ended.
     """
-    key, now = make_key(), timezone.now()
+    key, now = make_key(), clock.now()
     with transaction.atomic():
         locked = lock_if_still_signed_in(user, session)
         _page_tokens(user).delete()

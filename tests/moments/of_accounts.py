@@ -1,6 +1,6 @@
 """Readers of the moments that accounts store, as `tests.moments.of_projects`."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -101,7 +101,7 @@ def session_expire_date(world: World, at: datetime, shift: timedelta) -> None:
 def token_issued_at(world: World, at: datetime, shift: timedelta) -> None:
     """Of a session token, which stores its moments itself."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rest_framework_simplejwt.tokens.aware_utcnow", lambda: at.astimezone(UTC))
+        patch.setattr("accounts.clock.now", lambda: at)
         token = issue_session(world.owner)
     assert _answer(token) == (200 if shift == timedelta(minutes=-10) else 401)
 

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import pytest
@@ -122,7 +123,7 @@ def test_a_link_ends_after_a_day_and_by_what_ends_all_sessions(
     ask(client)
     link, now = link_in_mail(), clock.now()
     with monkeypatch.context() as patch:
-        patch.setattr("accounts.credentials.email_tokens.clock.now", lambda: now + later)
+        patch.setattr("accounts.credentials.email_tokens.clock", Mock(now=lambda: now + later))
         assert NOT_CHANGED in client.get(link).content.decode()
     assert NOT_CHANGED not in client.get(link).content.decode()
     sign_out_everywhere(user=alice)
