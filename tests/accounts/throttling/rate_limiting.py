@@ -1,10 +1,11 @@
 """A clock that stands in a minute of its own, and a limiter that is asked many times."""
 
+import time
 from datetime import UTC, datetime
 
 from accounts.throttling.rate_limits import RateLimiter
 
-MINUTE = 1_800_000_000
+MINUTE = int(time.time()) // 60 * 60
 """The time at which the minute begins."""
 
 
