@@ -2,6 +2,7 @@
 
 import json
 
+from containers.socket_proxy.fields import restarts
 from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, exactly, fields, items, mapping, text
 from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
 
@@ -27,10 +28,8 @@ EXEC = fields(
     required=("Cmd", "WorkingDir"),
 )
 START = fields({"Detach": OFF, "Tty": OFF}, required=("Detach", "Tty"))
-UPDATE = fields(
-    {"RestartPolicy": fields({"Name": exactly("no", "unless-stopped"), "MaximumRetryCount": exactly(0)})},
-    required=("RestartPolicy",),
-)
+UPDATE = fields({"RestartPolicy": restarts("no", "unless-stopped")}, required=("RestartPolicy",))
+UPDATE_OF_GATEWAY = fields({"RestartPolicy": restarts("no", "unless-stopped", "always")}, required=("RestartPolicy",))
 CONNECT = fields(
     {
         "Container": text(r"[0-9a-zA-Z_.-]{1,128}"),

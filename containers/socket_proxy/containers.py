@@ -18,6 +18,7 @@ from containers.socket_proxy.fields import (
     TEXTS,
     container,
     published,
+    restarts,
     unprivileged,
 )
 from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, either, exactly, fields, items, mapping, text
@@ -31,6 +32,7 @@ _NO_PORTS = exactly({})
 _JOINED = text(r"container:[0-9a-f]{64}")
 _ENDS = {"AutoRemove": ON}
 _OF_GATEWAY: Mapping[str, Check] = {
+    "RestartPolicy": restarts("no", "unless-stopped", "always"),
     "Sysctls": mapping("|".join(map(re.escape, SYSCTLS)), exactly(*SYSCTLS.values()), most=len(SYSCTLS)),
     "PortBindings": mapping(re.escape(DOOR), items(published, most=1), most=1),
 }

@@ -34,6 +34,14 @@ _ULIMIT = {
     "Soft": whole(0, 1 << 20),
     "Hard": whole(0, 1 << 20),
 }
+
+
+def restarts(*policies: str) -> Check:
+    """Whether the engine starts it again by itself."""
+    shape = {"Name": exactly(*policies), "MaximumRetryCount": exactly(0)}
+    return fields(shape, required=("Name",))
+
+
 LIMITS: Mapping[str, Check] = {
     "Memory": whole(1 << 20, MOST),
     "MemorySwap": whole(1 << 20, MOST),
@@ -65,7 +73,7 @@ CONFINED: Mapping[str, Check] = {
     "PublishAllPorts": OFF,
     "Tmpfs": mapping(r"/(tmp|run|run/agent|run/gateway|data)", text(_TMPFS), most=5),
     "Init": ANY_FLAG,
-    "RestartPolicy": fields({"Name": exactly("no", "unless-stopped"), "MaximumRetryCount": exactly(0)}),
+    "RestartPolicy": restarts("no", "unless-stopped"),
     "Dns": items(text(r"[0-9A-Fa-f:.]{2,45}"), most=10),
     "DnsOptions": items(exactly("timeout:1", "attempts:1"), most=2),
 }

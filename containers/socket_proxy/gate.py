@@ -125,8 +125,9 @@ class Gate:
             raise RefusedError("Berth puts nothing there, and reads nothing.")
 
     async def _update(self, request: Request, name: str, body: object) -> None:
-        require(bodies.UPDATE, body)
-        await self._one(request, name, body)
+        require(bodies.UPDATE_OF_GATEWAY, body)
+        if await self._one(request, name, body) is not Kind.GATEWAY:
+            require(bodies.UPDATE, body)
 
     async def _exec(self, request: Request, name: str, body: Any) -> None:
         require(bodies.EXEC, body)

@@ -80,7 +80,9 @@ HOSTILE: dict[str, list[Any]] = {
     "HostConfig.LogConfig": [
         {"Type": "syslog", "Config": {"syslog-address": "tcp://x"}}, {"Type": "local", "Config": {"path": "/x"}},
     ],
-    "HostConfig.RestartPolicy": [{"Name": "always"}, {"Name": "on-failure", "MaximumRetryCount": 0}],
+    "HostConfig.RestartPolicy": [
+        {"Name": "always", "MaximumRetryCount": 1}, {"Name": "on-failure", "MaximumRetryCount": 0},
+    ],
     # Who comes in, and where it goes.
     "HostConfig.PortBindings": [
         {"22/tcp": [{"HostIp": "0.0.0.0", "HostPort": "22"}]}, {"8080/tcp": [{"HostIp": "", "HostPort": "8080"}]},

@@ -59,6 +59,16 @@ def test_a_name_becomes_the_id_that_was_looked_at(wire: Wire) -> None:
     assert wire.came[0].startswith(f"POST {V}/containers/{OURS}/start HTTP/1.1".encode())
 
 
+def test_the_gateway_alone_is_started_again_whatever_ended_it(wire: Wire) -> None:
+    policy = {"RestartPolicy": {"Name": "always", "MaximumRetryCount": 0}}
+    assert wire.ask("POST", f"{V}/containers/{OURS}/update", policy) == 403
+    body = changed(make_bodies()["agent"], "HostConfig.RestartPolicy", policy["RestartPolicy"])
+    assert wire.ask("POST", f"{V}/containers/create?name={OUR_NAME}", body) == 403
+    assert wire.came == []
+    wire.ask("POST", f"{V}/containers/{GATEWAY}/update", policy)
+    assert wire.came[0].startswith(f"POST {V}/containers/{GATEWAY}/update HTTP/1.1".encode())
+
+
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("method", "path", "body"),
