@@ -140,6 +140,7 @@ _REQUESTS: dict[str, dict[str, Any]] = {
 _ANSWERS: dict[str, dict[str, Any]] = {
     "check_health": {"status": "ok"},
     "check_readiness": {"status": "ok", "database": "ok", "engine": "ok", "watcher": "ok"},
+    "check_server": {"status": "ok"},
 }
 
 

@@ -43,7 +43,7 @@ HEALTH_CHECKS = {
     ),
     "/readyz": _operation(
         "check_readiness",
-        "Tell whether the database takes changes, the engine answers, a watcher is at work, and this server stays.",
+        "Tell whether the database takes changes, the engine answers, a watcher works, and this server stays.",
         {
             "200": _answer("All of it.", _PARTS, *_ALWAYS),
             "503": _answer("Not all of it; the parts say what is missing.", _PARTS, *_ALWAYS),

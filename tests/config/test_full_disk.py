@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 @pytest.fixture(autouse=True)
 def _the_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "require_free_port", lambda *_: None)
+    monkeypatch.setattr(prepare, "require_port_of_role", lambda: None)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])

@@ -23,7 +23,7 @@ def source(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     settings.STATICFILES_DIRS, settings.BERTH_PORT = [source], 1
     settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
     finders.get_finder.cache_clear()  # type: ignore[attr-defined]  # it is cached, and the stubs do not say so
-    monkeypatch.setattr(prepare, "require_free_port", lambda *_: None)
+    monkeypatch.setattr(prepare, "require_port_of_role", lambda: None)
     return source
 
 
