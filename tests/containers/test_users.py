@@ -73,7 +73,7 @@ def test_unless_they_are_of_the_block_from_which_ours_are_taken(
 def unlabelled(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> DockerUnderTest:
     """An agent that was made before there was a label for its user."""
     with monkeypatch.context() as before:
-        before.setattr("containers.hardening.USER_LABEL", "other.label")
+        before.setattr("containers.hardening.USER_LABEL", "berth.other")
         deploy(docker_under_test, user=USER)
     return docker_under_test
 

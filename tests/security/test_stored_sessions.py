@@ -3,11 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from asgiref.sync import async_to_sync
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
+from accounts import clock
 from accounts.credentials.dashboard_sessions import SessionStore, digest_session_key
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
@@ -27,6 +29,15 @@ def test_a_session_of_an_earlier_version_lets_nobody_in(alice: User) -> None:
     assert client.get("/settings").status_code == 302
     list(prune())
     assert not Session.objects.exists()
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1)])
+def test_a_machine_whose_clock_is_wrong_signs_people_in(
+    alice: User, monkeypatch: pytest.MonkeyPatch, ahead: timedelta
+) -> None:
+    """The database's clock is the one by which its own and other machines read how long a session lasts."""
+    monkeypatch.setattr(clock, "now", lambda: timezone.now() + ahead)
+    assert browser_of(alice).get("/settings").status_code == 200
 
 
 def test_the_digest_of_a_digest_is_not_taken_either(alice: User) -> None:
