@@ -1,6 +1,7 @@
 """`config/bin/manage` acts on what the service acts on, whatever stands in its settings."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -63,6 +64,25 @@ def test_a_drill_has_a_database_of_its_own(checkout: Path) -> None:
         **OF_THE_SERVICE, "BERTH_DATA_DIR": "/a drill", "DATABASE_URL": "", "DATABASE_URL_FILE": "",
     }  # fmt: skip
     assert (checkout / "said").read_text() == "manage.py restore X=1\n"
+
+
+def test_the_drill_of_the_page_takes_neither_database_nor_role_of_the_service(checkout: Path) -> None:
+    """A role beside SQLite stops every command."""
+    said = re.search(r'^beside="config/bin/manage ([^"]*)"', (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
+    assert said
+    with (checkout / "system/etc/berth/environment").open("a") as settings:
+        settings.write("BERTH_ROLE_FILE=/run/role\nBERTH_ROLE=web\n")
+    assert manage(checkout, *said[1].replace("$PWD", "/here").split(), "restore").returncode == 0
+    found = told(checkout)
+    assert {name: found[name] for name in ("DATABASE_URL", "DATABASE_URL_FILE", "BERTH_ROLE", "BERTH_ROLE_FILE")} == {
+        "DATABASE_URL": "", "DATABASE_URL_FILE": "", "BERTH_ROLE": "", "BERTH_ROLE_FILE": "",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"])
+def test_the_engine_is_that_of_the_service_and_not_of_the_shell(checkout: Path, name: str) -> None:
+    assert manage(checkout, "version", **{name: "/other", "DOCKER_BUILDKIT": "1"}).returncode == 0
+    assert told(checkout) == {**OF_THE_SERVICE, "DOCKER_BUILDKIT": "1"}
 
 
 def test_without_a_service_the_settings_are_those_of_the_shell(checkout: Path) -> None:

@@ -21,8 +21,12 @@ analyze = shutil.which("systemd-analyze")
 needs_tool = pytest.mark.skipif(analyze is None, reason="systemd is not installed")
 
 
+OF_THE_ENGINE = {"DOCKER_HOST": "tcp://engine:2376", "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": "/etc/berth/tls"}
+
+
 def run(name: str, destination: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     environment = {"DESTDIR": str(destination), "PATH": "/usr/bin:/bin", "BERTH_DATA_DIR": str(destination / "data")}
+    environment |= OF_THE_ENGINE | {"DOCKER_BUILDKIT": "1"}
     return subprocess.run(
         [ROOT / "config/bin" / name, *options], env=environment, capture_output=True, text=True, check=False
     )
@@ -102,6 +106,12 @@ def test_the_services_own_settings_come_after_those_of_the_checkout(installed: P
     """systemd takes the last one that it reads."""
     files = values(unit(installed, "berth.service"), "EnvironmentFile")
     assert files == [f"-{ROOT}/var/berth.env", "-/etc/berth/environment"]
+
+
+def test_the_way_to_the_engine_is_kept_whole(installed: Path) -> None:
+    """A remote one is spoken to in plain text where a part of it is missing."""
+    kept = dict(line.split("=", 1) for line in (installed / "etc/berth/environment").read_text().splitlines())
+    assert kept == {"BERTH_DATA_DIR": f"{installed}/data", **OF_THE_ENGINE}
 
 
 def test_to_install_again_changes_nothing_and_keeps_the_settings(installed: Path) -> None:

@@ -25,7 +25,7 @@ from tests.paths import ROOT
 from tests.waiting import wait_until
 
 PAGE = ROOT / "docs" / "operations.md"
-SETTING = re.compile(r"BERTH_|DATABASE_URL|DOCKER_HOST")
+SETTING = re.compile(r"BERTH_|DATABASE_URL|DOCKER_(HOST|TLS_VERIFY|CERT_PATH)$")
 """Of what `make install-service` writes down."""
 
 
