@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from config.database.migration_lock import PATIENCE
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database
@@ -81,3 +82,12 @@ def test_a_stack_has_no_secret_in_its_environment() -> None:
         "watcher",
         None,
     }
+
+
+def test_a_swarm_lets_a_web_server_wait_for_the_migration_of_another_one() -> None:
+    web = yaml.safe_load((ROOT / "stack.yaml").read_text())["services"]["web"]
+    assert "manage.py prepare" in web["command"][-1]
+    minutes = re.fullmatch(r"(\d+)m", web["healthcheck"]["start_period"])
+    assert minutes
+    assert int(minutes[1]) * 60 > PATIENCE
+    assert web["healthcheck"].keys() == {"start_period"}  # the rest is the image's

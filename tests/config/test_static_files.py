@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import connection
 
+from config.database.migration_lock import migration_lock
 from config.management.commands import prepare
 
 pytestmark = pytest.mark.django_db
@@ -59,3 +61,21 @@ def test_a_lost_directory_is_made_again(source: Path, settings: Any, capsys: pyt
     collected(capsys)
     shutil.rmtree(settings.STATIC_ROOT)
     assert collected(capsys)
+
+
+def test_machines_that_prepare_at_once_make_one_admin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each step after the migration waits for the other machine's, as the migration itself does."""
+    locked: dict[str, bool] = {}
+
+    def run(command: str, **_: Any) -> None:
+        try:
+            with migration_lock(connection, patience=0.0):
+                locked[command] = False
+        except CommandError:
+            locked[command] = True
+
+    monkeypatch.setattr(prepare, "call_command", run)
+    call_command("prepare", while_serving=True)
+    assert locked.pop("migrate") is False  # it takes the lock itself
+    assert {"createcachetable", "ensure_admin"} <= locked.keys()
+    assert all(locked.values())

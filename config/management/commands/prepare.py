@@ -7,10 +7,12 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
 from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
 from config.database.faults import find_fault
+from config.database.migration_lock import migration_lock
 from config.management.before_serving import require_shared_keys
 from config.management.full_disk import explain_full_disk
 from config.serving.port import require_port_of_role
@@ -34,11 +36,12 @@ class Command(BaseCommand):
         if not is_serving:
             require_port_of_role()
         _migrate()
-        call_command("createcachetable", verbosity=0)
-        check_keys()
-        require_shared_keys()
-        self._collect_static(clear=not is_serving)
-        call_command("ensure_admin", stdout=self.stdout)
+        with migration_lock(connection):  # others may do the same at this moment
+            call_command("createcachetable", verbosity=0)
+            check_keys()
+            require_shared_keys()
+            self._collect_static(clear=not is_serving)
+            call_command("ensure_admin", stdout=self.stdout)
 
     def _collect_static(self, *, clear: bool) -> None:
         """Those of the version before stay for its servers, under names of their own."""
