@@ -16,6 +16,7 @@ from containers.get_engine import get_engine
 from projects.models import Installation, Watch
 from projects.models.installation import read_hold
 from projects.models.watcher import is_beating, read_heartbeat
+from projects.services.credentials.shared_keys import find_unshared_key
 from projects.services.gateway.place import is_in_trouble
 
 HELD = "held: nothing is repaired until an operator decides. The first page of the admin and the log say why."
@@ -25,7 +26,7 @@ VERSION_HEADER = "X-Berth-Version"
 DATABASE_LIMIT = 3.0
 """Seconds for the database. The engine has the two of a read."""
 
-OK, UNAVAILABLE, MISSING, ENDING = "ok", "unavailable", "missing", "ending"
+OK, UNAVAILABLE, MISSING, ENDING, DIFFER = "ok", "unavailable", "missing", "ending", "differ"
 _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 
 
@@ -44,7 +45,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
     """Answers 200 if the database takes changes, the engine answers, a watcher is at work, here or elsewhere, and this
-    server is not about to end; else 503.
+    server is not about to end and has the keys of the others; else 503.
 
     The body says which of them does. It says nothing of a watcher where none has ever been. It also says where nothing
     is repaired until an operator decides, where the agents' firewall does not hold, and where the gateway does not
@@ -54,7 +55,7 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     if DRAIN.has_begun:
         parts["server"] = ENDING
     if parts["database"] == OK:
-        parts |= _ask_watcher()
+        parts |= _ask_watcher() | _compare_keys()
     ready = all(word == OK for word in parts.values())
     if parts["database"] == OK and _is_held():
         parts["mending"] = HELD
@@ -103,6 +104,14 @@ def _ask_watcher() -> dict[str, str]:
     except Error:
         return {}
     return {} if heartbeat is None else {"watcher": OK if is_beating(heartbeat) else UNAVAILABLE}
+
+
+def _compare_keys() -> dict[str, str]:
+    try:
+        with time_limit(DATABASE_LIMIT):
+            return {"keys": DIFFER} if find_unshared_key() else {}
+    except Error:
+        return {}
 
 
 def _lacks_firewall() -> bool:

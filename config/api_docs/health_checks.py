@@ -8,6 +8,11 @@ _PARTS: dict[str, dict[str, Any]] = {
     "database": {"type": "string", "enum": ["ok", "unavailable", "read-only", "busy", "full"]},
     "engine": _WORD,
     "watcher": {**_WORD, "description": "Missing where none has ever been."},
+    "keys": {
+        "type": "string",
+        "enum": ["differ"],
+        "description": "There while this server has another secret key, token key or cache than the one started last.",
+    },
     "mending": {"type": "string", "description": "There while nothing is repaired until an operator decides."},
     "firewall": {"type": "string", "enum": ["missing"], "description": "There while the agents' firewall is not."},
     "gateway": {"type": "string", "enum": ["unavailable"], "description": "There while the gateway does not work."},

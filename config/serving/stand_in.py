@@ -1,7 +1,7 @@
 """Tells operators what is wrong while the watcher does not: a thread of each process of the web server.
 
-It does nothing while the watcher beats. Where several of them, or a watcher that is not quite dead, do the same at a
-moment, the rows see to it that each message is left and sent once.
+While the watcher beats, it only compares the keys of this server once a minute. Where several of them, or a watcher
+that is not quite dead, do the same at a moment, the rows see to it that each message is left and sent once.
 """
 
 import logging
@@ -12,6 +12,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import QuerySet
 
 from accounts.services.outbox import send_due
+from config.serving.compared_keys import ComparedKeys
 from containers.side_work import begin_in_time
 from projects.models import AlertDelivery
 from projects.models.watcher import is_beating, read_heartbeat
@@ -34,7 +35,7 @@ class StandIn:
     """`run` begins a piece of work in the background."""
 
     def __init__(self, run: Run | None = None) -> None:
-        self._lanes = Lanes(run, find=_find_due)
+        self._lanes, self._keys = Lanes(run, find=_find_due), ComparedKeys()
 
     def start(self) -> bool:
         """It ends with the process. Returns False where the system gives no thread for it."""
@@ -46,6 +47,7 @@ class StandIn:
         while not pause.wait(EVERY):
             try:
                 close_old_connections()
+                self._keys.compare()
                 self.step()
             except DatabaseError as error:
                 log.warning("Operators are told nothing while the database does not answer: %s", type(error).__name__)

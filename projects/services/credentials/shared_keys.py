@@ -50,16 +50,27 @@ def check_shared_keys() -> None:
         return
 
 
+def find_unshared_key() -> str:
+    """The name of one that the machine which was started last has in another form than this one, or nothing.
+
+    For a machine that serves already. Raises `DatabaseError`.
+    """
+    stored = dict(KeyCheck.objects.filter(pk__in=[each.row for each in _SHARED]).values_list("pk", "ciphertext"))
+    return next((each.name for each in _SHARED if each.row in stored and _differs(each.name, stored[each.row])), "")
+
+
+@sensitive_variables()
+def _differs(name: str, ciphertext: str) -> bool:
+    return _decrypt(name, ciphertext) not in ("", _digest(name))
+
+
 @sensitive_variables("ours", "theirs")
 def _check(shared: _Shared) -> None:
     ours = _digest(shared.name)
     check, is_new = KeyCheck.objects.get_or_create(pk=shared.row, defaults={"ciphertext": _encrypt(shared.name, ours)})
     if is_new:
         return
-    try:
-        theirs = decrypt_secret(project_id=_NOBODY, field=shared.name, ciphertext=check.ciphertext)
-    except SecretUnreadableError:  # the encryption key has been replaced since
-        theirs = ""
+    theirs = _decrypt(shared.name, check.ciphertext)
     if theirs == ours:
         return
     if theirs and _another_machine_works():
@@ -80,6 +91,14 @@ def _digest(name: str) -> str:
 
 def _encrypt(name: str, digest: str) -> str:
     return encrypt_secret(project_id=_NOBODY, field=name, value=digest)
+
+
+def _decrypt(name: str, ciphertext: str) -> str:
+    """Empty where the encryption key has been replaced since."""
+    try:
+        return decrypt_secret(project_id=_NOBODY, field=name, ciphertext=ciphertext)
+    except SecretUnreadableError:
+        return ""
 
 
 def _another_machine_works() -> bool:

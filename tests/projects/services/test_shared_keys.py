@@ -1,15 +1,19 @@
 """Machines that serve one database have the same keys, or are told which differs."""
 
+import os
 from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
+from config.serving.compared_keys import ComparedKeys, _is_to_tell
 from projects.models import KeyCheck, Watch
 from projects.models.holder import is_elsewhere, name_process
 from projects.services.credentials.key_rotation import check_keys
-from projects.services.credentials.shared_keys import UnsharedKeyError, check_shared_keys
+from projects.services.credentials.shared_keys import UnsharedKeyError, check_shared_keys, find_unshared_key
 
 pytestmark = pytest.mark.django_db
 
@@ -64,3 +68,35 @@ def test_the_keys_themselves_are_not_stored_and_their_checks_keep_no_rotation(se
 def test_only_what_has_a_place_is_elsewhere() -> None:
     assert is_elsewhere("another-boot/1 7")
     assert not any(map(is_elsewhere, (name_process(), "", "host-17-abc", "a b c")))
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_server_that_goes_on_is_told_that_another_one_has_started_with_other_keys(
+    name: str, settings: Any, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No watcher leads elsewhere: the other one is `web`, or this one is and the watcher was on the other."""
+    compared = ComparedKeys()
+    assert find_unshared_key() == ""
+    check_shared_keys()
+    with mock.patch.multiple(settings, **CHANGES[name]):
+        check_shared_keys()  # the other machine
+        assert find_unshared_key() == ""
+    assert find_unshared_key() == name
+    for _ in range(2):
+        compared.compare()
+    assert [record.message.split(" ")[0] for record in caplog.records] == [name]
+    answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["keys"]) == (503, "differ")
+    assert client.get("/readyz/server").status_code == 200
+    KeyCheck.objects.update(ciphertext="of a key that is gone")
+    assert find_unshared_key() == ""
+    assert "keys" not in client.get("/readyz").json()
+
+
+def test_one_process_of_a_server_tells() -> None:
+    assert _is_to_tell()
+    assert _is_to_tell()
+    child = os.fork()
+    if child == 0:
+        os._exit(int(_is_to_tell()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
