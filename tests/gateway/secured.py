@@ -1,17 +1,21 @@
 """A gateway of a node, which is reached over TLS, and the certificates of both ends."""
 
+import socket
+import ssl
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from cryptography.fernet import Fernet
 
 from containers.gateway.authority import Authority, Identity, Role, name_of_node
-from containers.gateway.tls_transport import ServiceContexts, TlsTransport
-from tests.gateway.process import Gateway
+from containers.gateway.tls_transport import ServiceContexts, TlsTransport, client_context
+from tests.gateway.process import PATIENCE, Gateway
 from tests.ports import reserve_port
 
 INSTANCE, NODE = "tests", "Node1"
 KEYS = [Fernet.generate_key().decode() for _ in range(2)]
+KNOWN = [Authority(KEYS[0], instance=INSTANCE).certificate]
+PING = b'{"do":"ping"}\n'
 
 
 def issue(role: Role, name: str, *, key: str = KEYS[0], now: datetime | None = None) -> Identity:
@@ -39,3 +43,19 @@ def port_of(gateway: Gateway) -> int:
 def secured(gateway: Gateway, *, keys: Sequence[str] = KEYS[:1], node: str = NODE) -> TlsTransport:
     contexts = ServiceContexts(keys, instance=INSTANCE)
     return TlsTransport("127.0.0.1", port_of(gateway), name=name_of_node(node), contexts=contexts)
+
+
+def showing(role: Role, name: str, *, key: str = KEYS[0], now: datetime | None = None) -> ssl.SSLContext:
+    return client_context(issue(role, name, key=key, now=now), KNOWN)
+
+
+def come(gateway: Gateway, context: ssl.SSLContext | None) -> bytes:
+    """All that the gateway says to somebody who asks whether it is there."""
+    with socket.create_connection(("127.0.0.1", port_of(gateway)), PATIENCE) as plain:
+        try:
+            stream = plain if context is None else context.wrap_socket(plain, server_hostname=name_of_node(NODE))
+            with stream:
+                stream.sendall(PING)
+                return stream.recv(1000)
+        except (ssl.SSLError, ConnectionError):
+            return b""

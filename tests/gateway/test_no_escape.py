@@ -170,6 +170,22 @@ def test_a_long_input_at_twice_the_price_is_not_asked_for() -> None:
         assert headers == left
 
 
+def test_no_dearer_host_of_a_model_is_chosen_and_what_hosts_may_keep_is_still_said() -> None:
+    private = {"data_collection": "deny", "zdr": True}
+    dear: dict[str, Any] = {
+        "only": ["dear"], "order": ["dear"], "ignore": ["cheap"], "sort": "throughput", "allow_fallbacks": False,
+        "require_parameters": True, "quantizations": ["fp32"], "max_price": {"prompt": 9},
+        "preferred_min_throughput": 9, "of next year": 1,
+    }  # fmt: skip
+    for call in LENGTHS:
+        for given, left in (
+            *(({name: value}, None) for name, value in dear.items()), (dear | private, private), (private, private),
+            ({}, None), ("dear", None), (["dear"], None),
+        ):  # fmt: skip
+            asked = read(call, {"model": "m", "messages": [], "input": [], "provider": given})
+            assert json.loads(asked.body).get("provider") == left, given
+
+
 def test_what_is_written_beside_an_answer_counts_too() -> None:
     told = {"input_tokens": 100, "output_tokens": 10}
     rounds = [{"type": "compaction", "input_tokens": 900, "output_tokens": 50}, {"type": "message", **told}]

@@ -17,13 +17,23 @@ from containers.gateway.authority import SERVICE, Authority, Identity, Role, nam
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.tls_transport import NOT_TRUSTED, ServiceContexts, TlsTransport, client_context
 from tests.gateway.process import PATIENCE, Gateway
-from tests.gateway.secured import INSTANCE, KEYS, NODE, issue, listen_secured, port_of, secured
+from tests.gateway.secured import (
+    INSTANCE,
+    KEYS,
+    KNOWN,
+    NODE,
+    PING,
+    come,
+    issue,
+    listen_secured,
+    port_of,
+    secured,
+    showing,
+)
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
-PING = b'{"do":"ping"}\n'
 LONG_AGO = datetime.now(UTC) - timedelta(days=400)
-KNOWN = [Authority(KEYS[0], instance=INSTANCE).certificate]
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +45,6 @@ def gateway(gateway_image: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     assert not [line for line in gateway.lines if "retrieved" in line or "Error" in line], gateway.lines
 
 
-def come(gateway: Gateway, context: ssl.SSLContext | None) -> bytes:
-    """All that the gateway says to somebody who asks whether it is there."""
-    with socket.create_connection(("127.0.0.1", port_of(gateway)), PATIENCE) as plain:
-        try:
-            stream = plain if context is None else context.wrap_socket(plain, server_hostname=name_of_node(NODE))
-            with stream:
-                stream.sendall(PING)
-                return stream.recv(1000)
-        except (ssl.SSLError, ConnectionError):
-            return b""
-
-
 def as_stranger() -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -56,10 +54,6 @@ def as_stranger() -> ssl.SSLContext:
 def older(context: ssl.SSLContext) -> ssl.SSLContext:
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2
     return context
-
-
-def showing(role: Role, name: str, *, key: str = KEYS[0], now: datetime | None = None) -> ssl.SSLContext:
-    return client_context(issue(role, name, key=key, now=now), KNOWN)
 
 
 def signed_by_no_authority() -> ssl.SSLContext:

@@ -99,6 +99,8 @@ def test_nobody_else_asks_in_its_name_and_it_asks_nothing_else(running: Running,
     (way,) = tell(running, at("tools.example.org", web, "/page"))
     assert ask(running, way)[0] == 200
     before = len(web.requests)
+    assert ask(running, way, source=BOB)[0] == 503, "Nobody has that address: a rule may have changed the agent's."
+    running.tell("bob", BOB)
     assert ask(running, way, source=BOB)[0] == 401
     assert ask(running, way.replace(PASS, new_virtual_pass()))[0] in (401, 503)
     for path in (f"{way}/away", f"{way}%2Faway", way[:-1], way[:-16] + "0" * 16, way.replace("/out/", "/out//")):

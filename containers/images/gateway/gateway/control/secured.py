@@ -4,11 +4,13 @@ Nothing is read and nothing told before it has. Whoever shows none is cut off wi
 """
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 from gateway.config import Config
 from gateway.control.server import LARGEST, Speak
@@ -23,6 +25,10 @@ STRANGERS, STRANGERS_OF_ONE = 64, 8
 """Connections that have not shown who they are yet: of all addresses, and of one."""
 QUEUE = 64
 
+logger = logging.getLogger(__name__)
+
+_Marks = tuple[tuple[int, int, int], ...]
+
 
 def read_context(config: Config) -> ssl.SSLContext:
     """Raises OSError, which `ssl.SSLError` is too, for files that are no certificate and key."""
@@ -36,13 +42,44 @@ def read_context(config: Config) -> ssl.SSLContext:
     return context
 
 
+class Contexts:
+    """Of one handshake each. Its files are read again when they have changed: a certificate lasts two months.
+
+    What cannot be read, as while it is being written, changes nothing.
+    """
+
+    def __init__(self, config: Config) -> None:
+        """Raises OSError."""
+        self._config = config
+        self._files = (config.control_file, config.control_authorities)
+        self._read = self._failed = _marks(self._files)
+        self._context = read_context(config)
+
+    def __call__(self) -> ssl.SSLContext:
+        marks: _Marks = ()
+        try:
+            marks = _marks(self._files)
+            if marks != self._read:
+                self._context, self._read = read_context(self._config), marks
+        except OSError:
+            if marks != self._failed:
+                logger.warning("The changed certificates of the control side cannot be read: the former ones count on.")
+            self._failed = marks
+        return self._context
+
+
+def _marks(files: tuple[Path, ...]) -> _Marks:
+    """What changes with the files. Raises OSError."""
+    return tuple((found.st_ino, found.st_size, found.st_mtime_ns) for found in (file.stat() for file in files))
+
+
 @asynccontextmanager
 async def secured_control(config: Config, speak: Speak) -> AsyncIterator[None]:
     """Listens while the context is open, where it is told to. Raises OSError."""
     if not config.control_port:
         yield
         return
-    hall = _Hall(read_context(config), speak)
+    hall = _Hall(Contexts(config), speak)
     with socket.create_server((config.control_host, config.control_port), backlog=QUEUE) as listening:
         listening.setblocking(False)  # noqa: FBT003 - a name that the library takes no other way
         receiving = asyncio.create_task(hall.receive(listening))
@@ -55,8 +92,8 @@ async def secured_control(config: Config, speak: Speak) -> AsyncIterator[None]:
 
 
 class _Hall:
-    def __init__(self, context: ssl.SSLContext, speak: Speak) -> None:
-        self._context = context
+    def __init__(self, contexts: Contexts, speak: Speak) -> None:
+        self._contexts = contexts
         self._speak = speak
         self._strangers: Counter[str] = Counter()
         self._inside: set[asyncio.Task[None]] = set()
@@ -83,7 +120,7 @@ class _Hall:
         loop = asyncio.get_running_loop()
         try:
             transport, _ = await loop.connect_accepted_socket(
-                lambda: protocol, connection, ssl=self._context, ssl_handshake_timeout=HANDSHAKE_WITHIN
+                lambda: protocol, connection, ssl=self._contexts(), ssl_handshake_timeout=HANDSHAKE_WITHIN
             )
         except OSError:
             connection.close()

@@ -25,6 +25,10 @@ _NOT_DEARER = {
 }
 """Of what a call may say of the way in which it is answered, what costs no more than the price which staff keep. What
 was predicted and is not so costs as if it had been written."""
+_HOSTS = "provider"
+"""Where OpenRouter is told which hosts of a model may answer, whose prices differ."""
+_PRIVATE = ("data_collection", "zdr")
+"""What may be said there about what hosts keep."""
 LONG_INPUT = re.compile(r"context-1m-[\w-]*")
 """In `anthropic-beta`: an input of more than 200,000 tokens, of which each costs twice as much."""
 
@@ -50,6 +54,9 @@ def keep_to_price(asked: Asked) -> None:
     for name, known in _NOT_DEARER.items():
         if name in asked.document and asked.document[name] not in known:
             del asked.document[name]
+    hosts = asked.document.pop(_HOSTS, None)
+    if isinstance(hosts, dict) and (kept := {name: hosts[name] for name in _PRIVATE if name in hosts}):
+        asked.document[_HOSTS] = kept
 
 
 def keep_headers_to_price(headers: dict[str, str]) -> None:

@@ -11,8 +11,6 @@ from gateway.rules.refusals import RefusedError, Why
 ADDRESSES = 4096
 CREDENTIALS = 64
 """How many unknown credentials are remembered: of so many addresses so many each. The oldest are forgotten."""
-HEARD_FOR = 120.0
-"""Seconds for which an agent counts as heard after a request of its own. Telegram holds a poll for 50."""
 
 
 class Stranger(Enum):
@@ -20,7 +18,7 @@ class Stranger(Enum):
     """Nobody is known by this credential yet, or not at this address: the entry of a new container may be on its way.
     Or it has no lease just now."""
     ASTRAY = auto()
-    """The agent itself, most likely, whose address a rule on the host changes."""
+    """The agent itself, most likely, whose address a rule on the host changes. Somebody on the host looks the same."""
     NOBODY = auto()
 
 
@@ -61,23 +59,19 @@ class Grace:
 
 
 class Callers:
-    """Tells agents from strangers, and knows from whom it has heard at the right address.
+    """Tells agents from strangers.
 
     A right credential from another agent's address is a stolen one. From an address of nobody (the host's, mostly) it
-    may be stolen, or the agent's own, whose packets a rule of address translation on the host has rewritten. While the
-    agent is heard at its own address, it is stolen; else nobody can tell. Then it is asked to come again, and never let
-    in: agents that are told that their credential is wrong give up, and blame it.
+    may be stolen, or the agent's own, whose packets a rule of address translation on the host has rewritten. Nobody can
+    tell, also while the agent is heard at its own address: connections from before such a rule keep theirs. So it is
+    asked to come again, and never let in: agents that are told that their credential is wrong give up, and blame it.
     """
 
-    def __init__(
-        self, table: Table, grace: Grace, now: Callable[[], float], note: Callable[[str, str], None] = lambda *_: None
-    ) -> None:
+    def __init__(self, table: Table, grace: Grace, note: Callable[[str, str], None] = lambda *_: None) -> None:
         """`note` is told of a right credential from an address of nobody: the project and that address."""
         self._table = table
         self._grace = grace
-        self._now = now
         self._note = note
-        self._heard: dict[str, float] = {}
 
     def identify(self, *, credential: str, address: str) -> Entry | Stranger:
         """The entry of the project whose credential this is. It may be that of the bot or that of the provider."""
@@ -93,26 +87,19 @@ class Callers:
         """The entry of the project whose agent has this address."""
         entry = self._table.find_address(address)
         if entry is not None:
-            return self._hear(entry)
+            return self._admit(entry)
         return Stranger.NOBODY if self._grace.is_over(address, "") else Stranger.LATER
-
-    def forget(self, project: str) -> None:
-        self._heard.pop(project, None)
 
     def _compare(self, entry: Entry, address: str) -> Entry | Stranger:
         if entry.assigned:
             counts = self._table.counts(entry) and self._table.counts_from(entry, address)
-            return self._hear(entry) if counts else Stranger.LATER
+            return self._admit(entry) if counts else Stranger.LATER
         if entry.address in (None, address):
-            return self._hear(entry)
+            return self._admit(entry)
         if self._table.has_address(address):
             return Stranger.NOBODY
         self._note(entry.project, address)
-        heard = self._heard.get(entry.project)
-        return Stranger.ASTRAY if heard is None or self._now() - heard > HEARD_FOR else Stranger.NOBODY
+        return Stranger.ASTRAY
 
-    def _hear(self, entry: Entry) -> Entry | Stranger:
-        if not self._table.counts(entry):
-            return Stranger.LATER
-        self._heard[entry.project] = self._now()
-        return entry
+    def _admit(self, entry: Entry) -> Entry | Stranger:
+        return entry if self._table.counts(entry) else Stranger.LATER

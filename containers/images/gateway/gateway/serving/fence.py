@@ -4,7 +4,6 @@ import asyncio
 
 from gateway.entries.entry import Entry
 from gateway.entries.table import Table
-from gateway.rules.who import Callers
 from gateway.servers.call import ServerCalls
 from gateway.serving.inside import Inside
 from gateway.telegram.polls import Polls
@@ -18,15 +17,12 @@ POLL_WITHIN = 0.5
 
 
 class Fence:
-    def __init__(
-        self, inside: Inside, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels, callers: Callers
-    ) -> None:
+    def __init__(self, inside: Inside, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels) -> None:
         self._inside = inside
         self._polls = polls
         self._truth = truth
         self._servers = servers
         self._tunnels = tunnels
-        self._callers = callers
 
     async def change(self, old: Entry, new: Entry | None) -> None:
         if new is None or new.bot != old.bot or new.address != old.address:
@@ -38,7 +34,6 @@ class Fence:
         if new is None:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:
-            self._callers.forget(old.project)
             await self._inside.fence(old.project)
 
     async def silence(self, projects: list[str]) -> None:

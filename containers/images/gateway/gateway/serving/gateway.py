@@ -89,10 +89,10 @@ async def _at_work(
         tunnels = Tunnels(rates)
         pace = Pace(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
-        callers = Callers(table, Grace(config.grace, loop.time), loop.time, truth.note_astray)
+        callers = Callers(table, Grace(config.grace, loop.time), truth.note_astray)
         inside = Inside(table.bindings)
         door = Door(callers, telegram, providers, servers, tunnels, pace, inside)
-        fence = Fence(inside, polls, truth, servers, tunnels, callers)
+        fence = Fence(inside, polls, truth, servers, tunnels)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth))

@@ -42,5 +42,5 @@ class Inside:
                 yield lambda: inside.discard(transport)
         finally:
             inside.discard(transport)
-            if not inside:
+            if not inside and self._of.get(entry.project) is inside:  # who has left early may outlive its set
                 self._of.pop(entry.project, None)
