@@ -10,6 +10,9 @@ FAILURES = 3
 PAUSE = 10.0
 """Seconds without a call after `FAILURES` failures in a row; then one caller may try."""
 
+PAUSE_AFTER_NOTHING = 1.0
+"""Seconds until the next try after one that told nothing."""
+
 
 class Breaker:
     """Closed while the engine answers. Open, it lets one caller through every `PAUSE` seconds, until one succeeds."""
@@ -19,6 +22,7 @@ class Breaker:
         self._lock = threading.Lock()
         self._failures = 0
         self._next_try_at = 0.0
+        self._trying: int | None = None  # the thread
 
     @property
     def is_open(self) -> bool:
@@ -34,6 +38,7 @@ class Breaker:
                 raise EngineUnavailableError("The container engine did not answer lately. It is asked again shortly.")
             # This caller tries. Others fail for another pause, and no longer, even if this one never reports back.
             self._next_try_at = now + PAUSE
+            self._trying = threading.get_ident()
 
     def note_answer(self) -> None:
         """The engine answered, even if with an error."""
@@ -41,9 +46,16 @@ class Breaker:
             with self._lock:
                 self._failures = 0
 
+    def note_nothing(self) -> None:
+        """Whether the engine answers, this call does not tell. If it was the one that tries, the next one does."""
+        with self._lock:
+            if self.is_open and self._trying == threading.get_ident():
+                self._next_try_at = min(self._next_try_at, self._clock() + PAUSE_AFTER_NOTHING)
+
     def note_silence(self) -> None:
         """The engine did not answer, or gave an answer that could not be read."""
         with self._lock:
             self._failures += 1
+            self._trying = None
             if self.is_open:
                 self._next_try_at = self._clock() + PAUSE

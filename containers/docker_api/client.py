@@ -187,9 +187,9 @@ class Connection:
                 yield state.get_client()
         except EngineError as error:
             has_timed_out = isinstance(error, EngineUnavailableError) and is_timeout(error.__cause__ or error)
-            if not (has_timed_out and (is_cut_short or about_one)):
-                is_silent = _is_silence(error) and not (may_time_out and has_timed_out)
-                breaker.note_silence() if is_silent else breaker.note_answer()
+            is_silent = _is_silence(error) and not (may_time_out and has_timed_out)
+            note = breaker.note_silence if is_silent else breaker.note_answer
+            (breaker.note_nothing if has_timed_out and (is_cut_short or about_one) else note)()
             raise
         else:
             breaker.note_answer()

@@ -5,7 +5,8 @@ reports meanwhile is told without it: the engine answers quickly for a container
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from threading import BoundedSemaphore
 
 from django.conf import settings
@@ -32,6 +33,12 @@ WAIT = 1.0
 WITHIN = 0.5
 """Seconds for the engine to answer for one. It is busy with those that it takes longer for."""
 
+LATER_WITHIN = 1.5
+"""Seconds for it to answer for one for which it has not answered in time."""
+
+MOST_TRIES = 30
+"""Looks at one for which it does not answer, about one a second. A round may take most of a minute."""
+
 ALL_WITHIN = 10.0
 """Seconds for those that another thread has begun to ask for. One that finds no memory for the answer never has it."""
 
@@ -50,6 +57,7 @@ class PromptLooks(LastingThread):
         super().__init__(name="looks at reports", end_within=2 * WAIT, beat=self._beat)
         self._leads, self._ends, self._leave = leads, ends, leave
         self._reported = ChangedKeys()
+        self._late: dict[str, int] = {}
         self._places = BoundedSemaphore(AT_ONCE)
 
     def look_at(self, key: str) -> None:
@@ -64,7 +72,7 @@ class PromptLooks(LastingThread):
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._beat.expect(IDLE)
-            if not self._reported.wake.wait(WAIT) or self._stopped.is_set():
+            if not (self._reported.wake.wait(WAIT) or self._late) or self._stopped.is_set():
                 continue
             self._reported.wake.clear()
             self._beat.expect(STEP)
@@ -77,15 +85,20 @@ class PromptLooks(LastingThread):
                 connections.close_all()
 
     def step(self) -> None:
-        """Looks at all that have reported something."""
+        """Looks at all that have reported something, and again at some for which the engine has not answered."""
         with self._reported.taking() as keys:
-            ended = keys & self._ends.keys_of_ended()
+            known = self._ends.keys_of_ended()
+            ended = keys & known
         self._leave(*ended)
         left = keys - ended
-        prompt = sorted(left)[:MOST]
+        self._late = {key: tries for key, tries in self._late.items() if key not in known and tries < MOST_TRIES}
+        again = sorted(self._late.keys() - left, key=self._late.__getitem__)[:AT_ONCE]  # they are left to a round, too
+        prompt = sorted(left)[:MOST] + again
         try:
             for first in range(0, len(prompt), AT_ONCE):
-                left.difference_update(self._take_over(prompt[first : first + AT_ONCE]))
+                asked = prompt[first : first + AT_ONCE]
+                done = set(self._take_over(asked))
+                left = (left - done) | (set(asked) - done - self._late.keys())
         except DatabaseError:  # the rounds say so
             log.info("What %d agents have reported is left to the next round.", len(left))
         finally:
@@ -94,11 +107,16 @@ class PromptLooks(LastingThread):
     def _take_over(self, keys: Sequence[str]) -> Iterator[str]:
         """Yields the keys of those with which it is done."""
         if not keys or not self._leads():
+            self._late.clear()
             return
         self._beat.expect(STEP)
         at = clock.now()
-        answers = do_side_by_side(_look, keys, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
+        unanswered: set[str] = set()
+        look = partial(_look, tried=dict(self._late), unanswered=unanswered)
+        answers = do_side_by_side(look, keys, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
         seen = dict(zip(keys, answers, strict=True))
+        tried = {key: self._late.pop(key, 0) for key in keys}
+        self._late |= {key: tried[key] + 1 for key in unanswered}
         rows = Project.objects.filter(pk__in=map(as_uuid, keys), instance=settings.BERTH_INSTANCE)
         for project in rows.select_related("owner"):
             self._beat.expect(STEP)
@@ -109,11 +127,12 @@ class PromptLooks(LastingThread):
                 yield project.container_key
 
 
-def _look(key: str) -> Observation | None:
-    """None also where the engine does not tell in time."""
+def _look(key: str, *, tried: Collection[str], unanswered: set[str]) -> Observation | None:
+    """None also where the engine does not tell in time. One that was `tried` before has longer."""
     try:
-        return inspect(key, within=WITHIN)
+        return inspect(key, within=LATER_WITHIN if key in tried else WITHIN)
     except EngineError:
+        unanswered.add(key)
         return None
 
 

@@ -33,9 +33,9 @@ log = logging.getLogger(__name__)
 OVERDUE = 2.5
 """Seconds from the beginning of the last round that has beaten. Before that its successor may do so in time."""
 
-LONGEST = 20.0
-"""Seconds for which events stand in for a list: in a wave on a busy machine a round has come eleven after the one
-before. An engine that answers nothing sends no events either."""
+LONGEST = 120.0
+"""Seconds for which events stand in for a list, from a round that has beaten to the end of the next: in a wave on a
+busy machine each takes nearly one minute. An engine that answers nothing vouches for nothing either."""
 
 EVERY = 0.3
 """Seconds between two looks at what was heard, at least."""
@@ -51,6 +51,9 @@ RUNS = frozenset({"start", "restart", "die", "stop"})
 
 OF_NO_RUN = frozenset({"create", "kill", "oom"})
 """Events that tell of what is about to happen, of which no row says anything and that no look would see."""
+
+OVERLAP = 1.0
+"""Seconds up to what is known to be heard, of which the engine is asked again: it dates an event before it notes it."""
 
 OPENS_WITHIN = 0.5
 """Seconds after its answer has begun until an engine tells all."""
@@ -160,16 +163,16 @@ class Vouching(LastingThread):
         told, left = tell(heard, self._ends, before_each=partial(self._beat.expect, STEP))
         if left:
             self._heard.set()  # it may be told soon
-        if told | left >= pending.keys() and self._is_still_told(base, {on: pending[on] for on in told}):
-            beat_again(self._holder, _moment(until - MARGIN))
+        if told | left >= pending.keys() and (at := self._told_until(base, {on: pending[on] for on in told}, until)):
+            beat_again(self._holder, _moment(at - MARGIN))
 
     def _ask(self, base: float, now: float) -> None:
         """Whether all that has happened since that round began, until now, was heard."""
         with self._lock:
-            delay, newest = self._least_delay, self._newest
+            delay, newest, heard = self._least_delay, self._newest, self._until - self._least_delay - OVERLAP
         if now - self._until < MARGIN or math.isinf(delay) or not self._may_ask:
             return
-        since, until = (datetime.fromtimestamp(each, UTC) for each in (max(newest, base - delay), now - delay))
+        since, until = (datetime.fromtimestamp(each, UTC) for each in (max(newest, base - delay, heard), now - delay))
         try:
             last = get_engine().find_newest_event(
                 {INSTANCE_LABEL: settings.BERTH_INSTANCE}, since=since, until=max(since, until)
@@ -185,11 +188,12 @@ class Vouching(LastingThread):
             if is_heard and self._base == base and self._least_delay == delay:
                 self._until = max(self._until, now)
 
-    def _is_still_told(self, base: float, told: Mapping[Subject, _News]) -> bool:
-        """Forgets what the rows say. False where something has come between."""
+    def _told_until(self, base: float, told: Mapping[Subject, _News], until: float) -> float | None:
+        """Forgets what the rows say, and returns until when they say all: later than `until` where no more was heard
+        meanwhile, as to tell of many takes seconds. None where something has come between."""
         with self._lock:
             self._pending = {on: news for on, news in self._pending.items() if news != told.get(on)}
-            return self._base == base
+            return None if self._base != base else until if self._pending else max(until, self._until)
 
 
 def _moment(monotonic: float) -> datetime:

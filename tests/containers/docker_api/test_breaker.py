@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from containers.docker_api.breaker import FAILURES, PAUSE, Breaker
+from containers.docker_api.breaker import FAILURES, PAUSE, PAUSE_AFTER_NOTHING, Breaker
 from containers.errors import EngineUnavailableError
 
 
@@ -92,4 +92,23 @@ def test_a_try_that_never_ends_blocks_nobody_for_longer_than_a_pause(breaker: Br
     clock.now += PAUSE
     breaker.admit()
     clock.now += PAUSE
+    breaker.admit()
+
+
+def test_a_try_that_tells_nothing_is_made_again_soon_and_only_by_its_caller(breaker: Breaker, clock: Clock) -> None:
+    """As at a container at which the engine is stuck: a list would be answered."""
+    breaker.note_nothing()  # of a call that began before
+    clock.now += PAUSE - 0.01
+    with pytest.raises(EngineUnavailableError):
+        breaker.admit()
+    clock.now += 0.01
+    breaker.admit()
+    another = threading.Thread(target=breaker.note_nothing)
+    another.start()
+    another.join()
+    clock.now += PAUSE_AFTER_NOTHING
+    with pytest.raises(EngineUnavailableError):
+        breaker.admit()
+    breaker.note_nothing()
+    clock.now += PAUSE_AFTER_NOTHING
     breaker.admit()

@@ -11,6 +11,7 @@ from projects.models import Project, Watch
 from projects.watcher.ends.ends import Ends
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import answers
+from projects.watcher.reconcile.prompt_looks import PromptLooks
 from projects.watcher.reconcile.vouching import Vouching
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO
@@ -67,3 +68,14 @@ def vouching(victim: Project, others: list[Project], ends: Ends, engine: MemoryE
     for each in (victim, *others):
         engine.silence_container(each.container_name)
     return made
+
+
+@pytest.fixture
+def left() -> list[str]:
+    """What is left to the rounds."""
+    return []
+
+
+@pytest.fixture
+def looks(left: list[str], ends: Ends) -> PromptLooks:
+    return PromptLooks(lambda: True, ends, lambda *keys: left.extend(keys))

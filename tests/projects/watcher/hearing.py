@@ -1,5 +1,6 @@
 """What the engine tells while no round beats, and the heartbeat meanwhile."""
 
+import time
 from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
@@ -8,6 +9,7 @@ from containers.vocabulary import EngineEvent
 from projects.models import Project, Watch
 from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile.vouching import OVERDUE, Vouching
+from tests.fakes.engine import MemoryEngine
 
 AGO = OVERDUE + 3.0
 """Seconds since the beginning of the last round that has beaten: what it saw counts no more."""
@@ -30,3 +32,8 @@ def beaten_ago() -> float:
     heartbeat = Watch.objects.get().heartbeat_at
     assert heartbeat is not None
     return (timezone.now() - heartbeat).total_seconds()
+
+
+def know_the_clock(made: Vouching, engine: MemoryEngine) -> None:
+    """By an event some time ago. None was heard since."""
+    made._least_delay, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()

@@ -12,7 +12,6 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.watcher import reports
 from projects.watcher import watcher as loop
-from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile import prompt_looks
 from projects.watcher.reconcile.prompt_looks import PromptLooks
 from projects.watcher.reports import Reports
@@ -24,17 +23,6 @@ from tests.projects.watcher.test_reports import running
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
-
-
-@pytest.fixture
-def left() -> list[str]:
-    """What is left to the rounds."""
-    return []
-
-
-@pytest.fixture
-def looks(left: list[str], ends: Ends) -> PromptLooks:
-    return PromptLooks(lambda: True, ends, lambda *keys: left.extend(keys))
 
 
 def report(looks: PromptLooks, engine: MemoryEngine, *projects: Project) -> None:

@@ -14,7 +14,7 @@ from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile.heard import ILL
 from projects.watcher.reconcile.vouching import LONGEST, Vouching
 from tests.fakes.engine import MemoryEngine
-from tests.projects.watcher.hearing import AGO, beaten_ago, tell
+from tests.projects.watcher.hearing import AGO, beaten_ago, know_the_clock, tell
 from tests.projects.watcher.looking import statuses
 from tests.projects.watcher.slow_ends import go_down
 
@@ -37,11 +37,6 @@ def test_nothing_is_unknown_while_the_engine_tells_of_a_wave(
     tell(vouching, ends, victim, "start")
     vouching.step()
     assert statuses(api) == {str(victim.pk): "starting", **well}
-
-
-def know_the_clock(made: Vouching, engine: MemoryEngine) -> None:
-    """By an event some time ago. None was heard since."""
-    made._least_delay, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()
 
 
 def test_nothing_is_unknown_where_the_engine_has_no_more_to_tell(

@@ -1,0 +1,53 @@
+"""An agent reports something, and the engine does not answer for it in time: it is asked again, beside the rounds."""
+
+from collections.abc import Callable
+
+import pytest
+
+from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
+from projects.models import Project
+from projects.watcher.reconcile import prompt_looks
+from projects.watcher.reconcile.prompt_looks import PromptLooks
+from tests.fakes.engine import MemoryEngine
+from tests.projects.watcher.rows import status_of
+from tests.projects.watcher.test_prompt_looks import report
+
+pytestmark = pytest.mark.one_database
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("error", [EngineUnavailableError, ContainerSilentError])
+def test_one_that_the_engine_does_not_answer_for_is_asked_for_again_without_a_round(
+    error: type[EngineError], looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
+) -> None:
+    engine.fail("inspect", error, times=2)
+    report(looks, engine, victim)
+    looks.step()
+    assert (status_of(victim), left) == ("running", [victim.container_key])  # which waits for the engine's list
+    looks.step()
+    assert (status_of(victim), left) == ("degraded", [victim.container_key])
+    engine.calls.clear()
+    looks.step()
+    assert engine.calls == []
+
+
+@pytest.mark.django_db
+def test_one_that_is_never_answered_for_or_has_ended_since_is_not_asked_for_without_end(
+    looks: PromptLooks,
+    victim: Project,
+    engine: MemoryEngine,
+    listen: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(prompt_looks, "MOST_TRIES", 2)
+    engine.fail("inspect", ContainerSilentError, times=9)
+    report(looks, engine, victim)
+    for _ in range(3):
+        looks.step()
+    assert len([verb for verb, _ in engine.calls if verb == "inspect"]) == 2
+    report(looks, engine, victim)
+    engine.crash(victim.container_name)
+    listen()
+    engine.calls.clear()
+    looks.step()
+    assert engine.calls == []
