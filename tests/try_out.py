@@ -3,7 +3,8 @@
     .venv/bin/python -m tests.try_out              deploys an agent and lets you chat with it in this terminal
     .venv/bin/python -m tests.try_out --say Hello  prints one answer and ends
 
-It runs `make run` with a data directory and an instance of its own, against the fake Bot API and the fake provider of
+It runs `make run` in a copy of this checkout, which leaves out the settings in `var/berth.env`, with a data directory
+and an instance of its own, against the fake Bot API and the fake provider of
 the tests. At the end it removes all that it made. A Docker engine must be there, as for `make run`.
 """
 
@@ -15,15 +16,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.e2e.service import EMAIL, Answer, Service, make_environment
+from tests.e2e.service import EMAIL, Answer, Service, copy_checkout, make_environment
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.leftovers import remove_leftovers
 from tests.migrated import copy_migrated
+from tests.paths import ROOT
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parents[1]
 PASSWORD = "try berth by hand"
 YOU = 1001
 """The Telegram user that the terminal speaks for."""
@@ -66,7 +67,7 @@ def running_trial(**settings: object) -> Iterator[Trial]:
         environment["BERTH_ADMIN_PASSWORD"] = PASSWORD
         if "DATABASE_URL" not in environment:
             copy_migrated(data / "var")
-        service = Service(data, environment, checkout=ROOT)
+        service = Service(data, environment, checkout=make_checkout(data / "checkout"))
         stack.callback(service.engine.close)
         stack.callback(remove_leftovers, environment)
         stack.callback(service.interrupt_if_running)
@@ -75,6 +76,13 @@ def running_trial(**settings: object) -> Iterator[Trial]:
         trial = Trial(service, telegram, provider, bot_token)
         trial.ask(f"/start {link.partition('?start=')[2]}")  # pairs the terminal with the agent
         yield trial
+
+
+def make_checkout(folder: Path) -> Path:
+    """With all that is here but what git ignores, such as the developer's own settings; with the same environment."""
+    copy_checkout(folder)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    return folder
 
 
 def deploy(service: Service, bot_token: str, provider_key: str, settings: Mapping[str, object]) -> str:

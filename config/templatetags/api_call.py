@@ -1,6 +1,7 @@
 """The request of the API that does what a page does, as a curl command."""
 
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import template
@@ -15,7 +16,7 @@ register = template.Library()
 
 _PROJECT = "/api/projects/{project_id}"
 CALLS: dict[str, tuple[str, str, Any]] = {
-    "projects:list": ("GET", "/api/projects?sort=status", None),
+    "projects:list": ("GET", "/api/projects", None),
     "projects:new": ("POST", "/api/projects", make_request("NewProjectRequest") | {"name": "My agent"}),
     "projects:show": ("GET", _PROJECT, None),
     "projects:change": ("PATCH", _PROJECT, {"name": "Another name"}),
@@ -34,11 +35,19 @@ CALLS: dict[str, tuple[str, str, Any]] = {
 }
 """By the name of a page."""
 
+LIST = "projects:list"
+"""The page whose request asks for what the list has been narrowed down to, in the same order, and for all of it."""
+
+SORTS = {"trouble": "status", "newest": "-created_at", "oldest": "created_at", "name": "name"}
+"""The order of the API by that of the page."""
+
 MANY = "projects:bulk"
 """The page of a command to several projects, whose request names the chosen ones."""
 
-MOST_AT_ONCE = 50
-"""Projects that one request of the API commands."""
+MOST_AT_ONCE, MOST_CHOSEN = 50, 200
+"""Projects that one request of the API commands, and one form of that page. To import them would take each command of
+`manage.py` a quarter of a second.
+"""
 
 DELETE = "delete"
 """What that page does beside the commands: in the API a request for each project, which curl makes of the braces."""
@@ -84,9 +93,21 @@ def api_call(context: dict[str, Any]) -> str:
     if found is None:
         return ""
     method, path, body = found
-    if name != MANY:
+    if name == LIST:
+        path = f"{path}?{_write_query(context['list'].query)}"
+    elif name != MANY:
         path = path.format(**request.resolver_match.kwargs)
     return write_curl(Call(method, settings.BERTH_PUBLIC_URL + path, takes_token=not is_public, body=body))
+
+
+@register.simple_tag(takes_context=True)
+def left_out_of_call(context: dict[str, Any]) -> dict[str, int]:
+    """How many projects the request to many names, of how many; empty where it names all of them."""
+    request = context.get("request")
+    if request is None or _name_of(request) != MANY or request.POST.get("action") == DELETE:
+        return {}
+    chosen = len(_chosen_in(request))
+    return {"named": MOST_AT_ONCE, "chosen": chosen} if chosen > MOST_AT_ONCE else {}
 
 
 @register.simple_tag(takes_context=True)
@@ -114,14 +135,25 @@ def _find_call_to_many(request: HttpRequest) -> tuple[str, str, Any] | None:
     """With the projects and the command that the page was sent. None where those make no sense."""
     action = request.POST.get("action", "")
     try:
-        ids = [str(UUID(each)) for each in request.POST.getlist("project")[:MOST_AT_ONCE]]
+        ids = [str(UUID(each)) for each in _chosen_in(request)]
     except ValueError:
         return None
     if not ids or action not in {*Action.values, DELETE}:
         return None
     if action != DELETE:
-        return "POST", "/api/projects/control", {"ids": ids, "action": action}
+        return "POST", "/api/projects/control", {"ids": ids[:MOST_AT_ONCE], "action": action}
     return "DELETE", "/api/projects/" + (ids[0] if len(ids) == 1 else f"{{{','.join(ids)}}}"), None
+
+
+def _chosen_in(request: HttpRequest) -> list[str]:
+    """Each once, as the form takes them; of a form that it refuses no more than it would take."""
+    return list(dict.fromkeys(request.POST.getlist("project")))[:MOST_CHOSEN]
+
+
+def _write_query(asked: Any) -> str:
+    """Of the API, for what the page has read from its own."""
+    sent = {"status": asked.status, "q": asked.text, "sort": SORTS[asked.order]}
+    return urlencode({name: value for name, value in sent.items() if value})
 
 
 def _is_signed_in(context: dict[str, Any]) -> bool:

@@ -38,6 +38,7 @@ def find(page: Page, rows: Locator) -> None:
     page.get_by_label("Search").press_sequentially("agent 1")
     expect(rows).to_have_count(10)
     expect(page).to_have_url("/?q=agent%201&sort=trouble")
+    expect(page.locator("#api-call")).to_contain_text("/api/projects?q=agent+1&sort=status")
     expect(page.get_by_label("Search")).to_be_focused()
     page.get_by_label("Search").fill("")
     expect(rows).to_have_count(25)

@@ -4,12 +4,11 @@ from base64 import b64decode
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page
 
-from tests.browser.conftest import launch
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
+from tests.e2e.browsing import open_browser
 from tests.e2e.service import Service, copy_checkout, make_environment
-from tests.e2e.settling import GENEROUS
 from tests.engines import address_of_host
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
@@ -71,16 +70,5 @@ def service(
 
 @pytest.fixture
 def page(service: Service) -> Iterator[Page]:
-    """A browser of this test alone, which leaves no event loop behind. Its complaints fail the test."""
-    complaints: list[str] = []
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        # `__Host-` cookies need https or a host called localhost.
-        page = browser.new_page(base_url=service.address.replace("127.0.0.1", "localhost"))
-        page.set_default_timeout(GENEROUS * 1000)
-        expect.set_options(timeout=GENEROUS * 1000)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if "security policy" in said.text else None)
+    with open_browser(service.address) as page:
         yield page
-        browser.close()
-    assert complaints == []

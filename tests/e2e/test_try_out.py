@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.engines import connect
-from tests.try_out import ROOT
+from tests.paths import ROOT
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(600), pytest.mark.rare(2)]
 

@@ -35,9 +35,9 @@ def _describe(shown: ProjectList) -> dict[str, Any]:
 @require_safe
 def list_projects(request: SignedInRequest) -> HttpResponse:
     """The page, or only its list where that is to take the place of the one that the page shows."""
-    page = _describe(_read(request)) | {"orders": Order}
     # htmx asks for the whole page where somebody goes back to it.
     is_part = bool(request.htmx) and not request.htmx.history_restore_request
+    page = _describe(_read(request)) | {"orders": Order, "renews_call": is_part}
     return render(request, "projects/list_part.html" if is_part else "projects/list.html", page)
 
 

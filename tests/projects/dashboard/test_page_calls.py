@@ -16,10 +16,14 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from config.templatetags.api_call import CALLS, MANY, OF_A_SESSION, PUBLIC
+from config.templatetags.api_call import CALLS, MANY, MOST_AT_ONCE, MOST_CHOSEN, OF_A_SESSION, PUBLIC, SORTS
+from projects.api.viewsets import bulk_control
+from projects.dashboard.content.list_query import Order
+from projects.dashboard.forms import bulk
 from projects.models import Project
 from tests.clients import browser_of
 from tests.factories import ApiKeyFactory
+from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import text_of
 
 pytestmark = pytest.mark.one_database
@@ -85,6 +89,45 @@ def test_the_request_to_many_names_the_chosen_ones(
         return
     assert (method, body) == ("POST", {"ids": chosen, "action": action})
     assert send(api, page).status_code == 200
+
+
+def test_the_page_says_that_the_request_to_many_names_not_all_of_them(
+    alice: User, api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("projects.dashboard.content.bulk.BATCH_SECONDS", 0)  # the page goes on with the others
+    assert (MOST_AT_ONCE, MOST_CHOSEN) == (bulk_control.MOST, bulk.MOST)
+    ids = [str(each.pk) for each in make_projects(alice, MOST_AT_ONCE + 11, desired="stopped")]
+    watch_well()
+    for chosen, remark in ((ids, "the first 50 of the 61 that you chose"), (ids[:MOST_AT_ONCE], "")):
+        page = browser_of(alice).post(reverse(MANY), {"action": "stop", "project": [*chosen, chosen[0]]})
+        assert call_of(page)[2] == {"ids": ids[:MOST_AT_ONCE], "action": "stop"}
+        assert remark in text_of(page)
+        assert ("at most 50 projects" in text_of(page)) is bool(remark)
+    page = browser_of(alice).post(reverse(MANY), {"action": "delete", "project": ids})
+    assert call_of(page)[1].endswith(f"/api/projects/{{{','.join(ids)}}}")
+    assert "at most 50 projects" not in text_of(page)
+
+
+@pytest.mark.parametrize("order", Order)
+def test_a_list_that_is_narrowed_down_shows_the_request_for_just_that(
+    order: Order, alice: User, api: APIClient
+) -> None:
+    """Also the part that takes the place of a list."""
+    assert set(SORTS) == set(Order.values)
+    names = ("Bär & Co 1", "Bär & Co 2", "Else")
+    for name in names:
+        make_projects(alice, 1, name=name)
+    make_projects(alice, 1, name="Bär & Co 3", desired="stopped", container_state="exited")
+    watch_well()
+    asked = {"status": "running", "q": "bär & c", "sort": order.value, "page": 1}
+    page = browser_of(alice).get("/", asked)
+    found = [row["name"] for row in send(api, page).json()]
+    assert sorted(found) == list(names[:2])
+    shown = re.findall(r"Bär &amp; Co \d", re.sub(r"<(?:input|svg).*?>", "", page.content.decode()))
+    assert found == list(dict.fromkeys(html.unescape(each) for each in shown))
+    part = browser_of(alice).get("/", asked, headers={"HX-Request": "true"})
+    renewed = re.findall(r'<div hx-swap-oob="innerHTML:#api-call">(.*?)</div>', part.content.decode(), re.DOTALL)
+    assert [shlex.split(html.unescape(each))[2] for each in renewed] == [call_of(page)[1]]
 
 
 def test_a_form_that_makes_no_sense_has_no_request(alice: User) -> None:
