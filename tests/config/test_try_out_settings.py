@@ -8,15 +8,16 @@ import pytest
 
 from tests import try_out
 from tests.e2e import service
+from tests.paths import ROOT
 
 
 def test_what_runs_by_hand_does_not_read_the_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `make run` reads them, in a checkout that has some."""
     mine = tmp_path / "mine"
-    copytree(try_out.ROOT / "config/bin", mine / "config/bin")
+    copytree(ROOT / "config/bin", mine / "config/bin")
     (mine / "var").mkdir()
     (mine / "var/berth.env").write_text("BERTH_GATEWAY=mine\n")
-    (mine / ".gitignore").write_text((try_out.ROOT / ".gitignore").read_text())
+    (mine / ".gitignore").write_text((ROOT / ".gitignore").read_text())
     subprocess.run(["git", "init", "--quiet", mine], check=True)
     monkeypatch.setattr(service, "ROOT", mine)
     read = "source config/bin/common.sh; export_own_settings; echo ${BERTH_GATEWAY-none}"

@@ -119,7 +119,7 @@ def test_a_list_that_is_narrowed_down_shows_the_request_for_just_that(
         make_projects(alice, 1, name=name)
     make_projects(alice, 1, name="Bär & Co 3", desired="stopped", container_state="exited")
     watch_well()
-    asked = {"status": "running", "q": "bär & c", "sort": order.value, "page": 1}
+    asked: dict[str, str | int] = {"status": "running", "q": "bär & c", "sort": order.value, "page": 1}
     page = browser_of(alice).get("/", asked)
     found = [row["name"] for row in send(api, page).json()]
     assert sorted(found) == list(names[:2])
