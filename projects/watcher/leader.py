@@ -25,6 +25,14 @@ SURE_FOR = 5.0
 """Seconds for which a watcher that has asked need not ask again whether it leads. Others wait for its lease longer."""
 
 
+def _tick() -> float:
+    """Seconds of a clock that nobody sets, and that goes on while the machine sleeps.
+
+    It does not count for how long a virtual machine was stopped from outside, by its host or for a snapshot.
+    """
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class LeadershipLostError(Exception):
     """Another watcher leads by now."""
 
@@ -48,7 +56,7 @@ class Leadership:
 
     def take(self, become: Callable[[str], bool]) -> bool:
         """Becomes the leader. Returns False where another one is."""
-        began = time.monotonic()
+        began = _tick()
         leads = become(self._holder)
         self._sure_until = began + SURE_FOR if leads else 0.0
         return leads
@@ -62,7 +70,7 @@ class Leadership:
         """
         if within:
             self._expect(within)
-        if time.monotonic() >= self._sure_until and not self.take(_renew):
+        if _tick() >= self._sure_until and not self.take(_renew):
             raise LeadershipLostError("Another watcher has led meanwhile, as this one was silent for too long.")
 
     def is_held(self) -> bool:

@@ -21,7 +21,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "desired": ("running", "stopped", "deleted"),
     "container_state": ("", "running", "exited", "paused", "restarting"),
     "health": ("none", "starting", "healthy", "unhealthy"),
-    "agent_state": ("", "running", "degraded"),
+    "agent_state": ("", "starting", "running", "degraded", "failed", "stopped"),
     "failure_code": ("", "crash", "firewall_missing"),
     "exit_code": (None, 0, 1, 20),
     "reconcile_failures": (0, 0, 3),

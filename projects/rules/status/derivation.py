@@ -15,6 +15,9 @@ AWAITING = timedelta(seconds=100)
 """How long one behind the gateway is, as long as that has not seen it reach Telegram. By then the gateway has said that
 it does not, or nobody can say."""
 
+TELLING = frozenset({"running", "degraded", "failed"})
+"""What an agent may say of itself from which its status follows, whatever the clock says."""
+
 WHILE_IN_FLIGHT = {traits.in_flight: status for status, traits in TRAITS.items() if traits.in_flight}
 """The status while an operation is in flight."""
 

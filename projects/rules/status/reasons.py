@@ -24,8 +24,8 @@ SENTENCES = {
     "it out.",
     "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff: what may be left "
     "pays for no answer.",
-    SOURCE_ADDRESS: "Its address is not the one Berth gave it. Ask the staff to remove a NAT rule on the host; its "
-    "credentials are right.",
+    SOURCE_ADDRESS: "Its address is not the one Berth gave it. Ask the staff to remove a NAT rule on the host; this "
+    "says nothing of its credentials.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
     "bad_configuration": "A setting or an address is wrong. Correct what the log names or ask the staff, then start.",
     "memory_unreadable": "The agent cannot open its memory. Start it again, or ask the staff to check its volume.",
@@ -34,6 +34,7 @@ SENTENCES = {
     "exited": "The agent ended by itself although it should run. Read the log, then start.",
     "crash": "The agent crashed (exit code {exit_code}). Read the log, then start.",
     "killed": "The agent was killed (exit code {exit_code}), by somebody or because memory ran out. Start it again.",
+    "terminated": "The agent was told to end (exit code {exit_code}), and not by Berth. Start it again.",
     "crash_unseen": "The agent crashed, and was started again before its end could be seen. Read the log, then start.",
     "vanished": "The container disappeared from the engine. Start the project to make it again.",
     "never_started": "The container was made but never started. Start the project.",
@@ -62,6 +63,7 @@ RETRYING = {
     "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
     "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
     "killed": "Killed (exit code {exit_code}), by somebody or because memory ran out. It is tried again by itself.",
+    "terminated": "Told to end (exit code {exit_code}), and not by Berth. It is tried again by itself.",
 }
 """What is said instead while the engine tries by itself."""
 
@@ -76,8 +78,7 @@ _BLAMES_OTHERS = frozenset({"telegram_token", "telegram_unreachable", "provider_
 """What an agent takes it for that the gateway does not let it in."""
 
 BUDGET_REACHED = "budget_reached"
-
-KILLED = frozenset({137, 143})
+_BY_SIGNAL = {137: "killed", 143: "terminated"}  # SIGKILL, by which memory that runs out ends a run, and SIGTERM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,8 +189,8 @@ def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> 
         return agent_code if agent_code in _ENDING_CODES else "crash_unseen"
     if exit_code == 0:
         return "exited"
-    if exit_code in KILLED:
-        return "killed"
+    if exit_code in _BY_SIGNAL:
+        return _BY_SIGNAL[exit_code]
     meanings = CODES_OF_EXIT.get(exit_code, ("crash", *_ENDING_CODES))
     return agent_code if agent_code in meanings else meanings[0]
 

@@ -28,7 +28,7 @@ OTHER = "other"
 OPERATIONS = frozenset(
     {"deploy", "delete", "update", "suspend", "lift suspension", "clear memory", *map(str, Action), *map(str, Remedy)}
 )
-REASONS = ("crash", "crash_unseen", "exited", "killed", "out_of_memory", *sorted(REPORTED_CODES))
+REASONS = ("crash", "crash_unseen", "exited", "killed", "out_of_memory", "terminated", *sorted(REPORTED_CODES))
 """What `projects.rules.status.reasons.code_of_end` says of an end."""
 
 _OUTCOMES = frozenset({"done", "failed", "recorded", "nothing to do"})

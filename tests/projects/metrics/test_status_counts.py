@@ -22,7 +22,9 @@ from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 
-ROWS, STATES = 200, 6
+ROWS, STATES, KINDS_OF_ROWS = 200, 6, 25
+"""Rows of one kind differ in a column or none, so that most share a group with others."""
+
 AGES = (0.0, 0.5, 1.0, 2.9, 3.1, 4.9, 5.0, 5.1, 31.0, 99.0, 100.0, 101.0, 300.0, -0.5, -1.0, -2.0, -30.0)
 VALUES: dict[str, tuple[Any, ...]] = {
     "desired": ("running", "running", "running", "stopped", "deleted"),
@@ -42,7 +44,7 @@ OFTEN = ("updated_at", "observed_at", "started_at")
 SELDOM = ("suspended_at", "gave_up_at", "polled_at", "budget_until")
 
 
-def make(draw: Random, now: datetime, owners: list[User], types: list[AgentType], plan: Plan) -> Project:
+def make(draw: Random, now: datetime, owners: list[User], types: list[AgentType]) -> dict[str, Any]:
     values = {name: draw.choice(choices) for name, choices in VALUES.items()}
     for name in (*OFTEN, *SELDOM):
         if draw.random() < (0.9 if name in OFTEN else 0.2) or name == "updated_at":
@@ -52,10 +54,23 @@ def make(draw: Random, now: datetime, owners: list[User], types: list[AgentType]
         values |= {"operation": draw.choice(Operation.values[1:]), "operation_id": uuid4(), "operation_deadline": until}
     if draw.random() < 0.4:
         values |= {"container_state": "", "health": "none", "reconcile_failures": 0}  # many of these are at rest
-    owner, kind = draw.choice(owners), draw.choice(types)
-    return Project(
-        owner=owner, agent_type=kind, plan=plan, name="x", bot_id=draw.choice((None, draw.getrandbits(60))), **values
-    )
+    elif draw.random() < 0.5:
+        of_no_check = {"desired": "running", "container_state": "running", "health": "none", "seen_code": ""}
+        started_at = now - timedelta(seconds=draw.choice((99.0, 101.0)))  # of these the start tells
+        values |= of_no_check | {"agent_state": draw.choice(("", "starting")), "started_at": started_at}
+    return values | {"owner": draw.choice(owners), "agent_type": draw.choice(types), "has_bot": draw.random() < 0.5}
+
+
+def vary(draw: Random, now: datetime, kinds: list[dict[str, Any]], plan: Plan) -> Project:
+    """One of these kinds, and maybe another one in one column."""
+    values = dict(draw.choice(kinds))
+    if draw.random() < 0.7:
+        name = draw.choice((*OFTEN, *OFTEN, *OFTEN, *OFTEN, *SELDOM, *VALUES))
+        at = now - timedelta(seconds=draw.choice(AGES))
+        moment = at if name == "updated_at" or draw.random() < 0.5 else None
+        values[name] = draw.choice(VALUES[name]) if name in VALUES else moment
+    bot_id = draw.getrandbits(60) if values.pop("has_bot") else None
+    return Project(plan=plan, name="x", bot_id=bot_id, **values)
 
 
 def derived(now: datetime) -> Counter[tuple[str, str]]:
@@ -69,7 +84,8 @@ def test_they_are_those_that_the_list_derives(seed: int, monkeypatch: pytest.Mon
     owners = [UserFactory.create(), UserFactory.create(is_active=False)]
     types, plan = list(AgentType.objects.all()), Plan.objects.get(slug="pro")
     monkeypatch.setattr(clock, "now", lambda: now)
-    Project.objects.bulk_create(make(draw, now, owners, types, plan) for _ in range(ROWS))
+    kinds = [make(draw, now, owners, types) for _ in range(KINDS_OF_ROWS)]
+    Project.objects.bulk_create(vary(draw, now, kinds, plan) for _ in range(ROWS))
     for _ in range(STATES):
         for instance in (settings.BERTH_INSTANCE, "another"):
             beat, lease = (now - timedelta(seconds=draw.choice(AGES)) for _ in range(2))
@@ -77,6 +93,19 @@ def test_they_are_those_that_the_list_derives(seed: int, monkeypatch: pytest.Mon
             Watch.objects.update_or_create(instance=instance, defaults=values)
         assert count_projects() == derived(now)
         now += timedelta(seconds=draw.choice((0.4, 2.0, 5.0, -3.0, 90.0)))
+
+
+def test_one_of_which_nobody_knows_when_it_started_is_not_counted_as_one_that_has_settled(alice: User) -> None:
+    now = clock.now()
+    plan, kind = Plan.objects.get(slug="pro"), AgentType.objects.get(slug="assistant")
+    Project.objects.bulk_create(
+        Project(
+            owner=alice, agent_type=kind, plan=plan, name="x", observed_at=now, started_at=started_at,
+            container_state="running", health="none",
+        )
+        for started_at in (None, now - timedelta(hours=1))
+    )  # fmt: skip
+    assert count_projects() == derived(now) == {("assistant", "starting"): 1, ("assistant", "running"): 1}
 
 
 def test_it_takes_two_queries_and_few_rows(alice: User) -> None:

@@ -25,7 +25,7 @@ EXITS = {
     127: "crash",
     137: "killed",
     139: "crash",
-    143: "killed",
+    143: "terminated",
     255: "crash",
 }
 
@@ -76,6 +76,12 @@ def test_of_a_kill_that_nobody_explains_no_cause_is_told_as_the_only_one(base: F
     message = reason_of(facts(base, exit_code=137)).message
     assert "by somebody or because memory ran out" in message
     assert "by somebody or because memory ran out" in tell_event("crash", "killed", "")
+
+
+@pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
+def test_of_one_that_was_told_to_end_no_lack_of_memory_is_told(base: Facts) -> None:
+    assert "memory" not in reason_of(facts(base, exit_code=143)).message
+    assert tell_event("crash", "terminated", "") == "Crashed: The agent was told to end, and not by Berth"
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 137])
