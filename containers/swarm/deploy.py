@@ -90,6 +90,7 @@ class Deployment:
             if ended is not None:
                 self._retire_one(ended)
             self._services.remove(service.service_id)
+        self._verbs.await_removed(self._spec.key)
         self._secrets.remove(self._spec.key, before=self._spec.generation)
         return kept
 

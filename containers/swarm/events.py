@@ -8,8 +8,10 @@ from itertools import chain
 from containers.swarm.tasks import Run, Service
 from containers.vocabulary import PROJECT_LABEL, EngineEvent
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at all services and their tasks."""
+LOOK_EVERY, LOOK_AT_MANY_EVERY = 1.0, 2.0
+"""Seconds between two looks at all services and their tasks, and where there are `MANY`: each look tells of all."""
+
+MANY = 100
 
 
 def watch(
@@ -36,12 +38,17 @@ def _compare(
 ) -> Iterator[EngineEvent]:
     until = time.monotonic() + silence
     while (left := until - time.monotonic()) > 0:
-        time.sleep(min(LOOK_EVERY, left))
+        time.sleep(min(pause_after(len(before)), left))
         now = _by_id(look())
         for event in _changes(before, now):
             until = time.monotonic() + silence
             yield event
         before = now
+
+
+def pause_after(services: int) -> float:
+    """Seconds until the next look, where the last one has found so many services."""
+    return LOOK_EVERY if services < MANY else LOOK_AT_MANY_EVERY
 
 
 def _by_id(services: Sequence[Service]) -> dict[str, Service]:

@@ -1,7 +1,8 @@
 """Which nodes are known to live: a Swarm itself notices only after some fifteen seconds that one is dead.
 
-Each daemon of a Swarm listens on the port of its gossip. One that has answered there before and does so no more is
+Each daemon of a Swarm listens on the port of its gossip. One that has answered there before and now twice does not is
 lost, whatever the manager still believes. Where a firewall keeps us from that port, the manager's word is all there is.
+It is also where our own process cannot ask, as one without a descriptor left.
 """
 
 import errno
@@ -9,14 +10,17 @@ import select
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from typing import NamedTuple
 
 from containers.swarm.nodes import Node
 
 GOSSIP_PORT = 7946
 
 WITHIN = 0.5
-"""Seconds for all nodes together to take a connection."""
+"""Seconds for all nodes together to take a connection. A lost packet costs a second: so the silent are asked again."""
+
+_SAID_BY_NETWORK = {errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
+"""Why a connection is not taken, which says something of the node. All other reasons are our own machine's."""
 
 BELIEVED_FOR, LOST_FOR = 0.25, 2.0
 """Seconds for which a look counts at which all have answered, and one at which some have not: that takes its time."""
@@ -29,6 +33,7 @@ class Liveness:
         self._list_nodes = list_nodes
         self._until = 0.0
         self._heard: frozenset[str] = frozenset()
+        self._silent: frozenset[str] = frozenset()
         self._lost: frozenset[str] = frozenset()
 
     def lost(self) -> frozenset[str]:
@@ -38,22 +43,43 @@ class Liveness:
         return self._lost
 
     def _look(self, nodes: Sequence[Node]) -> None:
-        answering = find_answering({node.node_id: node.address for node in nodes if node.address})
-        self._heard |= answering
-        there = {node.node_id for node in nodes}
-        self._lost = self._heard & there - answering | {node.node_id for node in nodes if not node.is_ready}
-        self._until = time.monotonic() + (LOST_FOR if self._heard & there - answering else BELIEVED_FOR)
+        there = {node.node_id: node.address for node in nodes if node.address}
+        first = ask(there)
+        doubted = self._heard & set(there) - first.answering - first.not_asked
+        second = ask({node: there[node] for node in doubted})
+        self._heard |= first.answering | second.answering
+        silent = (doubted | (self._heard & _ids(nodes) - set(there))) - second.answering - second.not_asked
+        # Of those that we could not ask, what we knew before still counts.
+        self._silent = silent | (self._silent & (first.not_asked | second.not_asked))
+        self._lost = self._silent | frozenset(node.node_id for node in nodes if not node.is_ready)
+        self._until = time.monotonic() + (LOST_FOR if self._silent else BELIEVED_FOR)
 
 
-def find_answering(addresses: Mapping[str, str]) -> set[str]:
-    """The ids of the nodes that take a connection at their address."""
+def _ids(nodes: Sequence[Node]) -> frozenset[str]:
+    return frozenset(node.node_id for node in nodes)
+
+
+class Answers(NamedTuple):
+    """The ids of the nodes that take a connection, and of those of which our own machine keeps us from asking."""
+
+    answering: frozenset[str]
+    not_asked: frozenset[str]
+
+
+def ask(addresses: Mapping[str, str]) -> Answers:
+    """Those that are in neither are silent, or have refused."""
     waiting: dict[int, tuple[str, socket.socket]] = {}
+    not_asked: set[str] = set()
     try:
         for node, address in addresses.items():
-            with suppress(OSError):
+            try:
                 begun = _begin(address)
+            except OSError as error:
+                if error.errno not in _SAID_BY_NETWORK:
+                    not_asked.add(node)
+            else:
                 waiting[begun.fileno()] = node, begun
-        return _await(waiting)
+        return Answers(frozenset(_await(waiting)), frozenset(not_asked))
     finally:
         for _, begun in waiting.values():
             begun.close()

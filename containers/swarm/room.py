@@ -8,7 +8,7 @@ from containers.docker_api.errors import understand_answer
 from containers.errors import NoRoomError
 from containers.identity import is_ours
 from containers.swarm.nodes import Node, find_room
-from containers.swarm.services import TASKS_SIZE
+from containers.swarm.services import LIST_SIZE
 from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024
@@ -22,7 +22,7 @@ def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerS
 
     What the agent's own task holds counts as free: it goes before the next one comes.
     """
-    with connection.call(size=TASKS_SIZE) as client, understand_answer():
+    with connection.call(size=LIST_SIZE) as client, understand_answer():
         running = client.tasks(filters={"desired-state": ["running"]})
         tasks = [task for task in running if not _is_of(spec, task)]
         free = find_room(nodes_for(spec.plan, nodes), tasks)

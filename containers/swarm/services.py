@@ -1,22 +1,24 @@
 """Finds the services of a key, by their labels, and changes how many tasks they have."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 
+from containers.docker_api.answers import read_labels
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.swarm.service_spec import CRASHES_LABEL, HELD
-from containers.swarm.tasks import Service, read_service
+from containers.swarm.tasks import Run, Service, read_run, read_service
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
-TASKS_SIZE = 64 * 1024 * 1024
-"""Bytes of the tasks of all services: a Swarm tells each task's whole specification, and keeps five of each."""
+LIST_SIZE = 128 * 1024 * 1024
+"""Bytes of a list of all services, or of their tasks, enough for a thousand agents. A Swarm tells whole specifications,
+some 18 kB from API 1.44 on: two of each service, and one of each task, of which it keeps five."""
 
 _TRIES = 5
 
@@ -31,7 +33,7 @@ class Services:
         if not rows:
             return []
         of_one = {"service": [str(rows[0]["ID"])]} if len(rows) == 1 else {"label": chosen}
-        with self._connection.call(size=TASKS_SIZE) as client, understand_answer():
+        with self._connection.call(size=LIST_SIZE) as client, understand_answer():
             tasks: dict[str, list[Any]] = defaultdict(list)
             for task in client.tasks(filters=of_one):
                 tasks[str(task["ServiceID"])].append(task)
@@ -45,7 +47,7 @@ class Services:
             return [read_service(row) for row in rows]
 
     def _rows(self, labels: Mapping[str, str]) -> list[Any]:
-        with self._connection.call() as client, understand_answer():
+        with self._connection.call(size=LIST_SIZE) as client, understand_answer():
             return list(client.services(filters={"label": _filter(labels)}))
 
     def of_key(self, key: str) -> list[Service]:
@@ -55,6 +57,17 @@ class Services:
 
     def ours(self, key: str) -> list[Service]:
         return [service for service in self.of_key(key) if is_ours(service.labels)]
+
+    def left_behind(self, key: str, services: Collection[str] = ()) -> list[Run]:
+        """The tasks of which a process may live though their service is gone: one of `services`, or any of ours."""
+        labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key}
+        with self._connection.call(size=LIST_SIZE, about_one=True) as client, understand_answer():
+            tasks = client.tasks(filters={"label": _filter(labels)})
+            theirs = [(task["ServiceID"], read_run(task)) for task in tasks if _is_of(task, services)]
+        if not any(run.may_live for _, run in theirs):
+            return []
+        there = {row["ID"] for row in self._rows(labels)}
+        return [run for service, run in theirs if run.may_live and service not in there]
 
     def look_up(self, name_or_id: str) -> Service | None:
         """The service of exactly this name or id, whosever it is; None where there is none."""
@@ -135,6 +148,11 @@ class Services:
 def _filter(labels: Mapping[str, str]) -> list[str]:
     """An empty value asks for the label alone."""
     return [f"{label}={value}" if value else label for label, value in labels.items()]
+
+
+def _is_of(task: Mapping[str, Any], services: Collection[str]) -> bool:
+    labels = (task["Spec"].get("ContainerSpec") or {}).get("Labels") or {}
+    return task["ServiceID"] in services or is_ours(read_labels(labels))
 
 
 def _rank(service: Service) -> tuple[int, float]:

@@ -26,7 +26,10 @@ BY_THEMSELVES = frozenset({"complete", "failed", "rejected", "orphaned"})
 
 
 class Run(NamedTuple):
-    """A task. `exit_code` is None where the engine has not said how it ended; `container` is that on its node."""
+    """A task. `exit_code` is None where the engine has not said how it ended; `container` is that on its node.
+
+    `grace` is the seconds that it has for its end.
+    """
 
     task_id: str
     state: str
@@ -37,6 +40,7 @@ class Run(NamedTuple):
     error: str
     container: str
     exit_code: int | None
+    grace: float = 0.0
 
     @property
     def has_ended(self) -> bool:
@@ -144,6 +148,7 @@ def read_run(task: Mapping[str, Any]) -> Run:
         error=str(status.get("Err") or ""),
         container=str(container.get("ContainerID") or ""),
         exit_code=int(container.get("ExitCode") or 0) if ended and container.get("ContainerID") else None,
+        grace=int(((task.get("Spec") or {}).get("ContainerSpec") or {}).get("StopGracePeriod") or 0) / 1e9,
     )
 
 

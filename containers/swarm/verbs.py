@@ -1,7 +1,7 @@
 """Stops, holds and removes the services of a key."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 
 from containers.call_limits import seconds_left
@@ -9,7 +9,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineUnavailableError, StillStoppingError
 from containers.identity import is_labelled, is_ours
-from containers.swarm.nodes import ENDED
+from containers.swarm.nodes import list_nodes
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
 from containers.swarm.tasks import Service, observe
@@ -46,7 +46,8 @@ class Verbs:
     def stop(self, service: Service, *, timeout: int, leave_lost: bool = False) -> Observation | None:
         """No task of it runs afterwards, on any node. Returns how it has ended; None where none ran, or it is gone.
 
-        `leave_lost`: a Swarm that takes a node for dead runs its agents elsewhere, whatever goes on there. So may we.
+        `leave_lost`: a Swarm that takes a node for dead runs its agents elsewhere, whatever goes on there. So may we,
+        once the Swarm itself says so: a node that does not answer us alone still has its agents.
         """
         was_up = any(run.may_live for run in service.runs)
         try:
@@ -68,39 +69,46 @@ class Verbs:
         while True:
             now = self._services.look_up(service.service_id)
             living = [run.node for run in now.runs if run.may_live] if now else []
-            answering = set(living) - self._lost() if living else set()
-            if not living or (leave_lost and not answering):
+            if not living or (leave_lost and not set(living) - self._given_up()):
                 return now
-            if not answering:
+            answering = set(living) - self._lost()
+            if not answering and not leave_lost:
                 raise EngineUnavailableError(STILL_UP)
             if time.monotonic() >= until:
-                raise StillStoppingError(STILL_STOPPING) if is_cut else EngineUnavailableError(STILL_UP)
+                is_ending = is_cut and answering
+                raise StillStoppingError(STILL_STOPPING) if is_ending else EngineUnavailableError(STILL_UP)
             time.sleep(_ASK_EVERY)
+
+    def _given_up(self) -> set[str]:
+        """The nodes that the Swarm itself takes for dead."""
+        return {node.node_id for node in list_nodes(self._connection) if not node.is_ready}
 
     def remove_key(self, key: str, *, volumes: bool) -> None:
         """Removes our services of this key and their secrets, and with `volumes` what of the state can be reached."""
-        for service in self._services.ours(key):
+        ours = self._services.ours(key)
+        for service in ours:
             self._services.remove(service.service_id)
-            self._await_removal(service)
+        self.await_removed(key, {service.service_id for service in ours})
         self._secrets.remove(key)
         if volumes:
             self.remove_volumes(key)
 
-    def _await_removal(self, service: Service) -> None:
-        """Until no process of it runs on a node that answers: a Swarm removes a service before its tasks have ended."""
-        living, lost = [run.task_id for run in service.runs if run.may_live], self._lost()
-        if not living:
-            return
-        grace = int(service.spec["TaskTemplate"]["ContainerSpec"].get("StopGracePeriod") or 0) / 1e9
-        left = seconds_left()
-        until = time.monotonic() + min(grace + STOP_MARGIN, grace + STOP_MARGIN if left is None else left - LOOK)
-        while time.monotonic() < until:
-            with self._connection.call(about_one=True) as client, understand_answer():
-                tasks = client.tasks(filters={"id": living})
-                if not any(task["Status"]["State"] not in ENDED and task.get("NodeID") not in lost for task in tasks):
-                    return
+    def await_removed(self, key: str, services: Collection[str] = ()) -> None:
+        """Until no process of a service of this key that is gone runs on a node that the Swarm hears of.
+
+        A Swarm removes a service before its tasks have ended. Whoever removed it, now or before: those of ours, and
+        those of these `services`.
+        """
+        until: float | None = None
+        while left := self._services.left_behind(key, services):
+            if not {task.node for task in left} - self._given_up():
+                return
+            if until is None:
+                patience, mine = max(task.grace for task in left) + STOP_MARGIN, seconds_left()
+                until = time.monotonic() + (patience if mine is None else min(patience, mine - LOOK))
+            if time.monotonic() >= until:
+                raise EngineUnavailableError(STILL_UP)
             time.sleep(_ASK_EVERY)
-        raise EngineUnavailableError(STILL_UP)
 
     def remove_volumes(self, key: str, *, generation: int | None = None) -> None:
         """Those on the node that we speak with. With `generation` those that this deploy has made."""

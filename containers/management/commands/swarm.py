@@ -10,6 +10,7 @@ from containers.docker_api.errors import understand_answer
 from containers.errors import EngineError
 from containers.swarm.confinement import Confinement
 from containers.swarm.nodes import Node, find_room, list_nodes
+from containers.swarm.services import LIST_SIZE
 from containers.swarm.what_specs_hold import MEASURES
 
 MEBIBYTE = 1024 * 1024
@@ -23,7 +24,7 @@ class Command(BaseCommand):
         connection = Connection()
         try:
             nodes = list_nodes(connection)
-            with connection.call() as client, understand_answer():
+            with connection.call(size=LIST_SIZE) as client, understand_answer():
                 free = find_room(nodes, client.tasks())
             missing = Confinement(connection).missing()
         except EngineError as error:

@@ -1,0 +1,50 @@
+"""A manager of a Swarm that tells what a test says, for what a real one does seldom or with many machines only."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.fakes.http_server import FakeServer
+from tests.fakes.messages import Answer, Request
+
+
+class Manager(FakeServer):
+    """`rows` are the lists that it has, by their names; `bodies` whole answers, by paths. It refuses what `refuses`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self.bodies: dict[str, Answer] = {}
+        self.refuses = ""
+        self.api = "1.44"
+
+    def answer(self, request: Request) -> Answer:
+        if request.path == "/version":
+            return Answer.json(200, {"ApiVersion": self.api})
+        path = "/" + request.path.split("/", 2)[-1]
+        if found := self.bodies.get(path):
+            return found
+        room, _, name = path.strip("/").partition("/")
+        if request.method == "DELETE":
+            self.rows[room] = [row for row in self.rows[room] if name not in {row["ID"], row["Spec"].get("Name")}]
+            return Answer(204, b"")
+        if name == "create":
+            return self._create(room, request)
+        return Answer.json(200, self.rows.get(room, []))
+
+    def _create(self, room: str, request: Request) -> Answer:
+        """What is refused has been made all the same, as where the answer is lost."""
+        made = request.fields()
+        there = self.rows.setdefault(room, [])
+        there.append({"ID": f"{room}{len(there)}", "CreatedAt": "2026-01-01T00:00:00Z", "Spec": made})
+        is_refused = bool(self.refuses) and self.refuses in made["Name"]
+        return Answer.json(500, {"message": "no leader"}) if is_refused else Answer.json(201, {"ID": there[-1]["ID"]})
+
+
+@contextmanager
+def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
+    with Manager() as found:
+        monkeypatch.setenv("DOCKER_HOST", found.url.replace("http", "tcp"))
+        yield found

@@ -1,0 +1,85 @@
+"""Which nodes are called lost, over what their machines and our own do with a connection."""
+
+import errno
+import socket
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from containers.swarm import liveness
+from containers.swarm.liveness import Liveness
+from containers.swarm.nodes import Node, read_node
+from tests.containers.swarm.test_room import node
+
+FOUND, REFUSED, SILENT = 0, errno.ECONNREFUSED, errno.EINPROGRESS
+LOCAL = [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EPERM, errno.ENETUNREACH]
+
+
+class Line(socket.socket):
+    """A connection that becomes what its number says; one that is silent stays for ever on its way."""
+
+    code = FOUND
+
+    def connect_ex(self, address: object) -> int:
+        if self.code != SILENT:
+            return self.code
+        self.bind(("127.0.0.1", 0))
+        return SILENT
+
+    def getsockopt(self, *names: object) -> int:  # type: ignore[override]  # all that is asked for is the error
+        return self.code
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """What the next connections become. After them, all are taken."""
+    codes: list[int] = []
+
+    def open_socket(family: socket.AddressFamily) -> socket.socket:
+        if codes and codes[0] == errno.EMFILE:
+            raise OSError(codes.pop(0), "Too many open files")
+        line = Line(family, socket.SOCK_STREAM)
+        line.code = codes.pop(0) if codes else FOUND
+        return line
+
+    monkeypatch.setattr(liveness, "open_socket", open_socket)
+    monkeypatch.setattr(liveness, "WITHIN", 0.01)
+    monkeypatch.setattr(liveness, "BELIEVED_FOR", 0.0)
+    monkeypatch.setattr(liveness, "LOST_FOR", 0.0)
+    return codes
+
+
+def look(of: Liveness, told: list[int], codes: Sequence[int]) -> frozenset[str]:
+    told[:] = codes
+    return of.lost()
+
+
+def make(nodes: list[Node]) -> Liveness:
+    return Liveness(lambda: nodes)
+
+
+def test_one_lost_packet_loses_no_node_and_two_do(told: list[int]) -> None:
+    lives = make([node(1)])
+    assert look(lives, told, [SILENT, SILENT]) == frozenset()  # it has never answered
+    assert look(lives, told, []) == frozenset()
+    assert look(lives, told, [SILENT, FOUND]) == frozenset()
+    assert look(lives, told, [REFUSED, FOUND]) == frozenset()
+    assert look(lives, told, [SILENT, REFUSED]) == {"n1"}
+    assert look(lives, told, [FOUND]) == frozenset()
+
+
+@pytest.mark.parametrize("code", LOCAL)
+def test_what_our_own_machine_lacks_says_nothing_of_a_node(told: list[int], code: int) -> None:
+    lives = make([node(1)])
+    assert look(lives, told, []) == frozenset()
+    for codes in ([code], [SILENT, code]):
+        assert look(lives, told, codes) == frozenset()
+    assert look(lives, told, [SILENT, SILENT]) == {"n1"}
+    for codes in ([code], [SILENT, code]):
+        assert look(lives, told, codes) == {"n1"}
+    assert look(lives, told, []) == frozenset()
+
+
+def test_the_managers_word_counts_whatever_we_hear(told: list[int]) -> None:
+    down = read_node({"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "down", "Addr": "10.0.0.9"}})
+    assert look(make([down]), told, [errno.EMFILE]) == {"n9"}
