@@ -10,7 +10,7 @@ import requests
 
 from containers.agent_reports import parse_time
 from containers.call_limits import time_limit
-from containers.docker_api.errors import GARBLED, MissingError, is_timeout, translate_errors
+from containers.docker_api.errors import GARBLED, EngineFailedError, MissingError, is_timeout, translate_errors
 from containers.errors import EngineUnavailableError
 
 SILENCE = 2.0
@@ -23,6 +23,16 @@ LONGEST_LINE = 16 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEADER = struct.Struct(">BxxxL")
 _LONGEST_FRAME = 1024 * 1024
+
+_OF_ENGINE = 3
+"""The stream on which the engine itself says, without a time, that it cannot read a log."""
+
+UNREADABLE = "The container engine cannot read the log of the agent now."
+
+
+class UnreadableLogError(EngineFailedError):
+    """The engine answered that it has no line of a log, and why: its node is not there, its file is damaged."""
+
 
 Open = Callable[[dict[str, Any]], requests.Response]
 
@@ -60,9 +70,17 @@ def _read_whole(response: requests.Response) -> Iterator[bytes]:
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`."""
+    """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`.
+
+    Raises `UnreadableLogError` where the engine's own complaint is all there is.
+    """
     pending: dict[int, bytes] = {}
+    complains = is_told = False
     for stream, payload in _split_frames(chunks):
+        if stream == _OF_ENGINE:
+            complains = True
+            continue
+        is_told = True
         # A long line arrives in several frames with the same time in front. The last of them may lack the line's end.
         begun = pending.pop(stream, b"")
         stamp, _, text = payload.partition(b" ")
@@ -75,6 +93,8 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         else:
             pending[stream] = line[:LONGEST_LINE]
     yield from pending.values()
+    if complains and not is_told:
+        raise UnreadableLogError(UNREADABLE)
 
 
 def read_lines(response: requests.Response) -> Iterator[bytes]:

@@ -1,5 +1,6 @@
 """Whether this Swarm's services hold what confines agents, as far as the operator wants them to."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -7,8 +8,8 @@ from django.conf import settings
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineRefusedError
-from containers.swarm.nodes import list_nodes
-from containers.swarm.what_specs_hold import explain_refusal, find_missing
+from containers.swarm.nodes import Node, list_nodes
+from containers.swarm.what_specs_hold import api_of, explain_refusal, find_missing
 
 DAEMON_LABEL = "berth.no-new-privileges"
 """The label of a node's daemon.json by which its operator says that the same file has `"no-new-privileges": true`.
@@ -21,10 +22,14 @@ class Confinement:
         self._connection = connection
 
     def missing(self) -> list[str]:
-        """What the services of this Swarm cannot hold, accepted or not. Asks the engine."""
+        """What the services of this Swarm cannot hold on each of its nodes, accepted or not. Asks the engine.
+
+        A node ignores what it does not know: the oldest one tells what all hold. One that is down may come back.
+        """
+        nodes = list_nodes(self._connection)
         return find_missing(
-            self._read_api(),
-            held_by_daemons=self._is_held_by_daemons(),
+            min([self._read_api(), *(api_of(node.engine) for node in nodes if node.engine or node.is_ready)]),
+            held_by_daemons=self._is_held_by_daemons(nodes),
             runtime=settings.BERTH_CONTAINER_RUNTIME,
         )
 
@@ -39,11 +44,10 @@ class Confinement:
         with self._connection.call() as client, understand_answer():
             return client.read_api()
 
-    def _is_held_by_daemons(self) -> bool:
+    def _is_held_by_daemons(self, nodes: Sequence[Node]) -> bool:
         with self._connection.call() as client, understand_answer():
             info: dict[str, Any] = client.info()
             here, options = str(info["Swarm"]["NodeID"]), [str(each) for each in info.get("SecurityOptions") or []]
         if not any("no-new-privileges" in option for option in options):
             return False
-        others = [node for node in list_nodes(self._connection) if node.node_id != here]
-        return all(node.daemon_labels.get(DAEMON_LABEL) == "true" for node in others)
+        return all(node.daemon_labels.get(DAEMON_LABEL) == "true" for node in nodes if node.node_id != here)

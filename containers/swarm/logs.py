@@ -9,10 +9,18 @@ from typing import Any
 
 import requests
 
-from containers.agent_reports import newest_report
+from containers.agent_reports import newest_report, parse_time
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, is_timeout
-from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.docker_api.logs import (
+    SILENCE,
+    Follower,
+    UnreadableLogError,
+    log_params,
+    read_chunks,
+    read_lines,
+    split_lines,
+)
 from containers.errors import EngineUnavailableError
 from containers.swarm.services import Services
 from containers.swarm.tasks import Run, Service
@@ -57,11 +65,17 @@ class Logs:
     def _read_runs(self, runs: list[Run], *, tail: int | None, since: datetime | None) -> list[bytes]:
         """The lines of all runs one after the other, as a container that was restarted has them."""
         found: list[bytes] = []
+        failure: UnreadableLogError | None = None
         for run in runs:
             left = None if tail is None else tail - len(found)
             if left == 0:
                 break
-            found = [*self._read_run(run, tail=left, since=since), *found]
+            try:
+                found = [*self._read_run(run, tail=left, since=since), *found]
+            except UnreadableLogError as error:
+                failure = error
+        if failure is not None and not found:
+            raise failure
         return found
 
     def _read_run(self, run: Run, *, tail: int | None, since: datetime | None) -> list[bytes]:
@@ -83,7 +97,7 @@ class Logs:
         for line in self._read_runs(runs, tail=tail, since=since):
             last = line.partition(b" ")[0].decode(errors="replace")
             yield line
-        begin = datetime.fromisoformat(last) if last else began if tail == 0 else since
+        begin = parse_time(last) or (began if tail == 0 else since)
         with suppress(MissingError):
             follower = Follower(
                 lambda params: self._open("services", service.service_id, params), tail=None, since=begin
@@ -126,7 +140,7 @@ class Logs:
             self._reports.pop(next(iter(self._reports)), None)
 
     def _read_report(self, run: Run, known: AgentReport | None) -> AgentReport | None:
-        """What is `known` already, where the node takes too long: it may just be giving its agents away."""
+        """What is `known` already, where the node takes too long or is not there: it may be giving its agents away."""
         params = log_params(tail=REPORT_LINES, since=None, follow=False)
         try:
             with self._connection.call(PATIENCE, about_one=True) as client:
@@ -135,6 +149,8 @@ class Logs:
                 return newest[1] if newest else None
         except (MissingError, ConflictError):  # it is gone by now
             return None
+        except UnreadableLogError:
+            return known
         except EngineUnavailableError as error:
             if not is_timeout(error.__cause__ or error):
                 raise

@@ -12,7 +12,7 @@ from containers.docker_api.errors import understand_answer
 class Node:
     """`memory` is in bytes, `cpus` in cores. `is_ready`: its manager hears of it. `is_active`: it takes new agents.
 
-    `labels` are those that operators gave it; `daemon_labels` those of its daemon.json.
+    `labels` are those that operators gave it; `daemon_labels` those of its daemon.json. `engine` is its version.
     """
 
     node_id: str
@@ -25,6 +25,7 @@ class Node:
     cpus: int
     labels: Mapping[str, str] = field(default_factory=dict)
     daemon_labels: Mapping[str, str] = field(default_factory=dict)
+    engine: str = ""
 
 
 def list_nodes(connection: Connection) -> list[Node]:
@@ -35,7 +36,7 @@ def list_nodes(connection: Connection) -> list[Node]:
 
 def read_node(row: Mapping[str, Any]) -> Node:
     spec, status, described = row["Spec"], row["Status"], row.get("Description") or {}
-    resources = described.get("Resources") or {}
+    resources, engine = described.get("Resources") or {}, described.get("Engine") or {}
     return Node(
         node_id=str(row["ID"]),
         name=str(described.get("Hostname") or row["ID"]),
@@ -46,7 +47,8 @@ def read_node(row: Mapping[str, Any]) -> Node:
         memory=int(resources.get("MemoryBytes") or 0),
         cpus=int(resources.get("NanoCPUs") or 0) // 1_000_000_000,
         labels=dict(spec.get("Labels") or {}),
-        daemon_labels=dict((described.get("Engine") or {}).get("Labels") or {}),
+        daemon_labels=dict(engine.get("Labels") or {}),
+        engine=str(engine.get("EngineVersion") or ""),
     )
 
 

@@ -3,6 +3,7 @@
 An operator may name what is to be done without (`BERTH_SWARM_ACCEPT`). Otherwise no agent is started.
 """
 
+import re
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
@@ -37,6 +38,22 @@ MEASURES = {
     ),
 }
 """By the words of `BERTH_SWARM_ACCEPT`. Everything else that confines an agent, services say from API 1.41 on."""
+
+
+ENGINES = {
+    (20, 10): (1, 41), (23, 0): (1, 42), (24, 0): (1, 43), (25, 0): (1, 44), (26, 0): (1, 45), (27, 0): (1, 46),
+    (27, 2): (1, 47), (28, 0): (1, 48), (28, 1): (1, 49), (28, 2): (1, 50), (28, 3): (1, 51), (29, 0): (1, 52),
+}  # fmt: skip
+"""The APIs by the versions of Docker that brought them. A manager is told the version of a node, and not its API."""
+
+_ENGINE = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?!\d)")
+
+
+def api_of(engine: str) -> tuple[int, int]:
+    """The API that an engine of this version speaks at least, such as (1, 44). (0, 0) where that tells nothing."""
+    found = _ENGINE.match(engine)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    return max((api for since, api in ENGINES.items() if since <= version), default=(0, 0))
 
 
 def find_missing(api: tuple[int, int], *, held_by_daemons: bool, runtime: str) -> list[str]:

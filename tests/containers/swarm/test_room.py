@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
+from containers.docker_api.client import Connection
+from containers.errors import EngineRefusedError
+from containers.swarm.confinement import Confinement
 from containers.swarm.nodes import find_room, read_node
 from containers.swarm.room import constraints_of, nodes_for
-from containers.swarm.what_specs_hold import MEASURES, explain_refusal, find_missing
+from containers.swarm.what_specs_hold import MEASURES, api_of, explain_refusal, find_missing
+from tests.containers.swarm.manager import manager
+from tests.fakes.messages import Answer
 
 
 def node(number: int, *, state: str = "ready", availability: str = "active", memory: int = 1000, plan: str = "") -> Any:
@@ -70,6 +75,43 @@ def test_an_older_engine_cannot_say_all(api: tuple[int, int], missing: list[str]
     assert find_missing(api, held_by_daemons=False, runtime="runsc") == [*missing, "runtime"]
     held = [word for word in missing if word != "no-new-privileges"]
     assert find_missing(api, held_by_daemons=True, runtime="") == held
+
+
+@pytest.mark.parametrize(
+    ("engine", "api"),
+    [
+        ("19.03.15", (0, 0)), ("20.10.24+dfsg1", (1, 41)), ("24.0.9", (1, 43)), ("25.0.0-rc.1", (1, 44)),
+        ("26.1.5", (1, 45)), ("27.1.2", (1, 46)), ("27.5.1", (1, 47)), ("28.0.4", (1, 48)), ("28.5.2", (1, 51)),
+        ("29.0.0", (1, 52)), ("30.1.0", (1, 52)), ("", (0, 0)), ("dev", (0, 0)),
+    ],
+)  # fmt: skip
+def test_the_version_of_an_engine_tells_its_api(engine: str, api: tuple[int, int]) -> None:
+    assert api_of(engine) == api
+
+
+def test_the_oldest_node_tells_what_all_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that has never been heard of runs nothing yet; one that is heard of and has no version may be any."""
+    never = {"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "unknown"}}
+    with manager(monkeypatch) as fake:
+        fake.api = "1.52"
+        fake.bodies["/info"] = Answer.json(200, {"Swarm": {"NodeID": "n1"}})
+        held = Confinement(Connection())
+        fake.rows["nodes"] = [_running(1, "29.0.1"), never]
+        assert held.missing() == []
+        fake.rows["nodes"].append(_running(2, "27.3.1"))
+        assert held.missing() == ["swap"]
+        fake.rows["nodes"].append({**_running(3, "24.0.7"), "Status": {"State": "down"}})
+        assert held.missing() == ["no-new-privileges", "seccomp", "swap"]
+        fake.rows["nodes"] = [_running(1, "")]
+        assert held.missing() == ["no-new-privileges", "seccomp", "swap"]
+        with pytest.raises(EngineRefusedError):
+            held.require()
+
+
+def _running(number: int, version: str) -> dict[str, Any]:
+    described = {"Hostname": f"host{number}", "Engine": {"EngineVersion": version}}
+    status = {"State": "ready", "Addr": "10.0.0.1"}
+    return {"ID": f"n{number}", "Spec": {"Availability": "active"}, "Status": status, "Description": described}
 
 
 def test_a_node_with_a_plans_label_is_for_that_plan_alone() -> None:
