@@ -154,8 +154,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return self._looks.highest_user(block)
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
-        """Those on the node that we speak with."""
-        return self._looks.list_volumes(self._of_instance(within))
+        """Those on the node that we speak with, and the Swarm's secrets, as volumes of credentials."""
+        chosen = self._of_instance(within)
+        return [*self._looks.list_volumes(chosen), *self._secrets.list_labels(chosen)]
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
