@@ -6,7 +6,7 @@ the same, is not read again while the rows and events of its owner are what they
 
 import time
 from threading import Lock
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
 
 from accounts import clock
@@ -21,6 +21,8 @@ REMEMBERED = 2000
 """Pages of a process: a kilobyte each."""
 
 Key = tuple[UUID, str]
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class _Same(NamedTuple):
@@ -29,24 +31,24 @@ class _Same(NamedTuple):
     until: float
 
 
-class _Memory:
+class Memory(Generic[K, V]):
     """Forgets everything where it grows too large: what is asked for again comes back by itself."""
 
     def __init__(self) -> None:
-        self._same: dict[Key, _Same] = {}
+        self._same: dict[K, V] = {}
         self._lock = Lock()
 
-    def get(self, key: Key) -> _Same | None:
+    def get(self, key: K) -> V | None:
         return self._same.get(key)
 
-    def keep(self, key: Key, same: _Same) -> None:
+    def keep(self, key: K, same: V) -> None:
         with self._lock:
             if len(self._same) >= REMEMBERED:
                 self._same.clear()
             self._same[key] = same
 
 
-_memory = _Memory()
+_memory: Memory[Key, _Same] = Memory()
 
 
 class Look:

@@ -23,7 +23,7 @@ from tests.projects.histories import History
 @pytest.fixture(autouse=True)
 def _memory() -> Iterator[None]:
     yield
-    remembered._memory = remembered._Memory()
+    remembered._memory = remembered.Memory()
 
 
 def ask(dashboard: Client, seen: Any) -> tuple[int, bytes]:
@@ -88,7 +88,7 @@ def test_what_is_in_no_row_is_seen_within_a_minute(
     seen = marks_of(dashboard.get("/"))
     ask(dashboard, seen)
     monkeypatch.setattr(remembered, "COMPARED_EVERY", 0.0)
-    remembered._memory = remembered._Memory()
+    remembered._memory = remembered.Memory()
     ask(dashboard, seen)
     reading = patch("projects.dashboard.views.lists._read", side_effect=AssertionError("it is read again"))
     with reading, pytest.raises(AssertionError, match="read again"):

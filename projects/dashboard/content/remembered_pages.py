@@ -1,0 +1,105 @@
+"""What open pages of projects show already, remembered by each process.
+
+Mostly the moment of the last look alone is new.
+
+What the parts of a page show follows from these, and is the same where they are:
+
+- the versions of the project's row, of those of its plan, type and spending, of its ended runs and its newest events;
+- the run whose log is shown, by the page's address;
+- the present day in UTC, which usage and the link to the bot go by;
+- whether the statuses depend on a clock (`Steadiness`), and whether the watcher has just been there (`Basis`);
+- the owner, who is the one that asks.
+
+A page is read each time while an operation or an update is under way, while the steps of a new deploy are shown, and
+while a budget is reached; and wherever it shows its log, or the events of one kind alone.
+"""
+
+import time
+from collections.abc import Iterable, Set
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from accounts import clock
+from projects.dashboard.content.remembered import COMPARED_EVERY, Memory
+from projects.dashboard.content.steps import SHOWN_FOR
+from projects.models import Project
+from projects.models.rows.page_versions import read_page_versions
+from projects.models.rows.snapshot import Snapshot
+from projects.models.rows.steadiness import find_steadiness
+from projects.models.rows.unchanged import Basis
+from projects.models.rows.versions import RowVersions
+from projects.rules.status.lifecycle import Desired
+
+Key = tuple[UUID, UUID, int | None]
+
+
+class _Shown(NamedTuple):
+    """`marks` are those of all parts but the moment of the last look. `old_at`: from then on it is no new deploy."""
+
+    basis: Basis
+    marks: frozenset[str]
+    observed_at: datetime | None
+    old_at: datetime | None
+    day: date
+    until: float
+
+    def holds(self, current: RowVersions, now: datetime) -> bool:
+        """Whether reading all of it now would give the same parts."""
+        return (
+            self.basis.holds(current, now)
+            and (self.observed_at is None or self.observed_at <= now)
+            and (self.old_at is None or self.old_at < now)
+            and self.day == _day_of(now)
+        )
+
+
+_memory: Memory[Key, _Shown] = Memory()
+
+
+class PageLook:
+    """One question of an open page. `run` is the number of the run whose log it shows, if its address names one."""
+
+    def __init__(self, owner_id: UUID, project_id: UUID, run: int | None) -> None:
+        self._key = (owner_id, project_id, run)
+        # All of it is of before the rows are read, so that a change in between is not missed.
+        self._began = clock.now()
+        self._versions = read_page_versions(owner_id, project_id)
+
+    def find_checked(self, seen: Set[str]) -> datetime | None:
+        """The moment of the last look, where the page is known to show everything else by these marks."""
+        shown, current = _memory.get(self._key), self._versions
+        if shown is None or current is None or time.monotonic() >= shown.until:
+            return None
+        if not (shown.marks <= seen and shown.holds(current, self._began)):
+            return None
+        beat = current.heartbeat_at
+        return max(filter(None, (beat, shown.observed_at)))
+
+    def remember(self, snapshot: Snapshot, marks: Iterable[str]) -> None:
+        """`marks` are those of the parts that were made of this snapshot, without the moment of the last look."""
+        project, before = snapshot.project, self._versions
+        steadiness = find_steadiness([project])
+        if before is None or steadiness is None or project.update_step or project.desired == Desired.DELETED:
+            return
+        shown = _Shown(
+            Basis(before, steadiness),
+            frozenset(marks),
+            project.observed_at,
+            _old_at(project),
+            _day_of(self._began),
+            time.monotonic() + COMPARED_EVERY,
+        )
+        read = RowVersions(before.rows, project.heartbeat_at, project.watched_until)
+        # When it was asked, when the status was derived, and now that all is written.
+        moments = ((before, self._began), (read, snapshot.facts.now), (before, clock.now()))
+        if all(shown.holds(versions, at) for versions, at in moments):
+            _memory.keep(self._key, shown)
+
+
+def _old_at(project: Project) -> datetime | None:
+    return project.created_at + SHOWN_FOR if project.generation == 1 else None
+
+
+def _day_of(now: datetime) -> date:
+    return now.astimezone(UTC).date()

@@ -1,0 +1,173 @@
+"""An open page of a project is told what reading all of it would tell, also where most of it is remembered."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+
+from accounts import clock
+from accounts.models import User
+from projects.dashboard.content import remembered, remembered_pages
+from projects.dashboard.content.remembered_pages import PageLook
+from projects.models import AgentType, Event, Plan, Project, Run, Spending
+from projects.models.columns.pairing import PairsPeople
+from tests.projects.dashboard.many import make_projects, watch_well
+from tests.projects.dashboard.pages import path_of
+from tests.projects.histories import PageHistory
+
+REMEMBERS = connection.vendor == "postgresql"
+
+
+@pytest.fixture(autouse=True)
+def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Whether each look was answered by what is remembered."""
+    found: list[bool] = []
+    find = PageLook.find_checked
+
+    def noted(look: PageLook, seen: Any) -> Any:
+        checked_at = find(look, seen)
+        found.append(checked_at is not None)
+        return checked_at
+
+    monkeypatch.setattr(PageLook, "find_checked", noted)
+    yield found
+    remembered_pages._memory = remembered.Memory()
+
+
+class Page:
+    """As refresh.js does: it sends the mark of each part as it was told last."""
+
+    def __init__(self, dashboard: Client, project: Project) -> None:
+        self.dashboard, self.path, self.seen = dashboard, path_of(project, "/changes"), {"checked": "checked.none"}
+
+    def ask(self, **more: Any) -> tuple[int, str]:
+        answer = self.dashboard.get(self.path, {"seen": list(self.seen.values()), **more})
+        return answer.status_code, answer.content.decode()
+
+    def look(self, **more: Any) -> set[str]:
+        return self.take(self.ask(**more)[1])
+
+    def take(self, text: str) -> set[str]:
+        told = dict(re.findall(r'<div id="(\w+)" data-mark="([\w.]+)">', text))
+        self.seen |= told
+        return set(told)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_happens_it_is_told(
+    dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, taken: list[bool], seed: int
+) -> None:
+    monkeypatch.setattr(settings, "BERTH_LIMITS", {})
+    history = PageHistory(seed, alice)
+    monkeypatch.setattr(clock, "now", lambda: history.now)
+    for project in Project.objects.all()[1:]:
+        project.delete()
+    page = Page(dashboard, Project.objects.get())
+    for number in range(40):
+        history.step()
+        told = page.ask()
+        if told[0] == 302:
+            dashboard.force_login(alice)
+        with patch.object(PageLook, "find_checked", lambda *_: None), patch.object(PageLook, "remember"):
+            assert told == page.ask(), number
+        page.take(told[1])
+    assert any(taken) == REMEMBERS
+
+
+def test_each_thing_that_a_page_shows_is_told_when_it_changes(
+    dashboard: Client, alice: User, taken: list[bool]
+) -> None:
+    project = make_projects(alice, 1, generation=2, bot_id=7, bot_username="harbour_bot")[0]
+    watch_well()
+    mine, of_mine = Project.objects.filter(pk=project.pk), {"project_id": project.pk}
+    day = clock.now().date()
+    spent = {"day": day, "month": day.replace(day=1), "month_tokens": 5}
+    told = {"owner_id": alice.pk, "actor": "system", "source": "system", "action": "crash", "outcome": "crash"}
+    changes: list[tuple[str, Any]] = [
+        ("details", lambda: mine.update(provider="mistral")),
+        ("details", lambda: Plan.objects.filter(pk=project.plan_id).update(memory_mb=77)),
+        ("details", lambda: AgentType.objects.filter(pk=project.agent_type_id).update(title="Another")),
+        ("usage", lambda: Spending.objects.create(**of_mine, **spent)),
+        ("usage", lambda: Spending.objects.update(month_tokens=6)),
+        ("runs", lambda: Run.objects.create(**of_mine, number=1, container_id="a")),
+        ("runs", lambda: Run.objects.all().delete()),
+        # Also one that another process wrote by a clock that is behind.
+        ("events", lambda: Event.objects.create(**of_mine, **told, at=clock.now() - timedelta(hours=3))),
+        ("events", lambda: Event.objects.filter(**of_mine, action="crash").delete()),
+        ("pair", lambda: mine.update(**project.encrypt_pairing_secret(in_force_from=0))),
+        ("status", lambda: mine.update(health="unhealthy")),
+    ]
+    page = Page(dashboard, project)
+    for number, (part, change) in enumerate(changes):
+        page.look()
+        taken.clear()
+        watch_well()
+        assert page.look() == {"checked"}, number
+        assert taken == [REMEMBERS], number
+        change()
+        assert part in page.look(), number
+
+
+def test_the_link_is_another_each_day(dashboard: Client, alice: User, taken: list[bool]) -> None:
+    project = make_projects(alice, 1, generation=2, bot_id=7, bot_username="harbour_bot")[0]
+    Project.objects.update(**project.encrypt_pairing_secret(in_force_from=0))
+    watch_well()
+    page = Page(dashboard, project)
+    page.look()
+    assert page.look() == set()
+    with (
+        patch.object(remembered_pages, "_day_of", lambda _: None),
+        patch.object(PairsPeople, "owners_code", lambda _: "new"),
+    ):
+        assert page.look() == {"pair"}
+    assert taken == [False, REMEMBERS, False]
+
+
+def test_what_is_remembered_is_not_for_a_log_a_new_deploy_or_an_update(
+    dashboard: Client, alice: User, taken: list[bool]
+) -> None:
+    project = make_projects(alice, 1, generation=2)[0]
+    page = Page(dashboard, project)
+
+    def is_remembered(**more: Any) -> bool:
+        remembered_pages._memory = remembered.Memory()
+        watch_well()
+        page.look(**more)
+        taken.clear()
+        page.ask(**more)
+        return any(taken)
+
+    assert is_remembered() == is_remembered(run=1) == REMEMBERS
+    assert not is_remembered(log=1)
+    assert not is_remembered(event="deploy")
+    for columns in ({"update_step": "trial"}, {"update_step": "", "generation": 1}):
+        Project.objects.update(**columns)
+        assert not is_remembered()
+
+
+def test_nobody_is_told_by_what_another_was(dashboard: Client, alice: User, bob: User) -> None:
+    page = Page(dashboard, make_projects(alice, 1, generation=2)[0])
+    watch_well()
+    assert page.look()
+    assert page.look() == set()
+    page.dashboard = Client()
+    page.dashboard.force_login(bob)
+    assert page.ask()[0] == 404
+
+
+def test_it_is_read_again_each_minute(
+    dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, taken: list[bool]
+) -> None:
+    monkeypatch.setattr(remembered_pages, "COMPARED_EVERY", 0.0)
+    page = Page(dashboard, make_projects(alice, 1, generation=2)[0])
+    watch_well()
+    assert page.look()
+    assert page.look() == set()
+    assert not any(taken)
