@@ -131,7 +131,7 @@ class Lookup:
         Raises `EngineRefusedError` for a state of another installation, and for a volume that is not ours and in the
         way of one of ours.
         """
-        labelled, named = self._volumes_of(key), self._list_named(name)
+        labelled, named = self._volumes_of(key), self._list_named(data_volume(name), secrets_volume(name))
         states = [volume for volume in labelled if volume.name.endswith(DATA)]
         if foreign := next((volume.name for volume in states if not is_ours(volume.labels)), None):
             raise EngineRefusedError(FOREIGN_STATE.format(foreign))
@@ -147,9 +147,9 @@ class Lookup:
         return AgentVolumes(state=state if exists else "", secrets=secrets)
 
     def _list_named(self, *names: str) -> list[Volume]:
-        """The volumes with one of these in their name. Unlike an inspection, it finds all of them with one question."""
+        """The volumes of these names. Unlike an inspection, it finds all of them with one question."""
         with self._connection.call() as client:
-            answer = client.volumes(filters={"name": [*names]})
+            answer = client.volumes(filters={"name": [f"^{name}$" for name in names]})  # else: with these in them
         return read_volumes(answer)
 
     def find_secrets(self, key: str, *, belong: Callable[[Mapping[str, str]], bool] = is_ours) -> list[str]:

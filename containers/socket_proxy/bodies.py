@@ -1,7 +1,9 @@
 """What the other bodies may say: those of networks, of programs that are run, and of changes to a container."""
 
 import json
+from ipaddress import IPv4Address, IPv4Network
 
+from containers.socket_proxy.addresses import address, subnet
 from containers.socket_proxy.fields import restarts
 from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, exactly, fields, items, mapping, text
 from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
@@ -10,7 +12,6 @@ LARGEST = 4 * 1024 * 1024
 """Bytes of a body that is read as a whole: one that measures thousands of volumes names them all."""
 
 _BRIDGE = "com.docker.network.bridge"
-_SUBNET, _ADDRESS = text(r"[0-9.]{7,15}/\d{1,2}"), text(r"[0-9.]{7,15}")
 
 EXEC = fields(
     {
@@ -33,18 +34,28 @@ UPDATE_OF_GATEWAY = fields({"RestartPolicy": restarts("no", "unless-stopped", "a
 CONNECT = fields(
     {
         "Container": text(r"[0-9a-zA-Z_.-]{1,128}"),
-        "EndpointConfig": fields({"IPAMConfig": fields({"IPv4Address": _ADDRESS})}),
+        "EndpointConfig": fields({"IPAMConfig": fields({"IPv4Address": address})}),
     },
     required=("Container",),
 )
 DISCONNECT = fields({"Container": text(r"[0-9a-zA-Z_.-]{1,128}"), "Force": ANY_FLAG}, required=("Container",))
 
 
+def _pool(value: object) -> str | None:
+    """Addresses that Berth chose, all of them in the one subnet."""
+    wrong = fields({"Subnet": subnet, "Gateway": address, "IPRange": subnet}, required=("Subnet",))(value)
+    if wrong is not None or not isinstance(value, dict):
+        return wrong
+    whole = IPv4Network(value["Subnet"])
+    if "Gateway" in value and IPv4Address(value["Gateway"]) not in whole:
+        return ".Gateway"
+    return None if IPv4Network(value.get("IPRange", whole)).subnet_of(whole) else ".IPRange"
+
+
 def network(scope: Scope) -> Check:
     """A bridge on which nobody reaches a neighbour, under a name by which Berth's rules know it."""
     labels = mapping(r"berth\.[a-z]{1,40}", text(r"[A-Za-z0-9-]{1,200}"), most=5)
     options = {f"{_BRIDGE}.enable_icc": exactly("false"), f"{_BRIDGE}.name": text(r"(berth|bexit|btry)-[0-9a-f]{8}")}
-    pool = fields({"Subnet": _SUBNET, "Gateway": _ADDRESS, "IPRange": _SUBNET})
     shape = fields(
         {
             "Name": text(scope.network_name),
@@ -55,7 +66,7 @@ def network(scope: Scope) -> Check:
             "Attachable": OFF,
             "Labels": labels,
             "Options": fields(options, required=tuple(options)),
-            "IPAM": fields({"Driver": exactly("default"), "Config": items(pool, most=1)}),
+            "IPAM": fields({"Driver": exactly("default"), "Config": items(_pool, most=1)}),
         },
         required=("Name", "Driver", "Labels", "Options"),
     )

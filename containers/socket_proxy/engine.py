@@ -2,8 +2,10 @@
 
 import asyncio
 import json
-from asyncio import StreamReader, StreamWriter
+from asyncio import IncompleteReadError, LimitOverrunError, StreamReader, StreamWriter
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,11 +14,15 @@ from containers.socket_proxy.words import Kind, Scope
 
 CONNECT_WITHIN = 5.0
 ASK_WITHIN = 15.0
-"""Seconds for what the proxy itself asks."""
+"""Seconds for what the proxy itself asks, and for what it has to read of an answer before it passes that on."""
 
 _API = "/v1.41"
 _ANSWER_SIZE = 8 * 1024 * 1024
 _REMEMBERED = 20_000
+
+
+class EngineAwayError(Exception):
+    """The engine does not answer, or not in time. Its client is told as by a dead socket: by no answer at all."""
 
 
 class AnsweredError(Exception):
@@ -26,6 +32,16 @@ class AnsweredError(Exception):
         super().__init__(status)
         self.status = status
         self.body = body
+
+
+@asynccontextmanager
+async def within(seconds: float = ASK_WITHIN) -> AsyncIterator[None]:
+    """For what is asked of the engine alone. Raises `EngineAwayError`, also where it takes longer."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except (OSError, IncompleteReadError, LimitOverrunError) as error:  # of which `TimeoutError` is one
+        raise EngineAwayError from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +61,8 @@ class Engine:
     _known: OrderedDict[str, Container] = field(default_factory=OrderedDict)
 
     async def connect(self) -> tuple[StreamReader, StreamWriter]:
-        """Raises `OSError`, also where it takes too long."""
-        async with asyncio.timeout(CONNECT_WITHIN):
+        """Raises `EngineAwayError`."""
+        async with within(CONNECT_WITHIN):
             return await asyncio.open_unix_connection(self.path, limit=HEAD_SIZE)
 
     async def container(self, name: str) -> Container:
@@ -82,7 +98,7 @@ class Engine:
             raise RefusedError("The volume is not one of Berth's.", status=404)
 
     async def _ask(self, path: str) -> dict[str, Any]:
-        async with asyncio.timeout(ASK_WITHIN):
+        async with within():
             reader, writer = await self.connect()
             try:
                 # HTTP/1.0: the answer comes without chunks, and ends with the connection.

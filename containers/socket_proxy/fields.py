@@ -4,6 +4,7 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
+from containers.socket_proxy.addresses import address
 from containers.socket_proxy.shapes import (
     ANY_FLAG,
     OFF,
@@ -77,7 +78,7 @@ CONFINED: Mapping[str, Check] = {
     "Dns": items(text(r"[0-9A-Fa-f:.]{2,45}"), most=10),
     "DnsOptions": items(exactly("timeout:1", "attempts:1"), most=2),
 }
-_ADDRESS = fields({"IPAMConfig": fields({"IPv4Address": text(r"[0-9.]{7,15}")})})
+_ADDRESS = fields({"IPAMConfig": fields({"IPv4Address": address})})
 _OF_ALL: Mapping[str, Check] = {
     "Image": text(_IMAGE),
     "Cmd": TEXTS,

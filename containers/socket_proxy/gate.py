@@ -8,10 +8,10 @@ from typing import Any
 from containers.socket_proxy import bodies
 from containers.socket_proxy.containers import ContainerShapes
 from containers.socket_proxy.engine import Engine
-from containers.socket_proxy.judging import put_id, require, texts, unless_missing
+from containers.socket_proxy.judging import put_id, read_filters, require, texts, unless_missing
 from containers.socket_proxy.requests import RefusedError, Request
 from containers.socket_proxy.routes import Route, Rule, find_route
-from containers.socket_proxy.words import DATA_PATH, SECRETS_PATH, Kind
+from containers.socket_proxy.words import DATA_PATH, PROJECT_LABEL, SECRETS_PATH, Kind
 
 ENGINES_OWN = "bridge"
 """The network that the engine makes at each of its starts, by which Berth tells when that was."""
@@ -32,7 +32,8 @@ class Gate:
         self._network = bodies.network(engine.scope)
         self._runs: OrderedDict[str, None] = OrderedDict()
         self._rules: Mapping[Rule, Callable[[Request, str, Any], Awaitable[object]]] = {
-            Rule.PASS: self._pass, Rule.LIST: self._list, Rule.CREATE: self._create, Rule.CONTAINER: self._one,
+            Rule.PASS: self._pass, Rule.LIST: self._list, Rule.EVENTS: self._events,
+            Rule.CREATE: self._create, Rule.CONTAINER: self._one,
             Rule.RENAME: self._rename, Rule.ARCHIVE: self._archive, Rule.UPDATE: self._update,
             Rule.EXEC: self._exec, Rule.RUN: self._run, Rule.NETWORK: self._on_network,
             Rule.SEE_NETWORK: self._see_network, Rule.MAKE_NETWORK: self._make_network, Rule.CONNECT: self._connect,
@@ -75,18 +76,24 @@ class Gate:
     async def _pass(self, _request: Request, _name: str, _body: object) -> None:
         """It says nothing about what is somebody else's, and changes nothing."""
 
+    async def _events(self, request: Request, _name: str, _body: object) -> None:
+        """By a label of this instance, which events of all else lack. The engine asks of them nothing by a name."""
+        if not self._is_chosen(texts(read_filters(request).get("label"))):
+            raise RefusedError("Berth hears of nothing but what has its labels.")
+
     async def _list(self, request: Request, _name: str, _body: object) -> None:
-        """What is asked for by Berth's labels or names alone."""
-        try:
-            filters = bodies.read(request.params.get("filters", "").encode())
-        except ValueError:
-            filters = None
-        asked = filters if isinstance(filters, dict) else {}
+        """What has the labels of this instance, or whole names of it. Of agents of other ones Berth has to know the
+        user numbers, so that it may ask for all agents.
+        """
+        asked = read_filters(request)
         labels, names = texts(asked.get("label")), texts(asked.get("name"))
-        of_label = any(re.match(r"berth\.[a-z.]+(=|$)", each) for each in labels)
-        of_name = bool(names) and all(re.fullmatch(rf"\^?/?{self._scope.name}\$?", each) for each in names)
-        if not (of_label or of_name):
+        of_name = bool(names) and all(re.fullmatch(rf"\^/?{self._scope.name}\$", each, re.ASCII) for each in names)
+        if not (self._is_chosen(labels) or PROJECT_LABEL in labels or of_name):
             raise RefusedError("Berth lists nothing but what has its labels or its names.")
+
+    def _is_chosen(self, labels: list[str]) -> bool:
+        """An engine looks for what has all of them."""
+        return any(re.fullmatch(self._scope.chosen, each, re.ASCII) for each in labels)
 
     async def _create(self, request: Request, _name: str, body: Any) -> None:
         require(self._containers.check, body)

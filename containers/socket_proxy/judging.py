@@ -3,6 +3,7 @@
 import json
 from collections.abc import Awaitable
 
+from containers.socket_proxy import bodies
 from containers.socket_proxy.engine import AnsweredError
 from containers.socket_proxy.requests import RefusedError, Request
 from containers.socket_proxy.shapes import Check
@@ -20,6 +21,15 @@ async def unless_missing(asked: Awaitable[object]) -> None:
     except AnsweredError as error:
         if error.status != 404:
             raise
+
+
+def read_filters(request: Request) -> dict[str, object]:
+    """By which a list is asked for. Empty where they cannot be read."""
+    try:
+        filters = bodies.read(request.params.get("filters", "").encode())
+    except ValueError:
+        filters = None
+    return filters if isinstance(filters, dict) else {}
 
 
 def texts(value: object) -> list[str]:

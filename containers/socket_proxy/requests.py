@@ -52,7 +52,8 @@ class Request:
             lines.append(f"Content-Length: {length}")
         if length is None or length:
             lines.append(f"Content-Type: {self.content_type or 'application/octet-stream'}")
-        lines += ["Connection: Upgrade", "Upgrade: tcp"] if self.upgrades else ["Connection: close"]
+        # An engine that refuses an upgrade reads another request from the connection, unless it is told not to.
+        lines += ["Connection: Upgrade, close", "Upgrade: tcp"] if self.upgrades else ["Connection: close"]
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 

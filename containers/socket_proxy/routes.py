@@ -13,6 +13,7 @@ class Rule(StrEnum):
 
     PASS = "pass"  # noqa: S105  # nosec B105 - the name of a rule
     LIST = "list"
+    EVENTS = "events"
     CREATE = "create"
     CONTAINER = "container"
     INSPECT = "inspect"
@@ -62,7 +63,7 @@ ROUTES = (
     _route("GET /version", Rule.PASS),
     _route("GET /_ping", Rule.PASS),
     _route("GET /info", Rule.PASS),
-    _route("GET /events", Rule.LIST, "filters since until"),
+    _route("GET /events", Rule.EVENTS, "filters since until"),
     _route("GET /containers/json", Rule.LIST, "all size limit trunc_cmd filters"),
     _route("POST /containers/create", Rule.CREATE, "name"),
     _route("GET /containers/{id}/json", Rule.INSPECT, "size"),

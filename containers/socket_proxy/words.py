@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 INSTANCE_LABEL = "berth.instance"
+PROJECT_LABEL = "berth.project"
 QUARANTINE_LABEL = "berth.quarantined"
 RULES_LABEL = "berth.rules"
 MEASURES_LABEL = "berth.measures"
@@ -66,12 +67,22 @@ class Scope:
         own = rf"{re.escape(self.instance)}-[a-zA-Z0-9-]{{1,100}}"
         return rf"{own}|{re.escape(self.network)}(-gateway|-exit|-trial|-gateway-trial)?" if self.network else own
 
+    @property
+    def chosen(self) -> str:
+        """A pattern for the labels, with their values, by which Berth asks for what is this instance's."""
+        own = "|".join(map(re.escape, (INSTANCE_LABEL, *_OF_HELPERS)))
+        return rf"({own})={re.escape(self.instance)}|{re.escape(HANDOVER_LABEL)}={self._handed_over}"
+
+    @property
+    def _handed_over(self) -> str:
+        return rf"({self.name}):(\d+|memory)"
+
     def kind_of(self, labels: Mapping[str, object]) -> Kind | None:
         """None for what is not Berth's, or not of this instance, or says that it is two things."""
         kinds = {kind for label, kind in _OF_HELPERS.items() if labels.get(label) == self.instance}
         if labels.get(INSTANCE_LABEL) == self.instance:
             kinds.add(Kind.KEEPER if QUARANTINE_LABEL in labels else Kind.AGENT)
         handed_over = labels.get(HANDOVER_LABEL)
-        if isinstance(handed_over, str) and re.fullmatch(rf"({self.name}):(\d+|memory)", handed_over):
+        if isinstance(handed_over, str) and re.fullmatch(self._handed_over, handed_over):
             kinds.add(Kind.CARRIER if handed_over.endswith(CARRIER) else Kind.HANDOVER)
         return kinds.pop() if len(kinds) == 1 else None

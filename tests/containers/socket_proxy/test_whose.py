@@ -1,5 +1,8 @@
 """What does not carry Berth's labels is neither told, nor touched, nor borrowed from."""
 
+import json
+from urllib.parse import quote
+
 import pytest
 
 from containers.socket_proxy.words import TALK
@@ -37,6 +40,28 @@ def test_a_network_is_borrowed_from_a_trial_alone(wire: Wire, path: str, value: 
         404,
     }
     assert wire.came == []
+
+
+NOT_OURS = [
+    *({"name": [each]} for each in ("berth-x", "^berth-x", "berth-x$", "/berth-x$", "^berth-x|.$", "^berth-.*$")),
+    *({"label": [f"{each}"]} for each in (
+        "berth.instance", "berth.gateway", "berth.instance=", "berth.instance=other", "berth.instance=berth\n",
+        "berth.rules=other", "berth.handover=other-1:memory", "berth.project\n", "berth.user", "berth.x",
+    )),
+    {"label": ["x"], "name": ["^x$"]}, {"name": ["^berth-x$", "x"]}, {"type": ["container"]}, {"label!": ["x"]},
+    {"label": {"berth.instance=berth": True}}, {"name": []}, {"label": []}, {"id": ["berth-x"]},
+]  # fmt: skip
+LISTED: list[dict[str, list[str]]] = [
+    {"label": ["berth.gateway=berth"]}, {"label": ["berth.project=x", "berth.instance=berth"]},
+    {"name": ["^berth-x$", "^/berth-y$"]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("what", ["containers/json", "volumes", "events"])
+def test_what_is_berths_is_listed(wire: Wire, what: str) -> None:
+    of_lists = [*LISTED[2:], {"label": ["berth.project"]}, {"label": ["berth.handover=berth-1:memory"]}]
+    for by in [*LISTED[:2], *(of_lists if what != "events" else ())]:
+        assert wire.ask("GET", f"{V}/{what}?filters={quote(json.dumps(by))}") == 200
 
 
 ABOUT_ONE = [
@@ -79,6 +104,14 @@ def test_the_gateway_alone_is_started_again_whatever_ended_it(wire: Wire) -> Non
         ("GET", '/volumes?filters={"name":["x"]}', None),
         ("GET", '/volumes?filters={"name":["berth-1","x"]}', None),
         ("GET", '/events?filters={"label":"berth.project"}', None),
+        *(
+            ("GET", f"/{what}?filters={quote(json.dumps(by))}", None)
+            for what in ("events", "containers/json", "volumes") for by in NOT_OURS
+        ),
+        *(
+            ("GET", f"/events?filters={quote(json.dumps(by))}", None)
+            for by in (LISTED[2], {"label": ["berth.project"]})
+        ),
         ("DELETE", f"/volumes/{THEIR_VOLUME}", None), ("GET", f"/volumes/{THEIR_VOLUME}", None),
         ("GET", f"/networks/{THEIR_NETWORK}", None), ("DELETE", f"/networks/{THEIR_NETWORK}", None),
         ("DELETE", "/networks/bridge", None), ("POST", f"/networks/{THEIR_NETWORK}/connect", {"Container": OURS}),

@@ -22,6 +22,7 @@ def test_they_are_the_same() -> None:
     known = {name: value for name, value in vars(words).items() if isinstance(value, str | int | list)}
     assert {name: value for name, value in known.items() if name[0] != "_"} == {
         "INSTANCE_LABEL": vocabulary.INSTANCE_LABEL,
+        "PROJECT_LABEL": vocabulary.PROJECT_LABEL,
         "QUARANTINE_LABEL": vocabulary.QUARANTINE_LABEL,
         "RULES_LABEL": rules_container.LABEL,
         "MEASURES_LABEL": measuring.LABEL,

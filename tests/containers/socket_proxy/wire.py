@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from containers.hardening import SECCOMP_FILE
 from containers.socket_proxy.engine import Engine
@@ -20,6 +20,7 @@ from containers.socket_proxy.words import Scope
 
 OURS, THEIRS, GATEWAY, RULES, RUN = ("a" * 64, "b" * 64, "c" * 64, "d" * 64, "e" * 64)
 OUR_NAME = "berth-0123456789abcdef0123"
+W = TypeVar("W", bound="Wire")
 _LABELS: dict[str, dict[str, str]] = {
     OURS: {"berth.instance": "berth"},
     THEIRS: {"com.docker.compose.service": "postgres"},
@@ -89,7 +90,8 @@ class Wire:
         elif b"chunked" in head:
             self.came[place] += await reader.readuntil(b"\r\n0\r\n\r\n")
         if b"/start HTTP" in head and b"/exec/" in head:
-            writer.write(b"HTTP/1.1 101 UPGRADED\r\n\r\n" + await reader.readline())
+            writer.write(b"HTTP/1.1 101 UPGRADED\r\n\r\n")
+            writer.write(await reader.readline())
             return
         body = json.dumps({"Id": RUN}, separators=(",", ":")) if b"/exec HTTP" in head else "{}"
         writer.write(f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
@@ -118,8 +120,8 @@ def status_of(answer: bytes) -> int:
 
 
 @contextmanager
-def running_wire(folder: Path, *, most: int = 20) -> Iterator[Wire]:
-    wire, began = Wire(folder), threading.Event()
+def running_wire(folder: Path, *, most: int = 20, kind: type[W] = Wire) -> Iterator[W]:  # type: ignore[assignment]
+    wire, began = kind(folder), threading.Event()
     ends: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def run() -> None:

@@ -1,0 +1,100 @@
+"""What flows between a client and the engine once a request is judged: an answer, or the streams of a program.
+
+A program's streams have no frame. So nothing of the client's goes to an engine before it has said that it hands them
+over: one that refuses may keep the connection, and would read what comes next as another request.
+"""
+
+import asyncio
+import re
+from asyncio import StreamReader, StreamWriter
+from contextlib import suppress
+
+from containers.socket_proxy.engine import within
+from containers.socket_proxy.requests import PIECE, RefusedError
+
+Pair = tuple[StreamReader, StreamWriter]
+
+LARGEST_EXEC = 64 * 1024
+"""Bytes of an answer that is about the run of a program."""
+
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})(?: .*)?")
+_STREAMS = {"application/vnd.docker.raw-stream", "application/vnd.docker.multiplexed-stream"}
+_FRAMES = {"content-length", "transfer-encoding"}
+
+
+async def pass_answer(engine: Pair, client: Pair) -> None:
+    """Until the engine has said all. What the client sends meanwhile goes nowhere, and ends it."""
+    await _first_of(_copy(engine[0], client[1]), _wait_for_end(client[0]))
+
+
+async def pass_streams(engine: Pair, client: Pair, *, upgrades: bool) -> None:
+    """Both ways, where the engine hands the streams over. Else its answer alone."""
+    async with within():
+        head = await engine[0].readuntil(b"\r\n\r\n")
+    if hands_over(head, upgrades=upgrades):
+        client[1].write(head)
+        await client[1].drain()
+        await _first_of(_copy(engine[0], client[1]), _feed(client[0], engine[1]))
+        return
+    length = re.search(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", head, re.IGNORECASE)
+    body = await read_all(engine[0], most=LARGEST_EXEC, length=int(length[1]) if length else None)
+    client[1].write(head + body)
+    await client[1].drain()
+
+
+def hands_over(head: bytes, *, upgrades: bool) -> bool:
+    """Whether what follows is no message of HTTP any more: 101 where that was asked for, or Docker's own way."""
+    line, *rest = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    found = _STATUS.fullmatch(line)
+    status = int(found[1]) if found else 0
+    if status == 101:
+        return upgrades
+    headers = [(name.strip().lower(), value.strip().lower()) for name, _, value in (_split(each) for each in rest)]
+    kinds = [value for name, value in headers if name == "content-type"]
+    is_framed = any(name in _FRAMES for name, _ in headers)
+    return status == 200 and not is_framed and len(kinds) == 1 and kinds[0] in _STREAMS
+
+
+def _split(line: bytes) -> tuple[str, str, str]:
+    return line.decode("latin-1").partition(":")
+
+
+async def read_all(source: StreamReader, *, most: int, length: int | None = None) -> bytes:
+    """To its end, or so many bytes."""
+    came = bytearray()
+    async with within():
+        while (length is None or len(came) < length) and (piece := await source.read(PIECE)):
+            came += piece
+            if len(came) > most:
+                raise RefusedError("The engine says more than anybody reads.", status=502)
+    return bytes(came[:length])
+
+
+async def _first_of(answer: object, other: object) -> None:
+    """Until the engine has said all; or the client is gone, where `other` ends first."""
+    tasks = [asyncio.ensure_future(each) for each in (answer, other)]  # type: ignore[call-overload]  # coroutines
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _copy(source: StreamReader, target: StreamWriter) -> None:
+    while piece := await source.read(PIECE):
+        target.write(piece)
+        await target.drain()
+
+
+async def _feed(source: StreamReader, target: StreamWriter) -> None:
+    """Then waits for the other direction, which has its own end: a program may answer what came last."""
+    await _copy(source, target)
+    with suppress(OSError, RuntimeError):
+        target.write_eof()
+    await asyncio.Event().wait()
+
+
+async def _wait_for_end(source: StreamReader) -> None:
+    """What follows the one request is passed on to nobody, and ends it."""
+    await source.read(1)

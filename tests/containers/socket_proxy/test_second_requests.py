@@ -1,0 +1,135 @@
+"""No byte of a second request comes to an engine, also to one that keeps a connection and refuses to hand it over."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from containers.socket_proxy import server
+from containers.socket_proxy.routes import Rule
+from containers.socket_proxy.streams import hands_over
+from tests.containers.socket_proxy.kept_wire import (
+    NOT_MADE,
+    UPGRADE,
+    KeptWire,
+    ask_for_run,
+    one_of_each,
+    start,
+    write,
+)
+from tests.containers.socket_proxy.wire import running_wire, status_of
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.one_database
+EVIL = write("POST", "/v1.41/containers/create", {"HostConfig": {"Privileged": True, "Binds": ["/:/h"]}})
+JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+RAW = b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n"
+MANY = b"HTTP/1.1 101 UPGRADED\r\nContent-Type: application/vnd.docker.multiplexed-stream\r\n\r\n"
+MISSING = NOT_MADE.replace(b"409 Conflict", b"404 Not Found")
+HOWS: dict[str, Callable[[bytes], list[bytes]]] = {
+    "in one piece": lambda answer: [answer],
+    "the body later": lambda answer: [*answer.partition(b"\r\n\r\n")],
+    "byte by byte": lambda answer: [answer[:1], answer[1:20], answer[20:-1], answer[-1:]],
+}
+
+
+@pytest.fixture(scope="module")
+def module_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptWire]:
+    with running_wire(tmp_path_factory.mktemp("kept"), kind=KeptWire) as wire:
+        yield wire
+
+
+@pytest.fixture
+def wire(module_wire: KeptWire) -> KeptWire:
+    wait_until(lambda: module_wire.running == 0)
+    module_wire.came.clear()
+    return module_wire
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("more", [UPGRADE, ""])
+@pytest.mark.parametrize("answer", [NOT_MADE, MISSING, JSON])
+def test_an_engine_that_starts_nothing_is_sent_nothing_more(wire: KeptWire, answer: bytes, more: str, how: str) -> None:
+    wire.answers = HOWS[how](answer)
+    ask_for_run(wire)
+    assert wire.send(start(more) + EVIL) == answer
+    ask_for_run(wire)
+    with wire.connect() as stream:
+        stream.sendall(start(more))
+        came = b""
+        while len(came) < len(answer):
+            came += stream.recv(65536)
+        with suppress(OSError):  # the proxy has closed it already
+            stream.sendall(EVIL)
+            while piece := stream.recv(65536):
+                came += piece
+    assert came == answer
+    wait_until(lambda: wire.running == 0)
+    (sent,) = wire.came
+    assert sent.endswith(b'{"Detach": false, "Tty": false}')
+    assert b"close" in sent.partition(b"\r\n\r\n")[0]
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize(("answer", "more"), [(MANY, UPGRADE), (RAW, ""), (RAW, UPGRADE)])
+def test_streams_that_are_handed_over_flow(wire: KeptWire, answer: bytes, more: str, how: str) -> None:
+    wire.answers = HOWS[how](answer)
+    ask_for_run(wire)
+    with wire.connect() as stream:
+        stream.sendall(start(more) + b"early ")
+        came = b""
+        while b"\r\n\r\n" not in came:
+            came += stream.recv(65536)
+        stream.sendall(b"late")
+        wait_until(lambda: wire.came[0].endswith(b"}early late"))
+    assert came == answer
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 101 X", b"HTTP/1.1 100 Continue", b"HTTP/1.1 204 X", b"HTTP/1.1 200 OK", b"junk", b"",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\nContent-Length: 3",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\nContent-Type: text/plain",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\nTransfer-Encoding: chunked",
+        b"HTTP/1.1 409 X\r\nContent-Type: application/vnd.docker.raw-stream",
+    ],
+)  # fmt: skip
+def test_other_heads_hand_nothing_over(head: bytes) -> None:
+    assert not hands_over(head + b"\r\n\r\n", upgrades=False)
+
+
+def test_no_route_passes_a_second_request_on(wire: KeptWire) -> None:
+    wire.answers = [NOT_MADE]
+    for name, (rule, request) in one_of_each().items():
+        if rule is Rule.RUN:
+            ask_for_run(wire)
+        wire.send(request + EVIL)
+        wait_until(lambda: wire.running == 0)
+        assert len(wire.came) == 1, name
+        assert b'Privileged": true' not in wire.came[0], name
+        assert wire.came[0].partition(b"\r\n\r\n")[2] in request, name
+        wire.came.clear()
+
+
+def test_an_engine_that_is_away_is_told_in_one_way(wire: KeptWire) -> None:
+    """By no answer, as where nothing stands before it."""
+    engine, away = wire.folder / "engine", wire.folder / "away"
+    ask_for_run(wire)
+    engine.rename(away)
+    try:
+        assert {name: wire.send(request) for name, (_, request) in one_of_each().items()} == dict.fromkeys(
+            one_of_each(), b""
+        )
+    finally:
+        away.rename(engine)
+
+
+@pytest.mark.parametrize("late", [b"GET /v1.41/_ping HTT", start()[:-1]])
+def test_a_client_that_is_late_is_the_one_that_is_blamed(
+    wire: KeptWire, monkeypatch: pytest.MonkeyPatch, late: bytes
+) -> None:
+    monkeypatch.setattr(server, "HEAD_WITHIN", 0.05)
+    with wire.connect() as stream:
+        stream.sendall(late)
+        assert status_of(stream.recv(1000)) == 408
