@@ -35,7 +35,8 @@ HOWS: dict[str, Callable[[bytes], list[bytes]]] = {
 
 @pytest.fixture(scope="module")
 def module_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptWire]:
-    with running_wire(tmp_path_factory.mktemp("kept"), kind=KeptWire) as wire:
+    wire = KeptWire(tmp_path_factory.mktemp("kept"))
+    with running_wire(wire.folder, wire=wire):
         yield wire
 
 

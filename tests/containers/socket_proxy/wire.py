@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from containers.hardening import SECCOMP_FILE
 from containers.socket_proxy.engine import Engine
@@ -20,7 +20,6 @@ from containers.socket_proxy.words import Scope
 
 OURS, THEIRS, GATEWAY, RULES, RUN = ("a" * 64, "b" * 64, "c" * 64, "d" * 64, "e" * 64)
 OUR_NAME = "berth-0123456789abcdef0123"
-W = TypeVar("W", bound="Wire")
 _LABELS: dict[str, dict[str, str]] = {
     OURS: {"berth.instance": "berth"},
     THEIRS: {"com.docker.compose.service": "postgres"},
@@ -120,8 +119,8 @@ def status_of(answer: bytes) -> int:
 
 
 @contextmanager
-def running_wire(folder: Path, *, most: int = 20, kind: type[W] = Wire) -> Iterator[W]:  # type: ignore[assignment]
-    wire, began = kind(folder), threading.Event()
+def running_wire(folder: Path, *, most: int = 20, wire: Wire | None = None) -> Iterator[Wire]:
+    wire, began = wire or Wire(folder), threading.Event()
     ends: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def run() -> None:
