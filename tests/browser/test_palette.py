@@ -9,12 +9,19 @@ from tests.browser.viewer import faults_of
 from tests.fakes.engine import MemoryEngine
 
 
+def wait_until_it_listens(page: Page) -> None:
+    """An address is there before the script is. What a visitor types meanwhile is lost."""
+    expect(page.locator("#open-palette")).to_be_visible()
+
+
 def test_the_keyboard_alone_leads_everywhere(home: Page, engine: MemoryEngine) -> None:
     deploy_by_form(home)
     keys, search, where = home.keyboard, home.get_by_label("Search", exact=True), home.get_by_label("Where to")
     for typed, address in (("gs", "/settings$"), ("gd", "/api/docs"), ("gp", "localhost:[0-9]+/$")):
+        wait_until_it_listens(home)
         keys.type(typed)
         expect(home).to_have_url(re.compile(address))
+    wait_until_it_listens(home)
     keys.press("/")
     expect(search).to_be_focused()
     keys.type("n? g p")
@@ -27,6 +34,7 @@ def test_the_keyboard_alone_leads_everywhere(home: Page, engine: MemoryEngine) -
     tab_to(home.get_by_role("link", name="Harbour pilot"))
     keys.press("Enter")
     expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
+    wait_until_it_listens(home)
     keys.press("?")
     expect(where).to_be_focused()
     assert faults_of(home) == []
@@ -36,6 +44,7 @@ def test_the_keyboard_alone_leads_everywhere(home: Page, engine: MemoryEngine) -
     keys.type("people")
     keys.press("Enter")
     expect(home).to_have_url(re.compile("/people$"))
+    wait_until_it_listens(home)
     keys.press("Control+k")
     keys.press("ArrowDown")
     keys.press("ArrowDown")
