@@ -12,7 +12,15 @@ from containers.docker.lookup import Lookup
 from containers.docker.observations import Details
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import ConflictError, MissingError
-from containers.docker_api.logs import SILENCE, Follower, log_params, read_chunks, read_lines, split_lines
+from containers.docker_api.logs import (
+    SILENCE,
+    Follower,
+    UnreadableLogError,
+    log_params,
+    read_chunks,
+    read_lines,
+    split_lines,
+)
 from containers.vocabulary import Observation
 
 REPORT_LINES = 50
@@ -65,7 +73,7 @@ class Logs:
             with self._connection.call(about_one=True) as client:
                 response = client.open_stream("/containers/{0}/logs", container_id, params=params, silence=CALL_LIMIT)
                 return list(split_lines(read_chunks(response)))
-        except (MissingError, ConflictError):  # the container is gone or being removed
+        except (MissingError, ConflictError, UnreadableLogError):  # it is gone or being removed, or its log is damaged
             return []
 
     def _open_logs(self, container_id: str, params: dict[str, Any]) -> requests.Response:

@@ -2,7 +2,7 @@
 
 import errno
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -31,7 +31,7 @@ class Line(socket.socket):
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What the next connections become. After them, all are taken."""
     codes: list[int] = []
 

@@ -6,21 +6,23 @@ from typing import Any
 
 import pytest
 
-from containers.agent_reports import parse_report
+from containers.docker.logs import Logs as LogsOfHost
+from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.logs import split_lines
 from containers.errors import EngineUnavailableError
 from containers.swarm.logs import Logs
 from containers.swarm.services import Services
 from containers.swarm.tasks import Service
+from containers.vocabulary import AgentReport
 from tests.containers.swarm.manager import Manager, manager
-from tests.containers.swarm.test_tasks import service, task
+from tests.containers.swarm.test_tasks import BEGAN, service, task
 from tests.fakes.messages import Answer
 
 SAID = b"Error grabbing logs: rpc error: code = Unavailable desc = node n1 is not available\n\n"
 STAMP = b"2026-01-01T00:00:01.000000000Z"
 LINE = STAMP + b" hello\n"
-REPORT = parse_report(b'BERTH-STATUS {"v":1,"state":"running"}')
+REPORT = AgentReport(state="running")
 
 
 def frame(stream: int, text: bytes) -> bytes:
@@ -68,3 +70,10 @@ def test_the_report_that_is_known_stays(seen: Any) -> None:
     fake, logs, found = seen
     fake.bodies["/tasks/t2/logs"] = Answer(200, frame(3, SAID))
     assert logs._read_report(found.runs[0], REPORT) is REPORT
+
+
+def test_a_damaged_log_of_a_single_host_hides_nothing_but_itself(seen: Any) -> None:
+    fake, _, _ = seen
+    fake.bodies["/containers/c/logs"] = Answer(200, frame(3, SAID))
+    connection = Connection()
+    assert LogsOfHost(connection, Lookup(connection))._read_tail("c", BEGAN) == []
