@@ -3,11 +3,14 @@
 `serve` reads it and starts a watcher anew of whose work a piece is overdue: it hangs, or somebody has stopped it.
 """
 
+import logging
 import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+log = logging.getLogger(__name__)
 
 IDLE = 10.0
 """Seconds that waiting for the next event may take. It ends by itself after two."""
@@ -66,7 +69,7 @@ class Pulse(Beat):
     def __init__(self, publish: Publish = _nobody) -> None:
         self._publish = publish
         self._due: dict[Beat, float] = {}
-        self._lock = threading.Lock()
+        self._lock, self._hung = threading.Lock(), False
         super().__init__("rounds", self._write)
 
     def thread(self, name: str) -> Beat:
@@ -87,6 +90,14 @@ class Pulse(Beat):
         now = time.monotonic()
         with self._lock:
             return sorted({piece.name for piece, due in self._due.items() if due < now})
+
+    def has_hung(self) -> bool:
+        """Whether another thread hangs. Then no heartbeat is written, which the staff and `/readyz` see."""
+        names = self.overdue()
+        if names and not self._hung:
+            log.error("Of the watcher's threads these hang: %s. It does not beat until they go on.", ", ".join(names))
+        self._hung = bool(names)
+        return self._hung
 
     def _write(self, piece: Beat, due: float | None) -> None:
         with self._lock:

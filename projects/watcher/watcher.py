@@ -49,9 +49,8 @@ LOOK_EVERY = 2.0
 REST = 0.5
 """Seconds after a round, however long it took."""
 
-VOLUMES_EVERY = 30.0
-COMPARE_EVERY = 60.0
-"""Seconds between two rounds that go through the whole table, and trust no row."""
+VOLUMES_EVERY, COMPARE_EVERY = 30.0, 60.0
+"""Seconds between two rounds that look at volumes, and that go through the whole table, and trust no row."""
 
 SETTLE = 0.02
 """Seconds to gather events before the next look at what they are about: a death is several of them in a row."""
@@ -65,7 +64,7 @@ class Watcher:
         self._pulse = pulse or Pulse()
         self.name = name or name_watcher()
         self._stopped, self._changed = threading.Event(), ChangedKeys()
-        self._failing = self._hung = self._may_look = self._may_repair = False  # as the last round found
+        self._failing = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0
         self._ends, self._retention = Ends(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
@@ -138,8 +137,10 @@ class Watcher:
     def _look(self) -> None:
         close_old_connections()
         self._may_look = False
-        if not self._leadership.take(become_leader):
-            self._second_looks.correct([])  # another watcher sees to that
+        leads = self._leadership.take(become_leader)
+        self._changed.ignore(all_that_comes=not leads)
+        if not leads:
+            self._follow_nothing()
             return
         self._protection.step()
         now = time.monotonic()
@@ -152,7 +153,7 @@ class Watcher:
         self._pulse.expect(STEP)
         self._reports.follow(result.running)
         self._names.follow(result.running)
-        if result.unwritten or self._has_hung():
+        if result.unwritten or self._pulse.has_hung():
             self._vouching.doubt()
         else:
             beat(self.name, result.at)
@@ -176,13 +177,12 @@ class Watcher:
             correct=self._second_looks.correct,
         )
 
-    def _has_hung(self) -> bool:
-        """Whether another thread hangs. Then no heartbeat is written, which the staff and `/readyz` see."""
-        names = self._pulse.overdue()
-        if names and not self._hung:
-            log.error("Of the watcher's threads these hang: %s. It does not beat until they go on.", ", ".join(names))
-        self._hung = bool(names)
-        return self._hung
+    def _follow_nothing(self) -> None:
+        """Another watcher sees to all. Should this one lead again, its first round goes through the whole table."""
+        self._second_looks.correct([])
+        self._reports.follow({})
+        self._names.follow(())
+        self._compare_again_at = 0.0
 
     def _miss(self, *, is_broken: bool) -> None:
         self._ends.note_gap()

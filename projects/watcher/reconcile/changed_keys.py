@@ -13,6 +13,7 @@ class ChangedKeys:
     def __init__(self) -> None:
         self._keys: set[str] = set()
         self._put_off: set[str] = set()
+        self._ignores = False
         self._lock = threading.Lock()
         self.wake = threading.Event()
 
@@ -21,9 +22,17 @@ class ChangedKeys:
 
     def add(self, *keys: str) -> None:
         with self._lock:
+            if self._ignores or not keys:
+                return
             self._keys.update(keys)
-        if keys:
-            self.wake.set()
+        self.wake.set()
+
+    def ignore(self, *, all_that_comes: bool) -> None:
+        """While another watcher looks at all, none are gathered, and nobody is woken. Those gathered are forgotten."""
+        with self._lock:
+            self._ignores = all_that_comes
+            if all_that_comes:
+                self._keys, self._put_off = set(), set()
 
     def put_off(self, keys: set[str]) -> None:
         """Those that a look had no time for. Many of them wait for the next round, and do not wake anybody: each round

@@ -12,11 +12,44 @@ from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import LEASE
 from projects.rules.status.remedies import Remedy
 from projects.services import NewProject, create_project
+from projects.watcher.reconcile.inspection import AT_ONCE
+from projects.watcher.reconcile.round import Round
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_one_that_leads_no_more_follows_nothing_and_trusts_no_row_when_it_leads_again(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher, trusted = Watcher(name="former"), list[bool]()
+    reconcile = watcher._reconcile
+
+    def noted(changed_keys: set[str], *, include_volumes: bool, narrow: bool) -> Round:
+        trusted.append(narrow)
+        return reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
+
+    monkeypatch.setattr(watcher, "_reconcile", noted)
+    for _ in range(2):
+        watcher._look()
+    watcher._reports.follow({"id": "key"})
+    watcher._names.follow(["id"])
+    watcher._changed.add("of before")
+    watcher._changed.put_off({str(number) for number in range(AT_ONCE + 1)})
+    Watch.objects.update(holder="another", lease_until=timezone.now() + LEASE)
+    watcher._look()
+    watcher._changed.wake.clear()
+    assert (len(watcher._changed), watcher._changed.has_put_off) == (0, False)
+    assert (watcher._reports._running, watcher._names._running) == ({}, frozenset())
+    watcher._changed.add("what happens meanwhile")
+    assert (len(watcher._changed), watcher._changed.wake.is_set()) == (0, False)  # an event of the engine is no round
+    Watch.objects.update(holder="", lease_until=None)
+    watcher._look()
+    assert trusted == [False, True, False]
+    watcher._changed.add("heard as the leader")
+    assert (len(watcher._changed), watcher._changed.wake.is_set()) == (1, True)
 
 
 def test_between_the_list_and_what_follows_from_it(
