@@ -1,7 +1,8 @@
 """Listens to the engine's events, in a thread of its own."""
 
-from collections.abc import Callable
-from datetime import datetime
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from django.conf import settings
@@ -34,23 +35,19 @@ class Listener(LastingThread):
     ) -> None:
         self._hear = hear
         self._miss, self._begin = miss, begin
+        self._within, self._heard_at = {INSTANCE_LABEL: settings.BERTH_INSTANCE}, 0.0
         self._beat = pulse.thread("events of the engine")
         super().__init__(name="events", beat=self._beat)  # it ends after the next event, or with the process
 
     def _run(self) -> None:
-        within = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
         newest: datetime | None = None
         while not self._stopped.is_set():
             self._beat.expect(LISTENING)
             try:
-                # After a silence the stream goes on behind the newest event, so that nothing is missed.
-                events = get_engine().events(within, timeout=SILENCE, after=newest)
-                if newest is None:
-                    self._begin()
-                for event in events:
+                for event in self._open(newest):
                     self._beat.expect(LISTENING)
                     self._hear(event)
-                    newest = event.at
+                    newest, self._heard_at = event.at, time.monotonic()
                     if self._stopped.is_set():
                         return
             except EngineError:
@@ -61,3 +58,27 @@ class Listener(LastingThread):
             else:
                 if newest is None:
                     self._miss(is_broken=False)
+
+    def _open(self, newest: datetime | None) -> Iterator[EngineEvent]:
+        """After a silence the stream goes on behind the newest event: what came behind it is missed only where the
+        engine has forgotten some of that."""
+        events = get_engine().events(self._within, timeout=SILENCE, after=newest)
+        if newest is not None and not self._is_known_since(newest):
+            self._miss(is_broken=False)
+            newest = None
+        if newest is None:
+            self._begin()
+        return events
+
+    def _is_known_since(self, newest: datetime) -> bool:
+        """Whether the engine can still tell all that it has done since then, of whatever kind. It keeps little.
+
+        It is asked up to a moment that is past on its own clock. Where it told the newest event late, that is as much
+        too early, and what it has forgotten since goes unnoticed until a round's list.
+        """
+        until = newest + timedelta(seconds=time.monotonic() - self._heard_at)
+        try:
+            get_engine().find_newest_event(self._within, since=newest, until=until)
+        except EngineError:
+            return False
+        return True

@@ -41,3 +41,39 @@ def test_after_a_silence_it_goes_on_behind_the_newest_event_and_after_a_break_fr
     made._thread.join(10)
     assert (heard, missed) == ([NEWS], [True, True])  # as it breaks, and before it is tried again
     assert asked == ([None] if is_broken else [None, NEWS.at, NEWS.at])
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_after_a_silence_in_which_the_engine_has_forgotten_events_some_are_called_missed(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    told: list[str] = []
+
+    def events(*_: Any, after: datetime | None, **__: Any) -> Iterator[EngineEvent]:
+        told.append("opened")
+        return iter([NEWS] if after is None else [])
+
+    def find_newest_event(*_: Any, since: datetime, until: datetime) -> datetime | None:
+        assert since == NEWS.at <= until
+        if not is_known:
+            raise EngineUnavailableError("It has done too much to tell.")
+        if told.count("opened") > 2:
+            made._stopped.set()
+        return NEWS.at
+
+    monkeypatch.setattr(engine, "events", events)
+    monkeypatch.setattr(engine, "find_newest_event", find_newest_event)
+
+    def miss(*, is_broken: bool) -> None:
+        assert not is_broken
+        told.append("missed")
+
+    def begin() -> None:
+        told.append("begun")
+        if told.count("begun") > 1:
+            made._stopped.set()
+
+    made = Listener(lambda _: None, miss, Pulse(), begin)
+    made._run()
+    again = ["opened"] * 2 if is_known else ["opened", "missed", "begun"]
+    assert told == ["opened", "begun", *again]
