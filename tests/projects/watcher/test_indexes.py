@@ -14,7 +14,7 @@ from projects.watcher.telling.troubles import note_troubles
 from tests.many_rows import multiply
 from tests.projects.watcher.rows import later
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # VACUUM, which marks the pages of which an index tells all
 
 ROWS = 50_000
 PRIMARY_KEY = {"projects_project_pkey", "sqlite_autoindex_projects_project_1"}
@@ -28,6 +28,9 @@ def test_every_query_of_a_look_uses_its_index_among_50_000_rows(deploy: Callable
     later(at_rest, desired="stopped", container_state="", container_id="", health="none")
     multiply(at_rest, ROWS)
     multiply(running, 300)
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM (ANALYZE) projects_project")
     keys = list(Project.objects.filter(name="Running").values_list("pk", flat=True))
     now = clock.now()
     with CaptureQueriesContext(connection) as narrow:
@@ -38,7 +41,7 @@ def test_every_query_of_a_look_uses_its_index_among_50_000_rows(deploy: Callable
     with CaptureQueriesContext(connection) as counting:
         assert sum(count_projects().values()) == ROWS + 302
     plan = explain(counting.captured_queries[-1]["sql"])
-    assert "COVERING INDEX project_at_rest" in plan or connection.vendor != "sqlite", plan
+    assert any(f"{way} project_at_rest" in plan for way in ("COVERING INDEX", "Index Only Scan using")), plan
     Trouble.objects.create(project=running, told="crash")
     Trouble.objects.create(project=at_rest)
     with CaptureQueriesContext(connection) as troubles:
