@@ -45,7 +45,7 @@ def docker_instance() -> Iterator[DockerInstance]:
 
 @pytest.fixture
 def server(docker_instance: DockerInstance, tmp_path: Path) -> Iterator[Server]:
-    site = Site(tmp_path / "site", docker_instance)
+    site = Site(tmp_path, docker_instance)
     try:
         collected = site.run("django", "collectstatic", "--no-input", "--verbosity=0")
         assert collected.returncode == 0, collected.stderr

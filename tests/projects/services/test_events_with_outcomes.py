@@ -75,6 +75,8 @@ def has_ended(before: dict[str, Any] | None, verb: Verb) -> bool:
     after = row()
     if after is None or before is None:
         return after is not before
+    if verb.event[0] == "give up":  # it is told with the claim of what follows from it
+        return bool(after["gave_up_at"] != before["gave_up_at"])
     if after["operation"]:
         return False
     if verb.event[0] == "recreate":  # the look that finds the container gone is written first, and has no event
