@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from contextlib import suppress
@@ -54,6 +55,8 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         code = _end_pipe()
     except OSError as error:
+        if _is_closed_pipe(error):
+            return _end_pipe()
         tell(f"berth: {error.strerror or error}.")
         code = REFUSED
     except Exception as error:  # noqa: BLE001 - a mistake of ours is told in a sentence, too
@@ -98,6 +101,11 @@ def _end(out: Output, error: CommandError) -> int:
     except BrokenPipeError:
         _end_pipe()
     return error.code
+
+
+def _is_closed_pipe(error: OSError) -> bool:
+    """Windows has no other name for it. An error with a file has that file's name."""
+    return os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
 
 
 def _end_pipe() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
@@ -27,7 +28,8 @@ def settings_folder() -> Path:
     try:
         return Path.home() / ".config" / "berth"
     except RuntimeError:
-        raise UsageError("This user has no home directory for the settings. Set XDG_CONFIG_HOME.") from None
+        variable = "APPDATA" if _ON_WINDOWS else "XDG_CONFIG_HOME"
+        raise UsageError(f"This user has no home directory for the settings. Set {variable}.") from None
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o600) -> None:
@@ -59,7 +61,10 @@ def locked(folder: Path) -> Iterator[None]:
     make_private_folder(folder)
     with (folder / "lock").open("a+b") as file:
         _lock(file.fileno())
-        yield  # closing the file gives the lock back
+        try:
+            yield
+        finally:
+            _unlock(file.fileno())
 
 
 def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
@@ -98,8 +103,21 @@ def _lock(descriptor: int) -> None:
     if sys.platform == "win32":
         import msvcrt  # noqa: PLC0415 - there is none elsewhere
 
-        msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
+        except OSError as error:  # which it raises where ten seconds have brought nothing
+            if error.errno not in {errno.EDEADLK, errno.EACCES}:
+                raise
+            raise CommandError("Another berth changes the settings for long. Try again when it has ended.") from None
     else:
         import fcntl  # noqa: PLC0415 - there is none on Windows
 
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def _unlock(descriptor: int) -> None:
+    """Elsewhere closing the file does it at once. Windows does it some time after that."""
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415 - there is none elsewhere
+
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)

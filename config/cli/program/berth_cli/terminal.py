@@ -21,6 +21,12 @@ def prepare_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+    # A secret that comes from a file or a program there begins with three letters of nobody, where it is read in the
+    # system's own encoding and has a mark in front.
+    if os.name == "nt" and sys.stdin is not None and not sys.stdin.isatty():
+        reconfigure = getattr(sys.stdin, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8")
 
 
 def say(line: str) -> None:
