@@ -8,8 +8,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from containers.docker.gateway.payload import LABEL as GATEWAY_LABEL
+from tests.chaos.agreement import Agreement
 from tests.chaos.clock import LIBRARY, faked_clock, set_clock
 from tests.chaos.database.postgres import PrivatePostgres
+from tests.chaos.database.requests import Client
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.matrix.gateway_image import bring_gateway_image, read_gateway_image
 from tests.chaos.matrix.names import DOMAIN, NameServer
@@ -83,6 +85,8 @@ class Installation:
             bring_gateway_image(packed, self.instance.client)
         self.service = self._serve(home)
         started.callback(self.service.close)
+        client = Client(port=self.service.port, key=self.service.site.key, cookies={})
+        self.agreement = Agreement(self.service.port, [client], self.direct_url)
         self.witness = Witness(self.instance)
         started.callback(self.witness.close)
 

@@ -55,6 +55,7 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
         what=lambda: f"{name}: {problems[-1:]} {installation.service.log.read_text()[-6000:]}",
     )  # fmt: skip
     healed_after = time.monotonic() - ended
+    wrong += installation.agreement.find_wrong(within=max(within, 30.0))
     if healed_after > HEALS_WITHIN + 2 * (within - 30.0):
         wrong.append(f"right again after {healed_after:.1f} s only: {problems[-1]}")
     reader.close()

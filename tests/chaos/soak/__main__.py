@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.chaos.agreement import Agreement
 from tests.chaos.matrix.faults import FAULTS
 from tests.chaos.matrix.installation import Installation, new_installation
 from tests.chaos.own_network import enter_own_network
@@ -24,6 +25,8 @@ from tests.waiting import wait_until
 
 PAUSE = 45.0
 """Seconds between two faults."""
+AGREES_WITHIN = 120.0
+"""Seconds after a fault until the service is well, and changes for a moment nothing, among users who go on."""
 REPLACING = ("web worker/", "serve/", "watcher/", "clock/")
 """Faults after which other processes run, or of another installation: a curve would begin anew."""
 
@@ -61,8 +64,9 @@ def soak(installation: Installation, options: argparse.Namespace) -> int:
     ]
     for user in users:
         user.start()
-    measuring = Measuring(installation, users)
-    faults = break_now_and_then(installation, options)
+    measuring, clients = Measuring(installation, users), [user.client for user in users]
+    agreement = Agreement(installation.service.port, clients, installation.direct_url)
+    faults, wrong = break_now_and_then(installation, agreement, options)
     wait_until(installation.service.is_well, within=120, what="It does not get well", every=0.5)
     measuring.end()
     for user in users:
@@ -70,15 +74,20 @@ def soak(installation: Installation, options: argparse.Namespace) -> int:
     left = clean_up(installation, users)
     options.picture.parent.mkdir(parents=True, exist_ok=True)
     options.picture.write_text(draw(measuring.curves))
-    return report(measuring, users, faults, left)
+    return report(measuring, users, faults, [*wrong, *left])
 
 
-def break_now_and_then(installation: Installation, options: argparse.Namespace) -> "Counter[str]":
-    """Returns how often there was each fault."""
+def break_now_and_then(
+    installation: Installation, agreement: Agreement, options: argparse.Namespace
+) -> tuple["Counter[str]", list[str]]:
+    """Returns how often there was each fault, and after which ones `/metrics` went on to say something else than the
+    API.
+    """
     chance = random.Random(options.seed)
     names = find_faults()
     until = time.monotonic() + 60 * options.minutes
     taken: Counter[str] = Counter()
+    wrong: list[str] = []
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(PAUSE, left))
         if time.monotonic() >= until:
@@ -87,8 +96,9 @@ def break_now_and_then(installation: Installation, options: argparse.Namespace) 
         with FAULTS[name].breaking(installation):
             time.sleep(FAULTS[name].lasts)
         taken[name] += 1
+        wrong += [f"{name}: {each}" for each in agreement.find_wrong(within=AGREES_WITHIN)]
         tell(f"{(until - time.monotonic()) / 60:.0f} min left: {name}")
-    return taken
+    return taken, wrong
 
 
 def find_faults() -> list[str]:
@@ -128,7 +138,7 @@ def report(measuring: Measuring, users: Sequence[SoakUser], faults: "Counter[str
     for each, times in wrong.most_common():
         tell(f"✗ {times} times: {each}")
     if left:
-        tell(f"✗ left behind: {left}")
+        tell(f"✗ at the end: {left}")
     return 1 if wrong or growing or left else 0
 
 

@@ -35,7 +35,7 @@ class SoakUser:
 
     def __init__(self, installation: Installation, key: str, *, agents: int, seed: str, pause: float = PAUSE) -> None:
         self._installation = installation
-        self._client = Client(port=installation.service.port, key=key, cookies={})
+        self.client = self._client = Client(port=installation.service.port, key=key, cookies={})
         self._agents = agents
         self._pause = pause
         self._chance = random.Random(seed)

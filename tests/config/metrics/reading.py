@@ -17,12 +17,13 @@ class Scrape:
         return sum(found) if found else None
 
     def by(self, name: str, *labels: str) -> dict[Any, float]:
-        """The values that are not 0, by one label or by some."""
+        """The values that are not 0, added up by one label or by some."""
         found: dict[Any, float] = {}
         for each in self.samples:
             if each.name == name and each.value:
                 key = tuple(each.labels[label] for label in labels)
-                found[key if len(labels) > 1 else key[0]] = each.value
+                name_of = key if len(labels) > 1 else key[0]
+                found[name_of] = found.get(name_of, 0) + each.value
         return found
 
 

@@ -1,0 +1,94 @@
+"""`/metrics` says what the API and the events say, and no counter goes back, whatever has broken meanwhile."""
+
+import urllib.request
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import psycopg
+
+from projects.services.staff.metrics import OPERATIONS, OTHER, REASONS
+from tests.chaos.database.requests import Client
+from tests.config.metrics.reading import Scrape
+from tests.waiting import wait_until
+
+OF_ROWS = ("berth_operations_total", "berth_crashes_total", "berth_llm_tokens_total", "berth_gateway_requests_total")
+"""Counters that outlive every process."""
+
+Numbers = Mapping[object, float]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of one installation: `clients` are of all who have projects there, `database` is asked past all that breaks."""
+
+    port: int
+    clients: Iterable[Client]
+    database: str
+    _counted: dict[object, float] = field(default_factory=dict)
+
+    def require(self) -> None:
+        """Raises `AssertionError`, also where the service is so busy that it changes between two questions."""
+        before, told, after = self._ask(), self._scrape(), self._ask()
+        assert before == after, "the service changed meanwhile"
+        statuses, operations, crashes = before
+        assert told.by("berth_projects", "status") == statuses
+        assert told.by("berth_operations_total", "operation", "outcome") == operations
+        assert told.by("berth_crashes_total", "reason") == crashes
+        assert (told.value("berth_database_up"), told.value("berth_engine_up")) == (1, 1)
+        assert find_steps_back(self._counted, told) == []
+
+    def find_wrong(self, *, within: float) -> list[str]:
+        """Nothing, once it holds."""
+        last = ""
+
+        def holds() -> bool:
+            nonlocal last
+            try:
+                self.require()
+            except (AssertionError, OSError, ValueError, psycopg.Error) as error:
+                last = f"{error!r:.2000}"
+                return False
+            return True
+
+        try:
+            wait_until(holds, within=within, every=0.3)
+        except AssertionError:
+            return [f"/metrics does not agree with the API: {last}"]
+        return []
+
+    def _scrape(self) -> Scrape:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
+            return Scrape(answer.read().decode())
+
+    def _ask(self) -> tuple[Numbers, Numbers, Numbers]:
+        """How many projects the API lists with each status, and how often the events say what."""
+        listed = [client.send("GET", "/api/projects") for client in self.clients]
+        assert {answer.status for answer in listed} == {200}, listed
+        assert not any("next" in answer.headers.get("link", "") for answer in listed), "there are further pages"
+        statuses = Counter(project["status"] for answer in listed for project in answer.json)
+        with psycopg.connect(self.database, connect_timeout=5) as connection:
+            events = connection.execute("SELECT action, outcome, count(*) FROM projects_event GROUP BY 1, 2").fetchall()
+        return statuses, *count_events(events)
+
+
+def count_events(events: Iterable[tuple[str, str, int]]) -> tuple[Numbers, Numbers]:
+    """Operations by their outcome and crashes by their reason, as docs/metrics.md says of what is counted."""
+    operations: Counter[object] = Counter()
+    crashes: Counter[object] = Counter()
+    for action, outcome, number in events:
+        if action == "crash":
+            crashes[outcome if outcome in REASONS else OTHER] += number
+        elif action in OPERATIONS and outcome in {"done", "failed", "recorded", "nothing to do"}:
+            operations[action, outcome] += number
+        elif action == "deploy" and outcome != "warning":
+            operations[action, "failed"] += number  # it says why in the place of that
+    return operations, crashes
+
+
+def find_steps_back(counted: dict[object, float], told: Scrape) -> list[str]:
+    """The counters that are less than they were, or gone. `counted` is what was told before, and is told of now."""
+    now = {(each.name, *sorted(each.labels.items())): each.value for each in told.samples if each.name in OF_ROWS}
+    back = [f"{key}: {value} and then {now.get(key)}" for key, value in counted.items() if now.get(key, -1.0) < value]
+    counted.update(now)
+    return back
