@@ -4,17 +4,19 @@
 # PYTHON_IMAGE needs Python 3.11 or newer with venv; pip comes with that. Without a registry of images the base that
 # `build_images` makes of Debian packages does: `--build-arg PYTHON_IMAGE=berth-base:trixie`. Without one of Python
 # packages put their .whl files, uv's among them, into `wheelhouse/` beside this file; a `build-ca.crt` there is trusted
-# while downloading. Only classic builder features, so that an engine without BuildKit can build it.
+# while downloading. WITH=tracing adds what traces take (docs/metrics.md). Only classic builder features, so that an
+# engine without BuildKit can build it.
 ARG PYTHON_IMAGE=python:3.13-slim
 
 FROM ${PYTHON_IMAGE} AS build
+ARG WITH=
 WORKDIR /srv/berth
 COPY pyproject.toml uv.lock build-ca.cr[t] wheelhous[e] /build/
 RUN if [ -s /build/build-ca.crt ]; then export PIP_CERT=/build/build-ca.crt SSL_CERT_FILE=/build/build-ca.crt; fi \
  && if ls /build/*.whl >/dev/null 2>&1; then export PIP_NO_INDEX=1 PIP_FIND_LINKS=/build; fi \
  && export UV_PYTHON_DOWNLOADS=never PIP_DISABLE_PIP_VERSION_CHECK=1 \
  && python3 -m venv /opt/uv && /opt/uv/bin/pip install --quiet --no-cache-dir uv==0.13.8 \
- && /opt/uv/bin/uv export --quiet --frozen --no-dev --no-emit-project --project /build --output-file /build/locked.txt \
+ && /opt/uv/bin/uv export --quiet --frozen --no-dev ${WITH:+--group "$WITH"} --no-emit-project --project /build --output-file /build/locked.txt \
  && python3 -m venv --without-pip .venv \
  && /opt/uv/bin/uv pip install --quiet --no-cache --compile-bytecode --link-mode copy --require-hashes \
         ${PIP_NO_INDEX:+--no-index --find-links /build} --python .venv/bin/python -r /build/locked.txt

@@ -18,8 +18,9 @@ from django.http.response import HttpResponseBase
 
 from config.access_log import log_access
 from config.database.limits import request_limits
-from config.metrics.requests import note_request
+from config.metrics.requests import name_request, note_request
 from containers.call_limits import time_limit
+from containers.tracing import span
 
 Next = Callable[[HttpRequest], HttpResponse]
 
@@ -73,10 +74,12 @@ class RequestIdMiddleware:
         sent = request.META.get("HTTP_X_REQUEST_ID", "")
         request_id = begin_request(sent)
         began = time.perf_counter()
-        response = self.get_response(request)
-        response["X-Request-ID"] = request_id
-        seconds = time.perf_counter() - began
-        note_request(request, status=response.status_code, seconds=seconds)
+        with span("request") as describe:
+            response = self.get_response(request)
+            response["X-Request-ID"] = request_id
+            seconds = time.perf_counter() - began
+            note_request(request, status=response.status_code, seconds=seconds)
+            describe(name_request(request), http_status=response.status_code)
         log_access(
             method=request.method or "",
             path=request.path,

@@ -31,6 +31,12 @@ def note_request(request: HttpRequest, *, status: int, seconds: float) -> None:
     series.observe(seconds)
 
 
+def name_request(request: HttpRequest) -> str:
+    """By words of the program: such as `GET project-list`, whatever was asked for."""
+    method = request.method if request.method in METHODS else OTHER
+    return f"{method} {request.resolver_match.view_name if request.resolver_match else NO_ROUTE}"
+
+
 def _find(route: str, method: str, status: int) -> Histogram:
     method = method if method in METHODS else OTHER
     if (known := _known.get((route, method, status))) is not None:

@@ -18,6 +18,7 @@ from gunicorn.glogging import Logger
 from config.metrics.shared import begin_to_count
 from config.serving.stand_in import StandIn
 from config.serving.without_workers import refuse_all
+from containers.tracing import begin_to_trace
 
 
 class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
@@ -106,6 +107,7 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
 
 def _begin(booted: c_int, worker: Any) -> None:
     begin_to_count("web")
+    begin_to_trace("web", version=settings.BERTH_VERSION)
     booted.value = 1
     worker.begin_when_possible(StandIn().start)
 

@@ -1,5 +1,6 @@
 """Counts the requests to the engine: which they were, and what came of them."""
 
+import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -8,6 +9,7 @@ from prometheus_client import Counter
 
 from containers.docker_api.errors import is_timeout
 from containers.process_metrics import PROCESS
+from containers.tracing import note_span
 
 REQUESTS = Counter("berth_engine_requests", "Requests to the engine.", ["verb", "outcome"], registry=PROCESS)
 
@@ -25,13 +27,19 @@ Send = Callable[[], requests.Response]
 
 def send_counted(method: str, url: str, send: Send) -> requests.Response:
     """A stream counts as soon as its answer begins."""
+    began = time.monotonic()
     try:
         response = send()
     except Exception as error:
-        REQUESTS.labels(name_verb(method, url), "late" if is_timeout(error) else "silent").inc()
+        _note(name_verb(method, url), "late" if is_timeout(error) else "silent", began)
         raise
-    REQUESTS.labels(name_verb(method, url), name_outcome(response.status_code)).inc()
+    _note(name_verb(method, url), name_outcome(response.status_code), began)
     return response
+
+
+def _note(verb: str, outcome: str, began: float) -> None:
+    REQUESTS.labels(verb, outcome).inc()
+    note_span(f"engine {verb}", since=began, outcome=outcome)
 
 
 def name_verb(method: str, url: str) -> str:

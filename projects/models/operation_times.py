@@ -5,6 +5,7 @@ import time
 from prometheus_client import Histogram
 
 from containers.process_metrics import PROCESS
+from containers.tracing import note_span
 from projects.rules.status.lifecycle import Operation
 
 SECONDS = Histogram(
@@ -20,3 +21,4 @@ def note_duration(operation: str, *, since: float) -> None:
     """`since` is on the monotonic clock of this process, which has carried out the whole operation. None counts not."""
     if operation != Operation.NONE and operation in Operation.values:
         SECONDS.labels(str(operation)).observe(time.monotonic() - since)
+        note_span(f"operation {operation}", since=since)
