@@ -1,6 +1,6 @@
 """`docs/agent-types.md`: each figure is the program's own, or one that was measured, and each command is one.
 
-What the page says to write and to run is followed in `tests/projects/test_own_type.py`.
+What the page says to write and to run is followed in `tests/projects/images/test_own_type.py`.
 """
 
 import re

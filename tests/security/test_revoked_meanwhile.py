@@ -14,7 +14,7 @@ from accounts.services import still_signed_in
 from accounts.throttling.rate_limits import count_request
 from projects.models import LongRequest
 from projects.services.bulkheads import STREAMS
-from tests.accounts.test_ended_meanwhile import COOKIE, ENDS
+from tests.accounts.services.test_ended_meanwhile import COOKIE, ENDS
 from tests.clients import browser_of
 from tests.factories import ApiKeyFactory, plain_key
 from tests.projects.api.revoked.revoking import SESSION, TOKEN_ENDS

@@ -176,7 +176,7 @@ FAULTS: Mapping[str, Fault] = {
 
 
 ELSEWHERE = {
-    "mail/wrong answers": "tests/accounts/outbox has seven faults at seven steps of the conversation",
+    "mail/wrong answers": "tests/accounts/services/outbox has seven faults at seven steps of the conversation",
 }
 """Cells that are not tried here, and why."""
 

@@ -21,7 +21,7 @@ from tests.busybox import pack_root
 from tests.containers.inside import run_inside
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
 from tests.gateway.test_on_engine import SEARCH
-from tests.projects.test_page_of_types import block
+from tests.projects.images.test_page_of_types import block
 
 pytestmark = [
     pytest.mark.docker,

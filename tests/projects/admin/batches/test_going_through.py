@@ -13,7 +13,7 @@ from projects.services.staff import actions as staff_actions
 from projects.services.staff import batches
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
-from tests.projects.batches.pages import begin, choose, states, step, text_of
+from tests.projects.admin.batches.pages import begin, choose, states, step, text_of
 
 pytestmark = pytest.mark.one_database
 

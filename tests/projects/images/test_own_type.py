@@ -21,7 +21,7 @@ from tests.clients import browser_of
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.gateway.image import ensure_gateway_image
-from tests.projects.test_page_of_types import block, fields_of_the_row
+from tests.projects.images.test_page_of_types import block, fields_of_the_row
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 

@@ -18,7 +18,7 @@ from projects.services.bulkheads import COMMANDS, Places
 from projects.services.staff import batches
 from projects.watcher.upkeep.retention import prune
 from tests.fakes.engine import MemoryEngine
-from tests.projects.batches.pages import begin, choose, states, step, text_of
+from tests.projects.admin.batches.pages import begin, choose, states, step, text_of
 
 pytestmark = pytest.mark.one_database
 

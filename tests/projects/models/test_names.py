@@ -14,7 +14,7 @@ from projects.models import AgentType, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
 from tests.projects.hidden_characters import BESIDE, SAMPLE, hidden
-from tests.projects.name_columns import NAMES, TYPED_BY_NOBODY, text_columns
+from tests.projects.models.name_columns import NAMES, TYPED_BY_NOBODY, text_columns
 
 NEEDED = {
     "family": "👩‍👩‍👧‍👦",

@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 from projects.models import Event, Project
 from tests.clients import browser_of
-from tests.projects.test_admin import act
+from tests.projects.admin.test_admin import act
 
 
 @pytest.fixture
