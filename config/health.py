@@ -15,7 +15,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Installation, Watch
 from projects.models.installation import read_hold
-from projects.models.watcher import is_beating, read_heartbeat
+from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.services.credentials.shared_keys import find_unshared_key
 from projects.services.gateway.place import is_in_trouble
 

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from config.database.faults import find_fault
 from config.database.limits import time_limit
 from config.outages import find_outage, log_outage
-from projects.models.tally import Labels
+from projects.models.figures.tally import Labels
 from projects.services.staff.metrics import Metrics, read_metrics
 
 Numbers = Mapping[tuple[str, ...], int]

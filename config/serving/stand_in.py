@@ -15,7 +15,7 @@ from accounts.services.outbox import send_due
 from config.serving.compared_keys import ComparedKeys
 from containers.side_work import begin_in_time
 from projects.models import AlertDelivery
-from projects.models.watcher import is_beating, read_heartbeat
+from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind
 from projects.services.alerts.sending import MAIL
 from projects.services.alerts.service_telling import note_service

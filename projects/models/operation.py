@@ -15,9 +15,9 @@ from accounts import clock, moments
 from projects.errors import ProjectGoneError
 from projects.models.columns.operation import at_rest, in_flight
 from projects.models.event import Event
-from projects.models.holder import MOST, has_ended
 from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.models.operation_times import note_duration
+from projects.models.processes.holder import MOST, has_ended
 from projects.models.rows.whole import WholeRow
 from projects.rules.status.lifecycle import LONGEST_CLAIM, Desired, Operation
 

@@ -16,6 +16,7 @@ from containers.vocabulary import Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
 from projects.models.columns.behind_gateway import BehindGateway
+from projects.models.columns.credentials import Credentialed
 from projects.models.columns.disk_use import Measured
 from projects.models.columns.ended import Ended
 from projects.models.columns.image_update import RunsImage
@@ -23,12 +24,11 @@ from projects.models.columns.observation import Observed
 from projects.models.columns.pairing import PairsPeople
 from projects.models.columns.reconciliation import Reconciled
 from projects.models.columns.reserved_memory import HOLDS_MEMORY, ReservesMemory
-from projects.models.credentials import Credentialed
 from projects.models.event import Actor, Event
 from projects.models.operation import Claimable, operation_is_whole
+from projects.models.processes.watcher import Watch
 from projects.models.rows.at_rest import INDEXES
 from projects.models.rows.facts import RowFacts
-from projects.models.watcher import Watch
 from projects.rules.disk import DISK_FULL
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Desired, Facts

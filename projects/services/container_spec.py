@@ -17,7 +17,7 @@ from projects.errors import UnusableSettingsError
 from projects.models import AgentType, Project
 from projects.models.catalogue import disk_ceiling
 from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
-from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named, own_settings_for
 from projects.rules.named_providers import NamedProvider, spoken_by
 from projects.rules.permissions import Egress

@@ -15,7 +15,7 @@ from django.db.utils import Error as DatabaseError
 from accounts import clock
 from accounts.moments import over, recent
 from projects.models import Watch
-from projects.models.holder import name_process, process_has_ended
+from projects.models.processes.holder import name_process, process_has_ended
 from projects.rules.status import lifecycle
 
 log = logging.getLogger(__name__)

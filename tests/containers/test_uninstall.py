@@ -24,8 +24,8 @@ from containers.firewall.script import as_removal
 from containers.identity import own_labels
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL
 from projects.models import Watch
-from projects.models.holder import name_process
 from projects.models.installation import read_installation
+from projects.models.processes.holder import name_process
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
 

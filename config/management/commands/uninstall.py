@@ -16,7 +16,7 @@ from containers.docker import removal
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from projects.models import Watch
-from projects.models.holder import describe_process
+from projects.models.processes.holder import describe_process
 from projects.models.rows.facts import is_watch_alive
 
 FILES = (

@@ -15,7 +15,7 @@ from accounts.models import User
 from accounts.moments import over
 from projects.errors import NoPlaceError, TooManyStreamsError
 from projects.models import LongRequest
-from projects.models.long_request import HELD_FOR
+from projects.models.processes.long_request import HELD_FOR
 from projects.services.bulkheads import Places
 
 PER_USER = 5

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts import clock
 from projects.dashboard.content.project_rows import Row
-from projects.models.sample import MINUTE
+from projects.models.figures.sample import MINUTE
 from projects.rules.curves import draw_line, round_up
 from projects.rules.disk import describe_size
 from projects.services.reports.samples import Point, floor, read_samples

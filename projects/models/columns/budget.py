@@ -10,7 +10,7 @@ from projects.rules.budget import budget_in_force as choose_budget
 from projects.rules.budget import ceiling_of as choose_ceiling
 
 if TYPE_CHECKING:
-    from projects.models.usage import Spending
+    from projects.models.figures.usage import Spending
 
 EMPTY = "Empty: no limit."
 

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from accounts import clock
-from projects.models.holder import name_holder
+from projects.models.processes.holder import name_holder
 from projects.rules.status.lifecycle import Operation
 
 

@@ -10,10 +10,10 @@ from django.db.models import BigIntegerField, CharField, Func, OuterRef, QuerySe
 from accounts.compiled_query import CompiledQuery
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Event
+from projects.models.figures.run import Run
+from projects.models.figures.usage import Spending
 from projects.models.project import Project
 from projects.models.rows.versions import RowVersions, are_numbered
-from projects.models.run import Run
-from projects.models.usage import Spending
 
 SHOWN_EVENTS = 50
 """How many of the newest events a page shows."""

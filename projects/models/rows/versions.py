@@ -9,8 +9,8 @@ from django.db import connection
 from django.db.models import Aggregate, CharField, Count, DecimalField, Func, OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import User
+from projects.models.processes.watcher import Watch
 from projects.models.project import Project
-from projects.models.watcher import Watch
 
 COLUMNS = ("versions", "watch_beat", "watch_until")
 

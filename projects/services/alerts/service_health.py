@@ -12,7 +12,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Installation, Watch
 from projects.models.installation import read_hold
-from projects.models.watcher import is_beating, read_heartbeat
+from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.service_alerts import Part
 from projects.services.gateway import place as gateway_place
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from projects.credentials.verification import CredentialCheck
 from projects.models import Actor, Event, Project
-from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import DETAIL_LENGTH
 from projects.rules.budget import LIMITS
 from projects.rules.settings.merge_patch import find_changed_names

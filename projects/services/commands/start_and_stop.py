@@ -22,7 +22,7 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError, UnusableSettingsError
 from projects.models import Project
 from projects.models.operation import Claim
-from projects.models.watcher import agents_are_barred
+from projects.models.processes.watcher import agents_are_barred
 from projects.rules.status.lifecycle import Desired
 from projects.services.agent_users import learn_users
 from projects.services.container_spec import build_spec

@@ -16,7 +16,7 @@ from accounts import clock, moments
 from projects.credentials.verification import CredentialCheck, verify_credentials
 from projects.errors import InvalidFieldError
 from projects.models import Project
-from projects.models.credentials import TELEGRAM_TOKEN
+from projects.models.columns.credentials import TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.rules.bot import BOT_DENIED, CLAIMED
 from projects.rules.status.lifecycle import Desired

@@ -4,7 +4,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
-from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 
 
 @sensitive_variables()

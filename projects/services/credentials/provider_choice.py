@@ -4,7 +4,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from projects.credentials.verification import CredentialCheck, verify_credentials
 from projects.models import Project
-from projects.models.credentials import API_KEY
+from projects.models.columns.credentials import API_KEY
 from projects.models.provider import read_named_for
 from projects.rules.named_providers import recognise_provider
 

@@ -12,7 +12,7 @@ from accounts import clock
 from accounts.moments import lasts
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.models import KeyCheck, Watch
-from projects.models.holder import is_elsewhere
+from projects.models.processes.holder import is_elsewhere
 from projects.rules.status.lifecycle import LEASE
 
 _NOBODY = UUID(int=0)

@@ -12,7 +12,7 @@ from containers.gateway.entries import BotEntry, Budget, Entry, Price, ProviderE
 from projects.credentials.verification import PROBES
 from projects.models import ModelPrice, Project
 from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
-from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named
 from projects.rules.budget import MILLION, in_millionths
 from projects.rules.status.lifecycle import Desired

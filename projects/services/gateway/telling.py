@@ -17,7 +17,7 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError
 from projects.models import Project
 from projects.models.columns.behind_gateway import NEXT_VERSION, NOTHING_SEEN
-from projects.models.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway.entry import Word, is_in_force, make_void, make_word, read_prices
 from projects.services.gateway.equipment import equip, is_to_go_behind

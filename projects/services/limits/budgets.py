@@ -16,7 +16,7 @@ from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
 from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
-from projects.models.usage import add_up
+from projects.models.figures.usage import add_up
 from projects.rules.alerts import AlertKind
 from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_excess, percent_spent
 from projects.rules.periods import Period, begin_of, end_of

@@ -23,7 +23,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.errors import NoCapacityError
 from projects.models import EngineHost, Plan, Project
-from projects.models.engine_host import lock_host, read_host
+from projects.models.processes.engine_host import lock_host, read_host
 
 ASK_EVERY = timedelta(hours=1)
 ASK_AGAIN_AFTER_SILENCE = timedelta(minutes=1)

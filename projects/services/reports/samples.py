@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Avg, Max, Sum
 
 from projects.models import Sample
-from projects.models.sample import KEPT_FOR, MINUTE, QUARTER
+from projects.models.figures.sample import KEPT_FOR, MINUTE, QUARTER
 from projects.rules.periods import EPOCH
 
 FINE = timedelta(hours=24, minutes=15)

@@ -9,7 +9,7 @@ from django.db.models import F, Sum
 from containers.get_engine import get_engine
 from containers.vocabulary import Usage
 from projects.models import HourlyUsage, Project
-from projects.models.sample import KEPT_FOR, QUARTER
+from projects.models.figures.sample import KEPT_FOR, QUARTER
 from projects.services.reports.samples import Point, choose_minutes, floor, read_samples
 
 

@@ -11,7 +11,7 @@ from django.db.models import F, Sum
 from django.db.models.functions import TruncDay
 
 from projects.models import HourlyUsage, Project
-from projects.models.usage import COUNTS
+from projects.models.figures.usage import COUNTS
 from projects.rules.budget import describe_money
 from projects.rules.periods import Period, begin_of
 

@@ -18,10 +18,10 @@ from accounts.throttling.retention import (
 from projects.models.alert import KEPT_FOR as ALERTS_KEPT_FOR
 from projects.models.batch import KEPT_FOR as BATCHES_KEPT_FOR
 from projects.models.event_bounds import MOST_OF_A_PROJECT, MOST_OF_AN_OWNER
+from projects.models.figures.sample import KEPT_FOR as SAMPLES_KEPT_FOR
+from projects.models.figures.sample import MINUTE, QUARTER
+from projects.models.figures.usage import MOST_MODELS
 from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
-from projects.models.sample import KEPT_FOR as SAMPLES_KEPT_FOR
-from projects.models.sample import MINUTE, QUARTER
-from projects.models.usage import MOST_MODELS
 from projects.services.alerts.placing import KEPT as ALERTS_KEPT
 from projects.services.alerts.placing import MOST_WAITING as ALERTS_WAITING
 from projects.services.reports.runs import KEPT_RUNS

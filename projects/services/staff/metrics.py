@@ -10,8 +10,8 @@ from django.db.models import Count
 
 from accounts import clock, moments
 from projects.models import AgentType, Event, EventCursor, ServiceTrouble, Tally
-from projects.models.tally import CALLS, Labels, Subject
-from projects.models.watcher import is_beating, read_heartbeat
+from projects.models.figures.tally import CALLS, Labels, Subject
+from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.service_alerts import Part
 from projects.rules.settings.own import PROVIDERS
 from projects.rules.status.lifecycle import Action

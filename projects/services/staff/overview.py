@@ -17,7 +17,7 @@ from django.db.models import Max, Q, QuerySet, Sum
 from accounts import clock
 from accounts.models import User
 from projects.models import AgentType, AlertChannel, Batch, EngineHost, Event, Installation, Project, Sample
-from projects.models.sample import MINUTE
+from projects.models.figures.sample import MINUTE
 from projects.rules.event_sentences import tell_event
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from projects.models import HourlyUsage, Project, Provider
-from projects.models.tally import ANSWERED, FAILED, SENT, Labels, Subject, count_on
+from projects.models.figures.tally import ANSWERED, FAILED, SENT, Labels, Subject, count_on
 from projects.rules.settings.own import PROVIDERS
 from projects.services.staff.metrics import OTHER
 

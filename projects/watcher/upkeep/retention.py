@@ -18,9 +18,9 @@ from projects.models import AlertDelivery, Batch, BatchItem, HourlyUsage, Idempo
 from projects.models.alert import KEPT_FOR as ALERTS_KEPT_FOR
 from projects.models.batch import KEPT_FOR as BATCHES_KEPT_FOR
 from projects.models.event_bounds import find_surplus_events
+from projects.models.figures.sample import KEPT_FOR as SAMPLES_KEPT_FOR
 from projects.models.idempotency import KEPT_FOR
-from projects.models.long_request import HELD_FOR
-from projects.models.sample import KEPT_FOR as SAMPLES_KEPT_FOR
+from projects.models.processes.long_request import HELD_FOR
 
 log = logging.getLogger(__name__)
 

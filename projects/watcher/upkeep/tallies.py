@@ -5,7 +5,7 @@ from collections import Counter
 from django.db import transaction
 
 from projects.models import EventCursor
-from projects.models.tally import Labels, Subject, count_on
+from projects.models.figures.tally import Labels, Subject, count_on
 from projects.services.staff.metrics import CURSOR
 
 BATCH = 500

@@ -39,8 +39,8 @@ from projects.models import (
     Tally,
 )
 from projects.models.alert import ADDRESS
+from projects.models.figures.tally import Subject
 from projects.models.installation import read_installation
-from projects.models.tally import Subject
 from projects.rules.alerts import Way
 from projects.services.credentials.key_rotation import check_keys
 from tests.clients import api_of, make_person

@@ -19,7 +19,7 @@ from accounts.models import User
 from config.serving.kept_watcher import OVERDUE_LOOKS, KeptWatcher
 from config.serving.shared_pulse import SharedPulse
 from projects.models import Watch
-from projects.models.watcher import BEATS_WITHIN
+from projects.models.processes.watcher import BEATS_WITHIN
 from tests.clients import browser_of
 from tests.config.serving.served import PATIENCE, Served, children_of
 from tests.leftovers import remove_leftovers

@@ -5,7 +5,7 @@ from django.db.models import Sum
 from accounts import clock
 from containers.gateway.protocol import GatewayClient
 from projects.models import HourlyUsage
-from projects.models.usage import COUNTS
+from projects.models.figures.usage import COUNTS
 from projects.rules.periods import EPOCH, HOUR
 from projects.watcher.gateway.usage import read_usage
 from tests.fakes.engine import MemoryEngine

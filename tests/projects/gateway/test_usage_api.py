@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from accounts import clock
 from accounts.credentials import session_tokens
 from projects.models import HourlyUsage, Project, Spending
-from projects.models.usage import COUNTS
+from projects.models.figures.usage import COUNTS
 from projects.services.reports import usage as service
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ import pytest
 
 from containers.gateway.protocol import UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
-from projects.models.usage import COUNTS, LONGEST_MODEL, MOST_MODELS
+from projects.models.figures.usage import COUNTS, LONGEST_MODEL, MOST_MODELS
 from projects.services.gateway.place import ensure_gateway
 from projects.watcher.gateway import usage
 from projects.watcher.gateway.usage import name_model

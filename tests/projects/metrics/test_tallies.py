@@ -11,7 +11,7 @@ from accounts import clock
 from projects.models import Event, EventCursor, HourlyUsage, Project, Tally
 from projects.models.event import SYSTEM
 from projects.models.event_cursor import newest_event_id
-from projects.models.tally import ANSWERED, FAILED, MOST, SENT, Labels, Subject, count_on
+from projects.models.figures.tally import ANSWERED, FAILED, MOST, SENT, Labels, Subject, count_on
 from projects.services.staff.metrics import CURSOR, read_metrics
 from projects.watcher.upkeep import tallies
 from projects.watcher.upkeep.retention import prune

@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.models import AgentType, Plan, Project
+from projects.models.processes.watcher import Watch
 from projects.models.rows.project import OwnRows, ProjectRow, read_own_project
-from projects.models.watcher import Watch
 from projects.rules.status.lifecycle import Desired, Operation
 
 pytestmark = pytest.mark.django_db

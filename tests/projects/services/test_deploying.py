@@ -9,7 +9,7 @@ from django.apps import apps
 from rest_framework.test import APIClient
 
 from projects.models import Event, Installation, Project
-from projects.models.engine_host import EngineHost
+from projects.models.processes.engine_host import EngineHost
 from tests.deploying import PROJECT, create_project, deploy_project
 from tests.fakes.engine import MemoryEngine
 

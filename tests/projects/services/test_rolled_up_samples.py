@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from projects.models import Project, Sample
-from projects.models.sample import MINUTE, QUARTER
+from projects.models.figures.sample import MINUTE, QUARTER
 from projects.services.reports.samples import read_samples, roll_up
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.serving.compared_keys import ComparedKeys, _is_to_tell
 from projects.models import KeyCheck, Watch
-from projects.models.holder import is_elsewhere, name_process
+from projects.models.processes.holder import is_elsewhere, name_process
 from projects.services.credentials.key_rotation import check_keys
 from projects.services.credentials.shared_keys import UnsharedKeyError, check_shared_keys, find_unshared_key
 

@@ -8,9 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from projects.models import Project, holder
-from projects.models.holder import has_ended, name_holder
+from projects.models import Project
 from projects.models.operation import Claim
+from projects.models.processes import holder
+from projects.models.processes.holder import has_ended, name_holder
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
 from projects.watcher.reconcile.full import reconcile

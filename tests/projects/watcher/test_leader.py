@@ -14,7 +14,7 @@ from django.db import connection
 from django.utils import timezone
 
 from projects.models import Watch
-from projects.models.holder import name_process
+from projects.models.processes.holder import name_process
 from projects.rules.status.lifecycle import LEASE
 from projects.watcher import leader
 from projects.watcher.leader import (

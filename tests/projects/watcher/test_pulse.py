@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from projects.models import Project
-from projects.models.watcher import read_heartbeat
+from projects.models.processes.watcher import read_heartbeat
 from projects.watcher import listener, protection, pulse, reports
 from projects.watcher import watcher as loop
 from projects.watcher.pulse import Pulse

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project, Sample
-from projects.models.sample import LARGEST, MINUTE
+from projects.models.figures.sample import LARGEST, MINUTE
 from projects.services.reports.samples import read_samples
 from projects.watcher.pulse import Pulse
 from projects.watcher.upkeep import samples as module
