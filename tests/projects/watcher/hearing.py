@@ -28,10 +28,11 @@ def tell(made: Vouching, ends: Ends, project: Project | None, action: str = "die
     made.hear(event)
 
 
-def beaten_ago() -> float:
+def beaten_ago(at: datetime | None = None) -> float:
+    """Seconds before `at`, which is now where none is given: between the beat and now a machine may stand still."""
     heartbeat = Watch.objects.get().heartbeat_at
     assert heartbeat is not None
-    return (timezone.now() - heartbeat).total_seconds()
+    return ((at or timezone.now()) - heartbeat).total_seconds()
 
 
 def know_the_clock(made: Vouching, engine: MemoryEngine) -> None:
