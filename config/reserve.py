@@ -1,7 +1,7 @@
 """What a process keeps back of the kernel's goods, for the time in which it gets no more: descriptors and memory.
 
-Without that, a process at its limit can neither say so nor end what it has begun. Whoever meets the limit spends the
-reserve; whoever looks after the process fills it again, which shows that the kernel gives once more.
+Without that, a process at its limit can neither say so nor end what it has begun. The code that meets the limit spends
+the reserve; what looks after the process fills it again, which shows that the kernel gives once more.
 """
 
 import errno

@@ -157,7 +157,7 @@ def _describe(error: Exception) -> str:
 
 
 class _Pins:
-    """A connection to the first of these addresses that answers, whatever its host's name leads to."""
+    """A connection to the first of these addresses that answers, no matter what its host's name leads to by now."""
 
     def __init__(self, *args: Any, addresses: list[tuple[Any, Any]], **options: Any) -> None:
         super().__init__(*args, **options)

@@ -21,7 +21,7 @@ ASKED, CHANGED = "new email", "email changed"
 HOUR = 3600
 ASKED_PER_USER = 5
 MAILS_PER_ADDRESS = 3
-"""In an hour. Whoever asks for more mails to one address gets the same answer, but no mail is sent."""
+"""In an hour. A user who asks for more mails to one address gets the same answer, but no mail is sent."""
 
 
 def ask_for_email(*, user: User, session: SignedInBy, email: str) -> None:

@@ -43,7 +43,7 @@ def _operation(name: str, description: str, responses: dict[str, Any]) -> dict[s
 HEALTH_CHECKS = {
     "/healthz": _operation(
         "check_health",
-        "Tell that the process lives, whatever else is broken.",
+        "Tell that the process lives, no matter what else is broken.",
         {"200": _answer("It does.", {"status": {"type": "string", "enum": ["ok"]}}, "status")},
     ),
     "/readyz": _operation(

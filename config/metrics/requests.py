@@ -32,7 +32,7 @@ def note_request(request: HttpRequest, *, status: int, seconds: float) -> None:
 
 
 def name_request(request: HttpRequest) -> str:
-    """By words of the program: such as `GET project-list`, whatever was asked for."""
+    """By words of the program: such as `GET project-list`, no matter what was asked for."""
     method = request.method if request.method in METHODS else OTHER
     return f"{method} {request.resolver_match.view_name if request.resolver_match else NO_ROUTE}"
 

@@ -1,4 +1,4 @@
-"""Where the processes of a `serve` write down what they count, so that whichever is asked tells it of all of them.
+"""Where the processes of a `serve` write down what they count, so that the one that is asked tells it of all of them.
 
 prometheus_client keeps it in a file for each process. Here a file is for a place that one process after the other
 takes: what a killed one has counted its successor goes on with, so that no counter goes back and there are no more

@@ -1,4 +1,4 @@
-"""What is answered while the system has no room for a single worker: the web server itself refuses whoever comes.
+"""What is answered while the system has no room for a single worker: the web server itself refuses everybody.
 
 It has one thread, so it does so one after the other, and with little patience.
 """

@@ -94,7 +94,7 @@ class Room:
         self.state, self.is_handed_over = "", False
 
     def _replace_as_seen(self, seen: Observation, has_rules: Callable[[], bool]) -> bool:
-        """Returns False where it is not as it was seen. Then whoever looks again finds out what there is."""
+        """Returns False where it is not as it was seen. Then the next look finds out what there is."""
         mounts = seen.mounts or {}
         state, is_known = mounts.get(DATA_PATH), mounts.get(SECRETS_PATH) == secrets_volume(self._spec.name)
         if not (state and is_known and self._is_former(seen)):

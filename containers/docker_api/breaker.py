@@ -47,7 +47,7 @@ class Breaker:
                 self._failures = 0
 
     def note_nothing(self) -> None:
-        """Whether the engine answers, this call does not tell. If it was the one that tries, the next one does."""
+        """This call does not tell whether the engine answers. If it was the trial call, the next call is the trial."""
         with self._lock:
             if self.is_open and self._trying == threading.get_ident():
                 self._next_try_at = min(self._next_try_at, self._clock() + PAUSE_AFTER_NOTHING)

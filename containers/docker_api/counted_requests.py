@@ -43,7 +43,7 @@ def _note(verb: str, outcome: str, began: float) -> None:
 
 
 def name_verb(method: str, url: str) -> str:
-    """Such as `containers start`. One of few dozens, whatever containers and images are called."""
+    """Such as `containers start`. One of a few dozen, no matter how containers and images are called."""
     parts = urlsplit(url).path.strip("/").split("/")
     if parts[0][:1] == "v" and parts[0][1:2].isdigit():
         del parts[0]

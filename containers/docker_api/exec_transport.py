@@ -1,6 +1,6 @@
 """Carries a line to a program that runs in a container, and its answer back: an exec with its standard streams.
 
-So the gateway is reached wherever its engine is, and listens on no network for us.
+So the gateway is reached on any machine that its engine is on, and listens on no network for us.
 """
 
 import json

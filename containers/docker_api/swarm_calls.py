@@ -1,4 +1,4 @@
-"""What docker-py does not say as an engine understands it: services and secrets, in the API's own words."""
+"""Calls that docker-py does not send as an engine understands them: services and secrets, in the API's own words."""
 
 import base64
 from typing import Any

@@ -1,6 +1,6 @@
 """Room in the kernel's table of neighbours, which the machine and all of its containers share.
 
-Whoever sends to an address of its own network takes a place there for some seconds, also where nobody has that
+An agent that sends to an address of its own network takes a place there for some seconds, also where nobody has that
 address. Where no place is left, the machine itself finds nobody new on any network. An agent has 1,022 addresses in
 reach, and 65,534 on a network that an older Berth has made; the kernel begins with 1,024 places.
 (https://docs.kernel.org/networking/ip-sysctl.html, `neigh/default/gc_thresh3`)

@@ -122,7 +122,7 @@ def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[st
     forwarded, to_host, limits, refused = (f"{bridge.upper()}-{end}" for end in names_of_chains)
     allowed = [*_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
     if passage:
-        # Of an agent that may reach the gateway alone nothing else passes, whatever is allowed to others.
+        # Of an agent that may reach the gateway alone nothing else passes, no matter what others may do.
         allowed.insert(0, f"-s {passage.alone} -j {refused}")
     return RuleSet(
         program=PROGRAMS[version],

@@ -1,7 +1,7 @@
 """Until when an entry counts on a node that may be cut off. The other end: `entries/leases.py` of the gateway.
 
 A lease ends at a moment of the gateway's own clock, reckoned from a reading of it. So it has ended `LEASE` seconds
-after that reading came back, whatever becomes of the word that grants it and of anybody's wall clock.
+after that reading came back, no matter how late the grant arrives and how anybody's wall clock is set.
 """
 
 from dataclasses import asdict, dataclass

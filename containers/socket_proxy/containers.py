@@ -125,7 +125,7 @@ class ContainerShapes:
 
 
 def _rules(host: Mapping[str, Check], top: Mapping[str, Check]) -> Check:
-    """Those keep to the engine's own seccomp profile, and mount nothing."""
+    """A container that sets rules keeps to the engine's own seccomp profile, and mounts nothing."""
     of_host = {
         **{name: CONFINED[name] for name in ("ReadonlyRootfs", "CapDrop", "Tmpfs")},
         **{name: LIMITS[name] for name in (*LIMITED, "LogConfig")},

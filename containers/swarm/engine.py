@@ -126,7 +126,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return self._services.create(payload)
 
     def stop(self, key: str, *, timeout: int) -> Observation | None:
-        """The time that the agent has is that with which its service was made, whatever `timeout` says."""
+        """The agent has the time with which its service was made; `timeout` says only how long to wait."""
         return self._verbs.stop_key(key, timeout=timeout)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:

@@ -1,8 +1,8 @@
 """Which nodes are known to live: a Swarm itself notices only after some fifteen seconds that one is dead.
 
 Each daemon of a Swarm listens on the port of its gossip. One that has answered there before and now twice does not is
-lost, whatever the manager still believes. Where a firewall keeps us from that port, the manager's word is all there is.
-It is also where our own process cannot ask, as one without a descriptor left.
+lost, also where the manager takes it for alive. Where a firewall keeps us from that port, the manager's word is all
+there is. It is also where our own process cannot ask, as one without a descriptor left.
 """
 
 import errno

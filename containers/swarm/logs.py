@@ -1,4 +1,4 @@
-"""What agents print, on whichever node: a Swarm's manager asks the nodes for it."""
+"""What agents print, on any node: a Swarm's manager asks the nodes for it."""
 
 import time
 from collections.abc import Callable, Iterator

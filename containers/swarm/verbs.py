@@ -46,8 +46,8 @@ class Verbs:
     def stop(self, service: Service, *, timeout: int, leave_lost: bool = False) -> Observation | None:
         """No task of it runs afterwards, on any node. Returns how it has ended; None where none ran, or it is gone.
 
-        `leave_lost`: a Swarm that takes a node for dead runs its agents elsewhere, whatever goes on there. So may we,
-        once the Swarm itself says so: a node that does not answer us alone still has its agents.
+        `leave_lost`: not to wait for a node that the Swarm takes for dead: it runs its agents elsewhere anyway. A node
+        that only does not answer Berth still has its agents, and is waited for.
         """
         was_up = any(run.may_live for run in service.runs)
         try:
@@ -96,8 +96,8 @@ class Verbs:
     def await_removed(self, key: str, services: Collection[str] = ()) -> None:
         """Until no process of a service of this key that is gone runs on a node that the Swarm hears of.
 
-        A Swarm removes a service before its tasks have ended. Whoever removed it, now or before: those of ours, and
-        those of these `services`.
+        A Swarm removes a service before its tasks have ended. Waited for are the tasks of all services of ours that
+        are gone, also of those that were removed before, and the tasks of these `services`.
         """
         until: float | None = None
         while left := self._services.left_behind(key, services):

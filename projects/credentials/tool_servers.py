@@ -1,6 +1,6 @@
 """Asks servers of tools whether they would let an agent in. What they answer is a warning at most.
 
-The setting is `mcp`, a list of addresses, whatever type it is of. Many of these servers ask for a sign-in by browser
+The setting is `mcp`, a list of addresses, in any agent type. Many of these servers ask for a sign-in by browser
 (OAuth), which agents cannot do: they would have to do without their tools.
 """
 

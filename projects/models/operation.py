@@ -150,8 +150,8 @@ class Claimable(WholeRow):
         return bool(deleted)
 
     def release_abandoned(self, **values: Any) -> bool:
-        """Ends an operation past its deadline, or whose process has ended, and writes `values`; whoever carried it out
-        loses the claim.
+        """Ends an operation past its deadline, or whose process has ended, and writes `values`; the one who carried it
+        out loses the claim.
 
         Returns False where it goes on, has ended or was renewed since this object was read.
         """

@@ -71,7 +71,7 @@ class Listener(LastingThread):
         return events
 
     def _is_known_since(self, newest: datetime) -> bool:
-        """Whether the engine can still tell all that it has done since then, of whatever kind. It keeps little.
+        """Whether the engine can still tell all that it has done since then, of any kind. It keeps little.
 
         It is asked up to a moment that is past on its own clock. Where it told the newest event late, that is as much
         too early, and what it has forgotten since goes unnoticed until a round's list.

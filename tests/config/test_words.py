@@ -31,6 +31,9 @@ REPLACED = re.compile(
 PRIVATE = re.compile(r"\b(mend(s|ed|ing)?|rooms)\b", re.IGNORECASE)
 """Words of ours that nobody else would say so: it repairs, and they are packages."""
 
+OF_THE_SERVICE = [path for path in PRODUCT if ROOT / "containers/images" not in path.parents]
+"""Without the agents' images: another comment there is another image."""
+
 FOR_USERS = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"] + [
     ROOT / "UPGRADING.md",
     ROOT / "docs/operations.md",
@@ -55,6 +58,10 @@ def test_there_is_something_to_read() -> None:
 
 def test_no_sentence_for_users_and_operators_leaves_open_who_or_what_is_meant() -> None:
     assert lines_with(VAGUE, DOCUMENTS) == []
+
+
+def test_nor_does_any_comment_of_the_service() -> None:
+    assert lines_with(VAGUE, OF_THE_SERVICE) == []
 
 
 def test_what_users_and_operators_read_has_no_word_that_only_we_use() -> None:

@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 
 
 class Gateway:
-    """Also a `containers.gateway.transport.Transport` to whichever container runs."""
+    """Also a `containers.gateway.transport.Transport` to the container that runs."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

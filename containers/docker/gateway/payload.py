@@ -65,7 +65,7 @@ def make_plan(
 
 
 def container_name_for(made: str) -> str:
-    """Whoever makes the same container gives it the same name, so that there is one."""
+    """All that make the same container give it the same name, so that there is one."""
     return f"{gateway_name()}-{made[:12]}"
 
 
@@ -124,7 +124,7 @@ def _confinement() -> dict[str, Any]:
         "Binds": [],
         "PublishAllPorts": False,
         "Sysctls": {
-            # It stands on two networks. No packet passes from one to the other, whatever its sender writes on it.
+            # It stands on two networks. No packet passes from one to the other, no matter what its sender writes on it.
             "net.ipv4.ip_forward": "0",
             "net.ipv4.conf.all.accept_source_route": "0",
             "net.core.somaxconn": "4096",

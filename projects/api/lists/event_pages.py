@@ -27,7 +27,7 @@ MOST = 200
 
 _BLOCK, _NUMBER = 16, 8
 _SALT = "projects.api.event_pages"
-"""The ids of events hang on it, wherever this module stands."""
+"""The ids of events depend on it, so it stays as it is, also where this module moves."""
 _NONE = "There is no such event. Begin again without a cursor."
 """Also of an event of somebody else."""
 

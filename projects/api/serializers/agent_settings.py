@@ -44,7 +44,7 @@ SENTENCES = {
     "minimum": "Must be {limit} or more.",
     "maximum": "Must be {limit} or less.",
 }
-CREDENTIAL = "An address must hold no credential: whoever sees the settings sees it, and agents have it in plain text."
+CREDENTIAL = "An address must hold no credential: who sees the settings sees it, and agents have it in plain text."
 OTHERWISE = "Does not fit the settings of this agent type (see /api/types)."
 
 

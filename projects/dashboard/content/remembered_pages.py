@@ -11,7 +11,7 @@ What the parts of a page show follows from these, and is the same where they are
 - the owner, who is the one that asks.
 
 A page is read each time while an operation or an update is under way, while the steps of a new deploy are shown, and
-while a budget is reached; and wherever it shows its log, or the events of one kind alone.
+while a budget is reached; and where it shows its log, or the events of one kind alone.
 """
 
 import time

@@ -29,7 +29,7 @@ RENEW_EVERY = 15.0
 """Seconds. A lease lasts longer than that, and than a client may keep a piece waiting."""
 
 WITHIN = 900.0
-"""Seconds for all of a download. Whoever takes it more slowly keeps a place from others."""
+"""Seconds for all of a download. A client that takes it more slowly keeps a place from others."""
 
 
 @settings_form  # type: ignore[arg-type]  # a stream is no HttpResponse, and the decorator needs none

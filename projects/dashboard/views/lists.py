@@ -66,7 +66,7 @@ def list_changes(request: SignedInRequest) -> HttpResponse:
 def list_curves(request: SignedInRequest) -> HttpResponse:
     """What the agents of the page use, each piece to be put into its row. To use more or less is no change.
 
-    Whoever asks without htmx, as after signing in again, is led to the list.
+    A browser that asks without htmx, as after signing in again, is led to the list.
     """
     if not request.htmx:
         return redirect(f"{reverse('projects:list')}{ListQuery.read(request.GET).address}")

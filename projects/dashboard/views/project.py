@@ -52,7 +52,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @require_safe
 @leads_away_once_gone
 def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """How far its first deploy has come. It is a part of the page, which whoever asks without htmx is led to."""
+    """How far its first deploy has come. It is a part of the page, to which a browser without htmx is led."""
     if not request.htmx:
         return redirect("projects:show", project_id)
     snapshot = take_snapshot(own_project(request, project_id))

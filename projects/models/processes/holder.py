@@ -50,7 +50,7 @@ def is_elsewhere(name: str) -> bool:
 
 
 def describe_process(name: str) -> str:
-    """For whoever is to end it: its number says something only where it was given."""
+    """For the process that is to end it: its number says something only where it was given."""
     match name.split(" "):
         case [place, number] if place != _find_place():
             return f"process {number} on another machine, or in another container"

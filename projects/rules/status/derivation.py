@@ -16,7 +16,7 @@ AWAITING = timedelta(seconds=100)
 it does not, or nobody can say."""
 
 TELLING = frozenset({"running", "degraded", "failed"})
-"""What an agent may say of itself from which its status follows, whatever the clock says."""
+"""What an agent may say of itself from which its status follows, no matter what the clock says."""
 
 WHILE_IN_FLIGHT = {traits.in_flight: status for status, traits in TRAITS.items() if traits.in_flight}
 """The status while an operation is in flight."""

@@ -5,7 +5,7 @@ time; or BACK: the copy takes the place of what it keeps; then RETURNED: the old
 repeated, and the row says which one is next, so that a watcher goes on where another one was killed.
 
 There is a whole copy in TRIAL, BACK, RETURNED and STUCK: BACK was tried too often. In UNTRIED there is none, because it
-could not be made: the old image is started. In DROP the update is over, whichever way, and the copy is to be removed.
+could not be made: the old image is started. In DROP the update is over, done or undone, and the copy is to be removed.
 """
 
 from datetime import datetime, timedelta

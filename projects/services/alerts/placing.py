@@ -115,7 +115,7 @@ def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: d
 def _is_told(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
     """Whether the last message that was not refused has said the same a short while ago."""
     of_tools = _is_of_tools(event)
-    if of_tools and kind is AlertKind.DEGRADED:  # whatever was told since
+    if of_tools and kind is AlertKind.DEGRADED:  # also where something else was told since
         rows = rows.filter(kind=kind, facts__code=facts["code"])
     last = rows.exclude(state=DeliveryState.REFUSED).order_by("-created_at").first()
     if last is None or last.kind != kind or last.facts.get("code") != facts["code"]:

@@ -3,9 +3,9 @@
 A row names the one node whose gateway may be given leases for it (`holder`), and says whether it is leaving that node.
 Leases are granted only by somebody who has read the gateway's clock before the row, and found it there and not
 leaving. So from the moment at which it is written that it leaves, no lease reaches further than `LEASE` seconds:
-whoever has waited that long since, or knows that the old node's gateway holds it void, may write the new node into the
-row. What was waited is reckoned by the clock of one process, which nobody sets; another process that takes over begins
-anew.
+a process that has waited that long, or knows that the old node's gateway holds it void, may write the new node into
+the row. What was waited is reckoned by the clock of one process, which nobody sets; another process that takes over
+begins anew.
 """
 
 from enum import Enum, auto

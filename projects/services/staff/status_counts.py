@@ -1,4 +1,4 @@
-"""How many projects have which status, in one statement, whatever their number.
+"""How many projects have which status, in one statement, no matter how many there are.
 
 Rows are grouped by the columns that the status follows from, and a row of each group is asked for it as any other.
 Those at rest may be by far the most: of them it follows from few columns, in which an index orders them.
@@ -133,7 +133,7 @@ def _never() -> dict[str, Any]:
 def _count(
     rows: "QuerySet[Project]", columns: Mapping[str, Any], keys: Mapping[str, Any], more: Mapping[str, Any]
 ) -> Any:
-    """Grouped by `columns` and `keys`. What it returns has the same columns in the same order, whichever the rows."""
+    """Grouped by `columns` and `keys`. What it returns has the same columns in the same order for all rows."""
     grouped = {_ITS + name: F(name) for name in _ALWAYS} | {_ITS + name: each for name, each in columns.items()}
     found = rows.order_by().annotate(**grouped, **keys).values(*grouped, *keys)
     latest = {name: Max(name) for name in _MOMENTS} | dict(more)
