@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.paths import ROOT
+from tests.paths import ROOT, TESTS
 
 APPS = ("accounts", "config", "containers", "projects")
 NAMED_BY_DJANGO = {"management", "commands", "migrations"}
@@ -44,6 +44,16 @@ def layers_contracts() -> dict[str, dict[str, Any]]:
 
 ORDERED = sorted(layers_contracts())
 
+TESTED_ELSEWHERE = {
+    "config/api_docs": "tests/config/test_api_docs.py",
+    "config/formats": "tests/browser",  # dates on the pages of the admin
+    "config/templatetags": "tests/projects/dashboard/test_page_calls.py",
+    "containers/engine": "tests/containers",  # the contract tests, which every engine passes
+    "containers/trial_servers": "tests/containers/docker/test_trials.py",
+    "projects/templatetags": "tests/projects/admin/test_overview.py",
+}
+"""The packages of an app whose tests are not in a folder of the same name, and where these are."""
+
 
 def floors_of(contract: dict[str, Any]) -> list[set[str]]:
     """The names on each floor, from the highest."""
@@ -74,6 +84,22 @@ def test_a_room_says_in_one_sentence_what_it_is_for(room: Path) -> None:
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(ROOT).as_posix())
 def test_a_room_has_no_more_modules_than_one_can_take_in(room: Path) -> None:
     assert len(list(room.glob("*.py"))) - 1 <= MOST_MODULES
+
+
+def test_each_package_of_an_app_has_a_folder_of_tests() -> None:
+    packages = {
+        f"{app}/{name}"
+        for app in APPS
+        for name in modules_of(app) - NAMED_BY_DJANGO
+        if (ROOT / app / name / "__init__.py").exists()
+    }
+    assert {package for package in packages if not (TESTS / package).is_dir()} == TESTED_ELSEWHERE.keys()
+    assert [place for place in TESTED_ELSEWHERE.values() if not (ROOT / place).exists()] == []
+
+
+def test_no_test_of_projects_stands_outside_of_a_folder() -> None:
+    """All modules of `projects` but its errors are in packages, too."""
+    assert list((TESTS / "projects").glob("test_*.py")) == []
 
 
 def test_every_app_has_a_contract() -> None:
