@@ -33,11 +33,14 @@ def read_number(value: object) -> int:
 def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
     """The answer of GET /volumes."""
     with understand_answer():
-        return [
-            Volume(
-                name=read_text(each["Name"]),
-                labels=read_labels(each["Labels"]),
-                created_at=parse_time(each["CreatedAt"]),
-            )
-            for each in answer["Volumes"] or []
-        ]
+        return [read_volume(each) for each in answer["Volumes"] or []]
+
+
+def read_volume(answer: Mapping[str, Any]) -> Volume:
+    """The answer of GET /volumes/{name}."""
+    with understand_answer():
+        return Volume(
+            name=read_text(answer["Name"]),
+            labels=read_labels(answer["Labels"]),
+            created_at=parse_time(answer["CreatedAt"]),
+        )

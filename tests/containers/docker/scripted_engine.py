@@ -26,12 +26,9 @@ FINE: Answer = ("answer", 200, b"{}")
 NO_VOLUME: Answer = ("answer", 404, b'{"message": "no such volume"}')
 NO_CONTAINERS: Answer = ("answer", 200, b"[]")
 NO_VOLUMES: Answer = ("answer", 200, b'{"Volumes": null}')
-OUR_STATE: Answer = (
-    "answer",
-    200,
-    json.dumps({"Volumes": [{"Name": f"{NAME}-data", "Labels": LABELS, "CreatedAt": "2026-11-20T12:00:00Z"}]}).encode(),
-)
-OUR_VOLUME: Answer = ("answer", 200, json.dumps({"Labels": {**LABELS, "berth.generation": "1"}}).encode())
+STATE = {"Name": f"{NAME}-data", "Labels": LABELS, "CreatedAt": "2026-11-20T12:00:00Z"}
+OUR_STATE: Answer = ("answer", 200, json.dumps({"Volumes": [STATE]}).encode())
+OUR_VOLUME: Answer = ("answer", 200, json.dumps({**STATE, "Labels": {**LABELS, "berth.generation": "1"}}).encode())
 CONFLICT: Answer = ("answer", 409, b'{"message": "removal of container is already in progress"}')
 CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
 
@@ -93,8 +90,8 @@ def working_script() -> dict[str, list[Answer]]:
         f"GET /volumes/{FORMER_NAME}-data": [NO_VOLUME],
         f"GET /volumes/{FORMER_NAME}-secrets": [NO_VOLUME],
         f"GET /containers/{ID}/json": [GONE],
-        f"GET /volumes/{NAME}-data": [OUR_VOLUME],
-        f"GET /volumes/{NAME}-secrets": [OUR_VOLUME],
+        f"GET /volumes/{NAME}-data": [NO_VOLUME, OUR_VOLUME],  # there is none before the deploy
+        f"GET /volumes/{NAME}-secrets": [NO_VOLUME, OUR_VOLUME],  # there is none before the deploy
         f"DELETE /volumes/{NAME}-data": [DONE],
         f"DELETE /volumes/{NAME}-secrets": [DONE],
         "POST /containers/create": [CREATED],

@@ -13,8 +13,11 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database, pytest.mark.django_d
 LOOK = ["GET containers json"]
 INSPECTION = ["GET containers json"]
 
-VOLUMES = ["GET volumes", "GET volumes"]
-"""Those with the agent's labels, and those with its name."""
+VOLUMES = ["GET volumes"]
+"""Those with the agent's labels."""
+
+MISSING = ["GET volumes", "GET volumes"]
+"""Those that are not among them, each by its name."""
 
 MAKE = ["POST containers create", "GET containers archive", "PUT containers archive", "POST containers start"]
 """Whose the directory of the state is; the credentials."""
@@ -35,7 +38,7 @@ def test_a_deploy(
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     calls.clear()  # the first one of a process makes the network
     deploy(docker_under_test)
-    assert in_order(calls) == [*LOOK, *VOLUMES, *MAKE, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, *MISSING, *MAKE, *INSPECTION]
 
 
 def test_a_deploy_of_an_image_that_is_known(
@@ -49,7 +52,7 @@ def test_a_deploy_of_an_image_that_is_known(
         calls.clear()
         deploy(docker_under_test, user=USER, generation=generation)
     create, _, *rest = MAKE
-    assert in_order(calls) == [*LOOK, *VOLUMES, create, *rest, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, *MISSING, create, *rest, *INSPECTION]
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
 
 
@@ -88,7 +91,7 @@ def test_a_deploy_of_an_image_whose_directory_is_its_own(
     calls.clear()  # the first one of a process makes the network, and looks whether the engine has done it
     deploy(docker_under_test, user=USER, image=closed_image)
     look, *rest = MAKE[1:]
-    assert in_order(calls) == [*LOOK, *VOLUMES, MAKE[0], look, rest[0], *rest, *INSPECTION]
+    assert in_order(calls) == [*LOOK, *VOLUMES, *MISSING, MAKE[0], look, rest[0], *rest, *INSPECTION]
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{USER} {USER} 700\n")
 
 
