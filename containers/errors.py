@@ -48,6 +48,10 @@ class ImageMissingError(EngineRefusedError):
     """The image of the agent type is not on the engine. Images are never pulled inside a request."""
 
 
+class ImageNotPulledError(ImageMissingError):
+    """The engine has the image, and none of the nodes that could run the agent has got it from the registry yet."""
+
+
 class NoRoomError(EngineRefusedError):
     """No machine of the engine's has as much memory left as the agent is to have."""
 

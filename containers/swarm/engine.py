@@ -27,7 +27,7 @@ from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
 from containers.swarm.looks import Looks
 from containers.swarm.nodes import list_nodes
-from containers.swarm.room import constraints_of, require_room
+from containers.swarm.placement import place
 from containers.swarm.secrets import Secrets
 from containers.swarm.service_spec import service_payload
 from containers.swarm.services import Services
@@ -98,9 +98,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         api = self._confinement.require()
         self._ensure_network(network_name())
         image = name_for_nodes(self._connection, spec.image)
-        nodes = list_nodes(self._connection)
-        require_room(self._connection, nodes, spec)
-        make = partial(self._make, spec, image, api, constraints_of(spec.plan, nodes))
+        make = partial(self._make, spec, image, api, place(self._connection, spec, image[0]))
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(

@@ -1,13 +1,16 @@
 """How the nodes of a Swarm know an image: by its digest in the registry, or by its id where all have it already."""
 
-from typing import Any
+from collections.abc import Sequence
 
 from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import inspect_image
-from containers.errors import ImageMissingError
+from containers.docker_api.registry import digest_in_registry, name_in_registry
+from containers.errors import ImageMissingError, ImageNotPulledError
+from containers.swarm.nodes import Node
+from containers.swarm.pulls import Pulls
 
 
 def name_for_nodes(connection: Connection, image: str) -> tuple[str, str]:
@@ -19,9 +22,30 @@ def name_for_nodes(connection: Connection, image: str) -> tuple[str, str]:
     if found is None:
         raise ImageMissingError(f"The image {image} is not on the engine. Run `manage.py build_images`.")
     with understand_answer():
-        return _digest_in_registry(found) or str(found["Id"]), str(found["Id"])
+        registry, image_id = settings.BERTH_REGISTRY, str(found["Id"])
+        if not registry:
+            return image_id, image_id
+        named = digest_in_registry(found, name_in_registry(image, registry)[0])
+        return named or next(iter(_digests(found, registry)), image_id), image_id
 
 
-def _digest_in_registry(image: dict[str, Any]) -> str:
-    digests = [str(each) for each in image.get("RepoDigests") or []] if settings.BERTH_REGISTRY else []
-    return next((each for each in digests if each.startswith(f"{settings.BERTH_REGISTRY}/")), "")
+def _digests(image: dict[str, object], registry: str) -> list[str]:
+    """Under any name. An agent's deploy names its image by its id."""
+    known = image.get("RepoDigests")
+    digests = [str(each) for each in known] if isinstance(known, list) else []
+    return sorted(each for each in digests if each.startswith(f"{registry}/"))
+
+
+def require_pulled(connection: Connection, reference: str, nodes: Sequence[Node]) -> tuple[list[Node], list[str]]:
+    """Those of these nodes that have the image, and the constraints that keep an agent off the others.
+
+    Of an image that is named by its id, all of them. Raises `ImageNotPulledError` where none that takes agents has it:
+    a node that pulls while somebody waits would take longer than a request may.
+    """
+    if "@" not in reference:
+        return list(nodes), []
+    pulled = Pulls(connection).find(reference)
+    there = [node for node in nodes if pulled.has(node.node_id)]
+    if not any(node.is_ready and node.is_active for node in there):
+        raise ImageNotPulledError(f"No node that takes agents has the image {reference} yet. {pulled.explain()}")
+    return there, [f"node.id != {node.node_id}" for node in nodes if node not in there]

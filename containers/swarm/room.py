@@ -18,14 +18,14 @@ PLAN_LABEL = "berth.plan"
 
 
 def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerSpec) -> None:
-    """Raises `NoRoomError` where no node has the memory that the agent is to have. Nothing is made before.
+    """Raises `NoRoomError` where none of the nodes has the memory that the agent is to have. Nothing is made before.
 
     What the agent's own task holds counts as free: it goes before the next one comes.
     """
     with connection.call(size=LIST_SIZE) as client, understand_answer():
         running = client.tasks(filters={"desired-state": ["running"]})
         tasks = [task for task in running if not _is_of(spec, task)]
-        free = find_room(nodes_for(spec.plan, nodes), tasks)
+        free = find_room(nodes, tasks)
     most = max(free.values(), default=0)
     if spec.memory > most:
         raise NoRoomError(

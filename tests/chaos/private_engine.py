@@ -18,6 +18,9 @@ DYING_SECONDS = 10.0
 
 
 class PrivateEngine:
+    registries = ""
+    """Addresses of registries of the tests, which have no certificate."""
+
     def __init__(self, home: Path, *, own_network: bool = True) -> None:
         """Without a network of its own it lives in the one of this process, which must not be the machine's."""
         self.home = home
@@ -36,6 +39,8 @@ class PrivateEngine:
                 ("pidfile", self.home / "pid"),
             )
         )
+        if self.registries:
+            options += f" --insecure-registry {self.registries}"
         (self.home / "pid").unlink(missing_ok=True)
         self._forget_containerd()
         with (self.home / "log").open("ab") as output:

@@ -30,6 +30,7 @@ from containers.docker_api.wheelhouse import find_wheels
 from containers.errors import EngineError, EngineRefusedError
 from containers.firewall.iptables import can_set_rules
 from containers.programs import is_local_engine
+from containers.swarm.distribution import distribute
 
 NO_BASE_IMAGE = 3
 """Exit code that tells `config/bin/run` to install mmdebstrap and try again."""
@@ -65,6 +66,7 @@ class Command(BaseCommand):
             "--first-run", action="store_true", help="without types: only the default one, and those built before"
         )
         parser.add_argument("--no-pull", action="store_true", help="ask no registry for the base image")
+        parser.add_argument("--push", action="store_true", help="then push to BERTH_REGISTRY, for the nodes of a Swarm")
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
         parser.add_argument(
             "--wheelhouse", default="", metavar="DIR", help="take Python packages from this folder alone"
@@ -84,6 +86,8 @@ class Command(BaseCommand):
             if not options["types"] and not (is_local_engine() and can_set_rules()):
                 self._build_firewall(connection, chosen, options)
             remove_former_gateways(connection)
+            if options["push"]:
+                distribute(connection, [context.image for context in contexts], self._tell)
         except NoBaseImageError as error:
             raise CommandError(str(error), returncode=NO_BASE_IMAGE) from error
         except EngineError as error:

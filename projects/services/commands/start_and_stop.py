@@ -13,6 +13,7 @@ from containers.errors import (
     EngineUnavailableError,
     FirewallMissingError,
     ImageMissingError,
+    ImageNotPulledError,
     StillStoppingError,
     SupersededError,
 )
@@ -90,8 +91,9 @@ def _deploy_known_image(
     """The image that it ran before or, where the engine has lost that and `or_newest`, the one of its type."""
     try:
         return _deploy(project, claim, place, seen)
-    except ImageMissingError:
-        if not (project.image_id and or_newest):
+    except ImageMissingError as error:
+        is_lost = not isinstance(error, ImageNotPulledError)
+        if not (is_lost and project.image_id and or_newest):
             raise
         project.image_id = ""
         return _deploy(project, claim, place)

@@ -72,6 +72,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.GatewaySilentError(SENTENCE), 502, "engine_error", {}),
     (containers.ImageMissingError(SENTENCE), 502, "engine_error", {}),
+    (containers.ImageNotPulledError(SENTENCE), 502, "engine_error", {}),
     (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.NameTakenError(SENTENCE), 502, "engine_error", {}),
     (containers.SupersededError(SENTENCE), 409, "superseded", {}),

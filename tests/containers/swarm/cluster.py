@@ -22,6 +22,8 @@ from tests.waiting import wait_until
 class SwarmNode(PrivateEngine):
     """One engine of the swarm. Its network is new with every start, and its address stays the same."""
 
+    registries = f"{SUBNET}.0/24"
+
     def __init__(self, home: Path, number: int, hub: Hub) -> None:
         super().__init__(home)
         home.mkdir(parents=True)
@@ -77,6 +79,9 @@ class Cluster:
     def __init__(self, home: Path, *, nodes: int = 3) -> None:
         self._hub = Hub()
         self.open_socket = self._hub.open_socket
+        self.in_hub = self._hub.command
+        self._home = home
+        self.in_hub = self._hub.command
         self.nodes = [SwarmNode(home / f"n{number}", number, self._hub) for number in range(1, nodes + 1)]
 
     @property
@@ -93,14 +98,28 @@ class Cluster:
             listen_addr=f"{manager.address}:2377",
             swarm_spec={"Dispatcher": {"HeartbeatPeriod": int(heartbeat * 1e9)}},
         )
-        token = manager.client.inspect_swarm()["JoinTokens"]["Worker"]
         for node in self.nodes[1:]:
-            node.client.join_swarm(
-                remote_addrs=[f"{manager.address}:2377"], join_token=token, listen_addr=f"{node.address}:2377"
-            )
+            self._join(node)
         for node in self.nodes:
             node.node_id = node.client.info()["Swarm"]["NodeID"]
             wait_until(partial(self._is_ready, node), within=30)
+
+    def _join(self, node: SwarmNode) -> None:
+        token = self.manager.client.inspect_swarm()["JoinTokens"]["Worker"]
+        node.client.join_swarm(
+            remote_addrs=[f"{self.manager.address}:2377"], join_token=token, listen_addr=f"{node.address}:2377"
+        )
+
+    def add(self) -> SwarmNode:
+        """One more worker, which has no images and nothing of the agents' network."""
+        number = len(self.nodes) + 1
+        node = SwarmNode(self._home / f"n{number}", number, self._hub)
+        self.nodes.append(node)
+        node.start()
+        self._join(node)
+        node.node_id = node.client.info()["Swarm"]["NodeID"]
+        wait_until(lambda: self._is_ready(node), within=30)
+        return node
 
     def load(self, images: Iterable[str]) -> None:
         """Brings these images of the usual engine to each node, where they have the same ids."""

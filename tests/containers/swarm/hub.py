@@ -17,8 +17,10 @@ class Hub:
     """The bridge that joins the nodes, in a network namespace that lives as long as this object."""
 
     def __init__(self) -> None:
+        # An address of its own: otherwise it takes another one with each node that comes, which the others learn late.
         script = (
-            f"ip link set lo up && ip link add swarm type bridge && ip address add {SUBNET}.254/24 dev swarm && "
+            f"ip link set lo up && ip link add swarm address 02:00:00:00:00:fe type bridge && "
+            f"ip address add {SUBNET}.254/24 dev swarm && "
             "ip link set swarm up && echo up && exec sleep infinity"
         )
         self.sockets = ThreadPoolExecutor(1, initializer=self._enter)
@@ -31,7 +33,11 @@ class Hub:
         return self._process.pid
 
     def run(self, *words: str) -> None:
-        subprocess.run(["nsenter", f"--net=/proc/{self.pid}/ns/net", *words], check=True)
+        subprocess.run(self.command(*words), check=True)
+
+    def command(self, *words: str) -> list[str]:
+        """The command, in the network of the bridge."""
+        return ["nsenter", f"--net=/proc/{self.pid}/ns/net", *words]
 
     def open_socket(self, family: socket.AddressFamily) -> socket.socket:
         """One that reaches the nodes: it belongs to the namespace of the thread that opens it."""

@@ -46,8 +46,8 @@ class Swarm:
 
 
 @contextmanager
-def some_nodes(count: int, *, heartbeat: float = 5.0) -> Iterator[Swarm]:
-    """Each has the images and its part of the agents' network."""
+def some_nodes(count: int, *, heartbeat: float = 5.0, shared: bool = True) -> Iterator[Swarm]:
+    """Each has the images, or the manager alone where they are not `shared`, and its part of the agents' network."""
     home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)
@@ -55,7 +55,8 @@ def some_nodes(count: int, *, heartbeat: float = 5.0) -> Iterator[Swarm]:
         stack.callback(cluster.close)
         cluster.start(heartbeat=heartbeat)
         images = make_images(cluster.manager.client, NAME)
-        cluster.share(images)
+        if shared:
+            cluster.share(images)
         for node in cluster.nodes:
             make_config_network(node.client, f"{NAME}-agents")
         yield Swarm(cluster, SwarmEngine(), images)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from containers.errors import EngineRefusedError, ImageMissingError, NameTakenError
+from containers.errors import EngineRefusedError, ImageMissingError, ImageNotPulledError, NameTakenError
 from containers.gateway.words import Reach
 from projects.errors import UnusableSettingsError
 from projects.models import Project
@@ -31,6 +31,10 @@ def without_image(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
     engine.fail("deploy", ImageMissingError, times=2)  # the image that it ran, and that of its type
 
 
+def not_pulled(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
+    engine.fail("deploy", ImageNotPulledError)  # it is not lost, and no other one takes its place
+
+
 def name_taken(engine: MemoryEngine, _: pytest.MonkeyPatch) -> None:
     engine.fail("deploy", NameTakenError)
 
@@ -46,7 +50,7 @@ def unusable(_: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("projects.services.commands.start_and_stop.build_spec", refuse_once)
 
 
-FAULTS = [refused, without_image, name_taken, unusable]
+FAULTS = [refused, without_image, not_pulled, name_taken, unusable]
 Fault = Callable[[MemoryEngine, pytest.MonkeyPatch], None]
 
 

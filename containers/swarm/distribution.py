@@ -1,0 +1,83 @@
+"""Brings images to the registry and from there to all nodes, and tells how it goes. For commands, not for requests."""
+
+import time
+from collections.abc import Callable, Iterable
+
+from django.conf import settings
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.docker_api.registry import push_image, read_credentials
+from containers.errors import EngineRefusedError
+from containers.swarm.nodes import Node, list_nodes
+from containers.swarm.pulls import Pulled, Pulls
+from containers.swarm.services import LIST_SIZE
+
+PULL_LIMIT = 1800.0
+"""Seconds for all nodes to pull an image."""
+
+_ASK_EVERY = 1.0
+
+
+def distribute(connection: Connection, images: Iterable[str], tell: Callable[[str], None]) -> None:
+    """Brings these images to the registry, and from there to all nodes where the engine is a Swarm."""
+    if not settings.BERTH_REGISTRY:
+        raise EngineRefusedError("There is no registry to push to. Set BERTH_REGISTRY.")
+    pushed = push_images(connection, images, tell)
+    if settings.BERTH_ENGINE == "swarm":
+        have_pulled(connection, pushed, tell)
+
+
+def push_images(connection: Connection, images: Iterable[str], tell: Callable[[str], None]) -> list[str]:
+    """The names with digests under which the registry has them now."""
+    names = []
+    for image in images:
+        tell(f"Pushing {image} to {settings.BERTH_REGISTRY}")
+        names.append(push_image(connection, image, settings.BERTH_REGISTRY))
+        tell(f"{image} is {names[-1]}")
+    return names
+
+
+def have_pulled(connection: Connection, references: Iterable[str], tell: Callable[[str], None]) -> None:
+    """Returns once all nodes that take agents have these images. Raises `EngineRefusedError` where one cannot."""
+    pulls, wanted = Pulls(connection), list(references)
+    credentials = read_credentials(connection, settings.BERTH_REGISTRY)
+    taking = {node.node_id for node in _taking(connection)}
+    for reference in wanted:
+        pulls.begin(reference, credentials=credentials, nodes=taking)
+    for reference in wanted:
+        _await(connection, pulls, reference, tell)
+    for reference in wanted:
+        pulls.forget(reference.partition("@")[0], keep=[*wanted, *_in_use(connection)])
+
+
+def _await(connection: Connection, pulls: Pulls, reference: str, tell: Callable[[str], None]) -> None:
+    until, told = time.monotonic() + PULL_LIMIT, -1
+    while True:
+        pulled, taking = pulls.find(reference), _taking(connection)
+        missing = [node for node in taking if not pulled.has(node.node_id)]
+        if len(taking) - len(missing) != told:
+            told = len(taking) - len(missing)
+            tell(f"{reference}: on {told} of {len(taking)} nodes")
+        if not missing:
+            return
+        if time.monotonic() >= until or all(pulled.is_given_up(node.node_id) for node in missing):
+            raise EngineRefusedError(_explain(reference, pulled, missing))
+        time.sleep(_ASK_EVERY)
+
+
+def _taking(connection: Connection) -> list[Node]:
+    """The nodes that take agents. A Swarm runs nothing on others, whose turn comes once they do."""
+    return [node for node in list_nodes(connection) if node.is_ready and node.is_active]
+
+
+def _explain(reference: str, pulled: Pulled, missing: list[Node]) -> str:
+    why = [f"{node.name} ({pulled.failure(node.node_id) or 'it has not said why'})" for node in missing]
+    return f"{reference} is not on {', '.join(why)}."
+
+
+def _in_use(connection: Connection) -> set[str]:
+    """As which image each service is to run, whosever it is."""
+    with connection.call(size=LIST_SIZE) as client, understand_answer():
+        specs = [row["Spec"]["TaskTemplate"].get("ContainerSpec") or {} for row in client.services()]
+        return {str(spec.get("Image") or "") for spec in specs}
