@@ -11,6 +11,7 @@ import requests
 from containers.agent_reports import parse_time
 from containers.call_limits import time_limit
 from containers.docker_api.errors import GARBLED, EngineFailedError, MissingError, is_timeout, translate_errors
+from containers.docker_api.silence import read_with_silences
 from containers.errors import EngineUnavailableError
 
 SILENCE = 2.0
@@ -26,6 +27,9 @@ _LONGEST_FRAME = 1024 * 1024
 
 _OF_ENGINE = 3
 """The stream on which the engine itself says, without a time, that it cannot read a log."""
+
+_OF_NOBODY = -1
+"""The stream of silences."""
 
 UNREADABLE = "The container engine cannot read the log of the agent now."
 
@@ -70,13 +74,17 @@ def _read_whole(response: requests.Response) -> Iterator[bytes]:
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`.
+    """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`; an empty one for each
+    empty chunk.
 
     Raises `UnreadableLogError` where the engine's own complaint is all there is.
     """
     pending: dict[int, bytes] = {}
     complains = is_told = False
     for stream, payload in _split_frames(chunks):
+        if stream == _OF_NOBODY:
+            yield b""
+            continue
         if stream == _OF_ENGINE:
             complains = True
             continue
@@ -106,8 +114,8 @@ def read_lines(response: requests.Response) -> Iterator[bytes]:
 class Follower:
     """The lines of a container as it prints them, until it ends, with an empty line after each long silence.
 
-    A read that has timed out cannot be continued. After a silence the stream is therefore opened again, from the last
-    line on.
+    A read that has timed out cannot be continued. Where that happens, the stream is opened again, from the last line
+    on. For that the engine reads all of the log.
     """
 
     def __init__(self, open_stream: Open, *, tail: int | None, since: datetime | None) -> None:
@@ -134,14 +142,17 @@ class Follower:
                 return
 
     def _read(self) -> Iterator[bytes]:
-        for line in split_lines(read_chunks(self._response)):
-            self._next_params |= {"tail": "all", "since": _after(line.partition(b" ")[0])}
+        for line in split_lines(read_with_silences(self._response)):
+            if line:
+                self._next_params |= {"tail": "all", "since": _after(line.partition(b" ")[0])}
             yield line
 
 
 def _split_frames(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
     buffer = bytearray()
     for chunk in chunks:
+        if not chunk:
+            yield _OF_NOBODY, b""
         buffer += chunk
         while len(buffer) >= _HEADER.size:
             stream, size = _HEADER.unpack_from(buffer)

@@ -1,5 +1,6 @@
 """Logs on the wire: as plain text, or followed as server-sent events (WHATWG HTML, section 9.2)."""
 
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -20,6 +21,9 @@ from projects.api.streams.revalidation import Revalidation, release_connection
 from projects.errors import ProjectError
 from projects.models import Project
 from projects.services.bulkheads import STREAMS
+
+RENEWED_EVERY = 10.0
+"""Seconds after which a stream renews its lease, which lasts for a minute: that is a write."""
 
 _SILENCE = b": still here\n\n"
 """A comment, which shows each side that the other is still connected."""
@@ -86,6 +90,7 @@ class EventStream:
         self._write, self._check_more = write, check
         with ExitStack() as stack:
             self._lease = stack.enter_context(acquire_lease(owner, STREAMS))
+            self._renew_at = time.monotonic() + RENEWED_EVERY
             self._lines = lines
             stack.callback(self._lines.close)
             self._first = next(self._lines, None)  # opens the log, and waits for no line of the agent
@@ -127,7 +132,9 @@ class EventStream:
             return
         self._revalidation.check_token()
         self._check_more()
-        renew(self._lease)
+        if time.monotonic() >= self._renew_at:
+            renew(self._lease)
+            self._renew_at = time.monotonic() + RENEWED_EVERY
         release_connection()
 
 

@@ -1,8 +1,12 @@
 """Checks again, while a request is being answered, that its token is good and its project still the caller's."""
 
+from typing import Any
+from uuid import UUID
+
 from django.db import close_old_connections, connection
 
 from accounts.api.revalidation import TokenRevalidation
+from accounts.compiled_query import CompiledQuery
 from accounts.models import User
 from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Project
@@ -19,10 +23,11 @@ class Revalidation(TokenRevalidation):
 
 def check_project_of(user: User, project: Project) -> None:
     """Raises `ProjectGoneError` where the project is not the user's by now, and `ProjectSuspendedError`."""
-    row = Project.objects.owned_by(user).select_related("owner").filter(pk=project.pk).first()
-    if row is None or row.desired == Desired.DELETED:
+    (found,) = _STANDING.rows(user.pk, project.pk) or [None]
+    if found is None or found[0] == Desired.DELETED:
         raise ProjectGoneError
-    if row.is_suspended:
+    _, suspended_at, is_owner_active = found
+    if suspended_at is not None or not is_owner_active:
         raise ProjectSuspendedError(f"“{project.name}” is suspended. Ask the staff to lift the suspension.")
 
 
@@ -30,3 +35,12 @@ def release_connection() -> None:
     """Gives the database connection of this thread back to its pool, if there is one, until it is needed again."""
     if not connection.in_atomic_block:
         close_old_connections()
+
+
+def _write(owner_id: UUID, project_id: UUID) -> Any:
+    found = Project.objects.order_by().filter(owner_id=owner_id, pk=project_id)
+    return found.values_list("desired", "suspended_at", "owner__is_active")
+
+
+_STANDING = CompiledQuery(_write, UUID(int=1), UUID(int=2))
+"""Every stream asks every two seconds."""

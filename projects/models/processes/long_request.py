@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 
 HELD_FOR = timedelta(seconds=60)
-"""How long a lease counts without being renewed, which its holder does every few seconds."""
+"""How long a lease counts without being renewed, which its holder does several times meanwhile."""
 
 
 class LongRequest(models.Model):

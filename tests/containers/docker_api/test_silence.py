@@ -1,0 +1,119 @@
+"""A log is followed over one answer of the engine, however long its agent is silent."""
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+import requests
+
+from containers.docker_api import silence
+from containers.docker_api.logs import Follower
+from containers.errors import EngineUnavailableError
+
+PATIENCE = 0.05
+STAMP = "2026-01-01T00:00:0{0}.000000000Z "
+
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def frame(number: int, text: bytes = b"line\n") -> bytes:
+    payload = STAMP.format(number).encode() + text
+    return struct.pack(">BxxxL", 1, len(payload)) + payload
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+class Engine:
+    """Sends what it is told to, one piece at a time, and counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.asked = 0
+        self.peer: Any = None
+        self.peers: list[socket.socket] = []
+        self._asked = threading.Semaphore(0)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # at the end of the test
+            while True:
+                peer = self.listener.accept()[0]
+                self.peers.append(peer)
+                peer.recv(65536)
+                self.peer, self.asked = peer, self.asked + 1
+                peer.sendall(HEAD)
+                self._asked.release()
+
+    def open(self, _params: Any) -> requests.Response:
+        port = self.listener.getsockname()[1]
+        answer = requests.get(f"http://127.0.0.1:{port}/logs", stream=True, timeout=(5, PATIENCE))
+        assert self._asked.acquire(timeout=5)
+        return answer
+
+    def send(self, data: bytes) -> None:
+        self.peer.sendall(data)
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    made = Engine()
+    yield made
+    made.listener.close()
+    for peer in made.peers:
+        peer.close()
+
+
+@pytest.fixture
+def lines(engine: Engine) -> Iterator[Iterator[bytes]]:
+    followed: Any = Follower(engine.open, tail=None, since=None).lines()
+    yield followed
+    followed.close()
+
+
+def test_silences_and_lines_come_over_one_answer(engine: Engine, lines: Iterator[bytes]) -> None:
+    assert [next(lines), next(lines)] == [b"", b""]
+    for number in range(3):
+        engine.send(chunk(frame(number)))
+        told = [next(lines), next(lines)]
+        assert [line for line in told if line] == [STAMP.format(number).encode() + b"line"], told
+    engine.send(b"0\r\n\r\n")
+    assert [line for line in lines if line] == []
+    assert engine.asked == 1
+
+
+@pytest.mark.parametrize("cut", range(1, len(chunk(frame(1, b"\n"))), 3))
+def test_a_line_that_comes_in_two_pieces_is_told_once_and_whole(
+    engine: Engine, lines: Iterator[bytes], cut: int
+) -> None:
+    """Wherever it is cut, also where what is left of it are line ends."""
+    whole = chunk(frame(1, b"\n"))
+    engine.send(chunk(frame(0)))
+    assert next(lines)
+    engine.send(whole[:cut])
+    rest = threading.Timer(PATIENCE / 5, engine.send, [whole[cut:]])
+    rest.start()
+    told = next(line for line in lines if line)
+    rest.join()
+    assert told == STAMP.format(1).encode()
+
+
+def test_an_answer_that_breaks_off_is_told(engine: Engine, lines: Iterator[bytes]) -> None:
+    assert next(lines) == b""
+    engine.peer.close()
+    with pytest.raises(EngineUnavailableError):
+        list(lines)
+
+
+def test_after_a_long_silence_the_engine_is_asked_again(
+    engine: Engine, lines: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is gone without a word would otherwise be waited for without an end."""
+    monkeypatch.setattr(silence, "SILENCES", 2)
+    assert [next(lines) for _ in range(4)] == [b""] * 4
+    assert engine.asked == 2
