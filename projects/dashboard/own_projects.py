@@ -60,7 +60,7 @@ def actor(request: SignedInRequest) -> Actor:
     return Actor(label=request.user.email, source="dashboard", address=client_address(request))
 
 
-def read_run_number(request: SignedInRequest) -> int | None:
+def read_run_number(request: HttpRequest) -> int | None:
     """The run that an address asks for, if it names one."""
     sent = request.GET.get("run", "")
     return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < LONG else None

@@ -16,7 +16,7 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from tests.benchmarks.processor import Side
 
 OWNED = 50
 PER_OWNER = 5
-LOOK_EVERY, CURVES_EVERY, SPAN = 4.0, 60.0, 8.0
+LOOK_EVERY, CURVES_EVERY, SPAN, FREE_WITHIN = 4.0, 60.0, 8.0, 20
 """Seconds."""
 
 PEOPLE = """
@@ -107,17 +107,20 @@ def deploy(server: Server, number: int) -> tuple[str, str]:
 def following(server: Server, logs: list[tuple[str, str]], number: int) -> Iterator[list[HTTPResponse]]:
     """So many streams, all of them begun. What they say fits into the buffers of their sockets."""
     with ExitStack() as stack:
-        streams = []
-        for place in range(number):
-            path, key = logs[place // PER_OWNER]
-            connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
-            stack.callback(connection.close)
-            connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
-            answer = connection.getresponse()
-            assert answer.status == 200, answer.read()
-            stack.callback(answer.close)
-            streams.append(answer)
-        yield streams
+        yield [follow(server, stack, *logs[place // PER_OWNER]) for place in range(number)]
+
+
+def follow(server: Server, stack: ExitStack, path: str, key: str) -> HTTPResponse:
+    """A place that was left a moment ago is free once the server has noticed."""
+    for _ in range(FREE_WITHIN):
+        connection = stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=60)))
+        connection.request("GET", path, headers={"Authorization": f"Bearer {key}"})
+        answer = connection.getresponse()
+        if answer.status != 429:
+            break
+        time.sleep(1)
+    assert answer.status == 200, answer.read()
+    return stack.enter_context(closing(answer))
 
 
 @contextmanager
@@ -127,7 +130,7 @@ def looking(server: Server, number: int) -> Iterator[list[int]]:
     page = get(HTTPConnection("127.0.0.1", server.port, timeout=60), "/", cookie)[1].decode()
     marks = re.findall(r'<input[^>]*name="(order|counts|seen)" value="(\w+)"', page)
     seen = "&".join(f"{name}={value}" for name, value in marks)
-    project = f"/projects/{re.search('id=.row-([0-9a-f-]+)', page)[1]}/changes"  # type: ignore[index]  # there are 50
+    project = f"/projects/{re.findall('id=.row-([0-9a-f-]+)', page)[0]}/changes"
     parts = get(HTTPConnection("127.0.0.1", server.port, timeout=60), project, cookie)[1].decode()
     known = "&seen=".join(re.findall(r'data-mark="([\w.]+)"', parts))
     asked = (f"/projects/changes?{seen}", f"{project}?seen={known}")
@@ -146,14 +149,12 @@ def looking(server: Server, number: int) -> Iterator[list[int]]:
 
     begin = [(asked[place % 2], LOOK_EVERY * place / number) for place in range(number)]
     threads = [threading.Thread(target=look, args=each) for each in begin]
-    for thread in threads:
-        thread.start()
+    list(map(threading.Thread.start, threads))
     try:
         yield statuses
     finally:
         is_over.set()
-        for thread in threads:
-            thread.join()
+        list(map(threading.Thread.join, threads))
 
 
 def tell(name: str, server: Server) -> None:
@@ -173,12 +174,11 @@ def get(connection: HTTPConnection, path: str, cookie: str) -> tuple[int, bytes]
 
 def count(server: Server) -> tuple[object, int]:
     """Connections to the database, where it is PostgreSQL, and threads of the service's processes."""
-    address = server.environment.get("DATABASE_URL", "")
     connections: object = "-"
-    if address.startswith("postgres"):
+    if (address := server.environment.get("DATABASE_URL", "")).startswith("postgres"):
         with psycopg.connect(address) as connection:
-            found = connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()")
-            connections = len(found.fetchall()) - 1  # this one
+            found = connection.execute("SELECT pid FROM pg_stat_activity WHERE datname = current_database()").fetchall()
+            connections = len(found) - 1  # this one
     assert server.process is not None
     tasks = [Path(f"/proc/{pid}/task") for pid in list_family(server.process.pid)]
     return connections, sum(len(list(task.iterdir())) for task in tasks if task.exists())

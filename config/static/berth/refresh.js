@@ -21,12 +21,20 @@ function exchange(part, fresh) {
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
+function tellChecked(at) {
+  const time = document.createElement("time");
+  time.dateTime = at;
+  time.textContent = `${at.slice(11, 19)} UTC`;
+  document.getElementById("checked").replaceChildren("As of ", time);
+}
+
 async function refresh() {
   const marks = [...seen.values()].map(mark => `&seen=${mark}`).join("");
   const answer = await fetch(address + marks, { cache: "no-store", signal: AbortSignal.timeout(20000) });
   const away = answer.status === 404 ? "/" : answer.headers.get("HX-Redirect"); // deleted
   if (away) location.assign(away);
   if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);
+  if (answer.headers.has("Checked-At")) tellChecked(answer.headers.get("Checked-At"));
   if (answer.status === 204) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   const status = document.getElementById("status")?.textContent;

@@ -5,6 +5,7 @@ the same, is not read again while the rows and events of its owner are what they
 """
 
 import time
+from datetime import datetime
 from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 from uuid import UUID
@@ -12,7 +13,7 @@ from uuid import UUID
 from accounts import clock
 from accounts.http import SignedInRequest
 from projects.models.rows.steadiness import Steadiness
-from projects.models.rows.unchanged import Basis, read_marks
+from projects.models.rows.unchanged import Basis, Marks, read_marks
 
 COMPARED_EVERY = 60.0
 """Seconds after which a page is compared as a whole again: staff may have changed what is in no row of a project."""
@@ -51,6 +52,14 @@ class Memory(Generic[K, V]):
 _memory: Memory[Key, _Same] = Memory()
 
 
+def is_unchanged(key: Key, marks: Marks | None, now: datetime) -> bool:
+    """Whether the list of this owner, at this address, is known to be what its page shows. `marks` are of now."""
+    same = _memory.get(key)
+    if same is None or marks is None or time.monotonic() >= same.until:
+        return False
+    return marks.newest_event == same.newest_event and same.basis.holds(marks.versions, now)
+
+
 class Look:
     """One question of an open list. Its address says all that the page shows."""
 
@@ -61,15 +70,11 @@ class Look:
         self._marks = read_marks(request.user.pk)
 
     def is_known_to_find_nothing(self) -> bool:
-        same = _memory.get(self._key)
-        if same is None or self._marks is None or time.monotonic() >= same.until:
-            return False
-        versions, newest_event = self._marks
-        return newest_event == same.newest_event and same.basis.holds(versions, self._began)
+        return is_unchanged(self._key, self._marks, self._began)
 
     def found_nothing(self, steadiness: Steadiness | None) -> None:
         """`steadiness` is that of all the rows that were compared."""
-        if self._marks is None or steadiness is None or not self._marks[0].are_all_here:
+        if self._marks is None or steadiness is None or not self._marks.versions.are_all_here:
             return
         versions, newest_event = self._marks
         basis = Basis(versions, steadiness)

@@ -20,9 +20,12 @@ from datetime import UTC, date, datetime
 from typing import NamedTuple
 from uuid import UUID
 
+from django.http import HttpRequest, HttpResponse
+
 from accounts import clock
 from projects.dashboard.content.remembered import COMPARED_EVERY, Memory
 from projects.dashboard.content.steps import SHOWN_FOR
+from projects.dashboard.own_projects import read_run_number
 from projects.models import Project
 from projects.models.rows.page_versions import read_page_versions
 from projects.models.rows.snapshot import Snapshot
@@ -57,6 +60,39 @@ class _Shown(NamedTuple):
 _memory: Memory[Key, _Shown] = Memory()
 
 
+class Question(NamedTuple):
+    """What the address of a page asks that is remembered. `seen` are the marks of the parts that the page shows."""
+
+    run: int | None
+    seen: frozenset[str]
+
+
+def read_question(request: HttpRequest) -> Question | None:
+    """None where the log is asked for, or the events of one kind alone."""
+    if "log" in request.GET or request.GET.get("event"):
+        return None
+    return Question(read_run_number(request), frozenset(request.GET.getlist("seen")))
+
+
+def answer_checked(at: datetime) -> HttpResponse:
+    """Where the moment of the last look alone is new."""
+    return HttpResponse(status=204, headers={"Checked-At": at.astimezone(UTC).isoformat()})
+
+
+def find_checked(key: Key, current: RowVersions | None, now: datetime, seen: Set[str]) -> datetime | None:
+    """The moment of the last look, where the page is known to show everything else by these marks.
+
+    `current` are the versions of now. The key is the owner, the project, and the number of the run, if the page names
+    one.
+    """
+    shown = _memory.get(key)
+    if shown is None or current is None or time.monotonic() >= shown.until:
+        return None
+    if not (shown.marks <= seen and shown.holds(current, now)):
+        return None
+    return max(filter(None, (current.heartbeat_at, shown.observed_at)))
+
+
 class PageLook:
     """One question of an open page. `run` is the number of the run whose log it shows, if its address names one."""
 
@@ -68,13 +104,7 @@ class PageLook:
 
     def find_checked(self, seen: Set[str]) -> datetime | None:
         """The moment of the last look, where the page is known to show everything else by these marks."""
-        shown, current = _memory.get(self._key), self._versions
-        if shown is None or current is None or time.monotonic() >= shown.until:
-            return None
-        if not (shown.marks <= seen and shown.holds(current, self._began)):
-            return None
-        beat = current.heartbeat_at
-        return max(filter(None, (beat, shown.observed_at)))
+        return find_checked(self._key, self._versions, self._began, seen)
 
     def remember(self, snapshot: Snapshot, marks: Iterable[str]) -> None:
         """`marks` are those of the parts that were made of this snapshot, without the moment of the last look."""

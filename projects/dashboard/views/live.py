@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from accounts.http import SignedInRequest
 from projects.dashboard.content.project_page import describe_live
 from projects.dashboard.content.project_rows import make_digest
-from projects.dashboard.content.remembered_pages import PageLook
+from projects.dashboard.content.remembered_pages import PageLook, answer_checked, read_question
 from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
 from projects.errors import UnknownRunError
 
@@ -39,23 +39,29 @@ _AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
 @require_safe
 @leads_away_once_gone
 def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """The parts that differ from those whose marks are in `seen`; 204 where none does. The log comes if asked for."""
-    run, event, has_log = read_run_number(request), request.GET.get("event", ""), "log" in request.GET
-    seen = set(request.GET.getlist("seen"))
-    look = None if has_log or event else PageLook(request.user.pk, project_id, run)
-    checked_at = look.find_checked(seen) if look else None
+    """The parts that differ from those whose marks are in `seen`; 204 where none does. The log comes if asked for.
+
+    Where the moment of the last look alone is new, a header of the 204 tells it.
+    """
+    question = read_question(request)
+    look = PageLook(request.user.pk, project_id, question.run) if question else None
+    checked_at = look.find_checked(question.seen) if look and question else None
     if checked_at is not None:
-        parts = [_make_part("checked", {"snapshot": {"checked_at": checked_at}})]
-    else:
-        project = find_project(request, project_id)
-        try:
-            page = describe_live(project, run=run, event=event, has_log=has_log)
-        except UnknownRunError as error:
-            raise Http404(str(error)) from None
-        parts = [_make_part(name, page) for name in PARTS if name != "log" or has_log]
-        if look:
-            look.remember(page["snapshot"], [part["mark"] for part in parts if part["name"] != "checked"])
+        return answer_checked(checked_at)
+    seen, has_log = set(request.GET.getlist("seen")), "log" in request.GET
+    project = find_project(request, project_id)
+    try:
+        run, event = read_run_number(request), request.GET.get("event", "")
+        page = describe_live(project, run=run, event=event, has_log=has_log)
+    except UnknownRunError as error:
+        raise Http404(str(error)) from None
+    parts = [_make_part(name, page) for name in PARTS if name != "log" or has_log]
+    if look:
+        look.remember(page["snapshot"], [part["mark"] for part in parts if part["name"] != "checked"])
     changed = [part for part in parts if part["mark"] not in seen]
+    checked_at = page["snapshot"].checked_at
+    if checked_at and all(part["name"] == "checked" for part in changed):
+        return answer_checked(checked_at)
     return render(request, "projects/parts.html", {"parts": changed}) if changed else HttpResponse(status=204)
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import OuterRef, Subquery
 
 from accounts.compiled_query import CompiledQuery
+from accounts.credentials.session_rows import SESSION_COLUMNS, SessionRows, with_session
 from accounts.models import User
 from accounts.moments import is_recent
 from projects.models.event import Event
@@ -35,22 +36,48 @@ class Basis(NamedTuple):
         )
 
 
-def read_marks(owner_id: UUID) -> tuple[RowVersions, int] | None:
-    """The versions of the owner's rows, and the number of the newest event, 0 where there is none.
+class Marks(NamedTuple):
+    """Other where a list of the owner's projects may be. `newest_event` is its number, 0 where there is none."""
 
-    None where the database numbers no versions, and where there is no project.
-    """
+    versions: RowVersions
+    newest_event: int
+
+
+def read_marks(owner_id: UUID) -> Marks | None:
+    """None where the database numbers no versions, and where there is no project."""
     rows: Sequence[Any] = _MARKS.rows(owner_id) if are_numbered() else ()
-    for *columns, newest in rows:
-        versions = make_row_versions(columns)
-        return (versions, newest or 0) if versions else None
+    for columns in rows:
+        return _make(columns)
     return None
 
 
+def read_marks_in_session(owner_id: UUID, digest: str) -> tuple[SessionRows, Marks | None] | None:
+    """The same together with the rows of the session that asks, and of its user."""
+    rows: Sequence[Any] = _IN_SESSION.rows(owner_id, digest) if are_numbered() else ()
+    for columns in rows:
+        return SessionRows.read(columns), _make(columns[len(SESSION_COLUMNS) :])
+    return None
+
+
+def _make(columns: Sequence[Any]) -> Marks | None:
+    *watched, newest = columns
+    versions = make_row_versions(watched)
+    return Marks(versions, newest or 0) if versions else None
+
+
 def _write(owner_id: UUID) -> Any:
+    return _with_marks(owner_id).values_list(*COLUMNS, "newest_event")
+
+
+def _write_in_session(owner_id: UUID, digest: str) -> Any:
+    rows = with_session(_with_marks(owner_id), digest=digest, user_id=owner_id)
+    return rows.values_list(*SESSION_COLUMNS, *COLUMNS, "newest_event")
+
+
+def _with_marks(owner_id: UUID) -> Any:
     events = Event.objects.filter(owner_id=OuterRef("pk")).order_by("-at", "-pk").values("pk")[:1]
-    owner = with_row_versions(User.objects.filter(pk=owner_id)).annotate(newest_event=Subquery(events))
-    return owner.values_list(*COLUMNS, "newest_event")
+    return with_row_versions(User.objects.filter(pk=owner_id)).annotate(newest_event=Subquery(events))
 
 
 _MARKS = CompiledQuery(_write, UUID(int=1))
+_IN_SESSION = CompiledQuery(_write_in_session, UUID(int=1), "the digest of a session")
