@@ -61,7 +61,9 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
     send = partial(_send, worker, connection, response, body)
     # An answer says of itself that it takes long, however it is typed. One that is there as a whole does not.
     if getattr(body, "streaming", True) and (_is_event_stream(response) or getattr(body, "has_own_thread", False)):
-        if not worker.streams.take(partial(copy_context().run, send)):
+        if worker.streams.take(partial(copy_context().run, send)):
+            worker.loop.call_soon(partial(worker.clients.watch_end, connection))
+        else:
             _give_up(worker, connection, body)
     else:
         connection.hold()
@@ -74,8 +76,8 @@ def _send(worker: "BufferingWorker", connection: Connection, response: Any, body
         try:
             for piece in body:
                 response.write(piece)
-                if not worker.alive and _is_event_stream(response):
-                    break  # it ends like a whole one, and its client follows again elsewhere
+                if (connection.sends_no_more or not worker.alive) and _is_event_stream(response):
+                    break  # it ends like a whole one, and a client that is still there follows again elsewhere
             response.close()
             connection.release()
             is_reusable = not response.should_close()

@@ -54,8 +54,6 @@ class Clients:
         for connection in tuple(self.connections):
             self._close(connection)
 
-    # -- reading ------------------------------------------------------------------------------------------------------
-
     def open(self, sock: socket.socket, address: Any, server: Any) -> None:
         if len(self.connections) >= CONNECTIONS and not self.evict():
             sock.close()
@@ -75,6 +73,7 @@ class Clients:
             return
         if connection.is_answering:
             self._watch(connection, 0)  # its next request waits in the kernel
+            connection.note_end()
             return
         try:
             data = connection.socket.recv(READ_SIZE)
@@ -120,7 +119,10 @@ class Clients:
             if connection.framing.awaits_continue:
                 self._unsent.send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    # -- answering ----------------------------------------------------------------------------------------------------
+    def watch_end(self, connection: Connection) -> None:
+        """Of one whose answer lasts, so that it ends soon after its client has left."""
+        if connection.is_answering and not connection.interest:
+            self._watch(connection, READ, self._read)
 
     def finish(self, connection: Connection, *, is_reusable: bool) -> None:
         """The answer is complete. It may not be sent yet."""
@@ -151,8 +153,6 @@ class Clients:
         self._watch(connection, 0)
         self._unsent.send(connection, refusal(status))
         self.finish(connection, is_reusable=False)
-
-    # -- ending -------------------------------------------------------------------------------------------------------
 
     def _linger(self, connection: Connection) -> None:
         """Says that no more comes, and reads on for a while."""

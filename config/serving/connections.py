@@ -22,7 +22,8 @@ ROOM_WITHIN = 2 * STALL
 
 
 class Connection:
-    """`hold`, `release`, `drop`, `sendall` and `send` are for the thread that answers, all else for the worker's loop.
+    """`hold`, `release`, `drop`, `sendall` and `send` are for the thread that answers, and so is reading
+    `sends_no_more`. All else is for the worker's loop.
 
     gunicorn writes an answer to this object, which stands in for the socket.
     """
@@ -39,6 +40,8 @@ class Connection:
         self.interest = 0
         """The events that the loop waits for."""
         self.is_closed = False
+        self.sends_no_more = False
+        """Whether its client was seen to have ended what it sends, as one does who leaves."""
         self._held: bytes | None = None
         self._on_unsent = on_unsent
         self._unsent = bytearray()
@@ -99,6 +102,15 @@ class Connection:
             if sent:
                 self._changed.notify_all()
         return sent
+
+    def note_end(self) -> None:
+        """Looks whether the client has ended what it sends, and takes nothing of what it has sent."""
+        try:
+            self.sends_no_more = not self.socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.sends_no_more = True
 
     def close(self) -> None:
         with self._changed:

@@ -24,6 +24,7 @@ class Site:
         self.paths: list[str] = []
         self.held_paths = {"/held"}
         self.arrivals: list[float] = []
+        self.told_more = False
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
@@ -56,6 +57,7 @@ class Site:
         self.threads.append(threading.current_thread().name)
         self.hold.wait(GUARD)
         yield b"data: two\n\n"
+        self.told_more = True
 
 
 class Download:

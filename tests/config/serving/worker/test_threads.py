@@ -31,6 +31,18 @@ def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -
     assert sum(name.startswith("stream") for name in site.threads) == 5
 
 
+def test_an_event_stream_whose_client_has_left_ends_with_its_next_event(server: Looping, site: Site) -> None:
+    """And not with the one after it, for which the kernel says that nobody is there."""
+    stream = server.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+    wait_until(lambda: any(name.startswith("stream") for name in site.threads))
+    (connection,) = server.worker.clients.connections
+    stream.close()
+    wait_until(lambda: connection.sends_no_more)
+    site.hold.set()
+    server.wait_for_connections(0)
+    assert not site.told_more
+
+
 def test_an_event_stream_that_is_there_as_a_whole_waits_behind_none_that_is_followed(
     server: Looping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
