@@ -16,7 +16,12 @@ from tests.gateway.relaying import Scene, chunk, run
 pytestmark = pytest.mark.one_database
 
 
-def test_no_task_is_woken_for_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+LINES = pytest.mark.parametrize("end", [b"", b"\n"], ids=["any", "lines"])
+"""Chunks that end as lines do are passed on as they came."""
+
+
+@LINES
+def test_no_task_is_woken_for_a_piece(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     goes = []
 
     async def go_on(self: Relay, before: Any = Relay.go_on) -> float:
@@ -29,7 +34,7 @@ def test_no_task_is_woken_for_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(2):  # the second time on the same connection to the upstream
             reader = await stage.begin()
             for number in range(20):
-                await stage.take(reader, b"piece %d" % number)
+                await stage.take(reader, b"piece %d" % number + end)
             stage.upstream.write(b"0\r\n\r\n")
             await reader.readuntil(b"0\r\n\r\n")
             stage.agent.close()
@@ -63,8 +68,9 @@ def test_an_upstream_that_breaks_off_ends_the_answer_before_its_time(last: bytes
     run(scene)
 
 
-def test_an_agent_that_reads_nothing_holds_the_upstream_up_and_gets_all_in_the_end() -> None:
-    piece, count = b"x" * 50_000, 250
+@LINES
+def test_an_agent_that_reads_nothing_holds_the_upstream_up_and_gets_all_in_the_end(end: bytes) -> None:
+    piece, count = b"x" * 50_000 + end, 250
 
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
@@ -76,18 +82,19 @@ def test_an_agent_that_reads_nothing_holds_the_upstream_up_and_gets_all_in_the_e
         reader._transport.resume_reading()  # type: ignore[attr-defined]  # as above
         stage.upstream.write(b"0\r\n\r\n")
         came = await reader.readuntil(b"\r\n0\r\n\r\n")
-        assert came.count(b"x") == len(piece) * count
+        assert came.count(b"x") == 50_000 * count
         assert stage.ends == [None]
 
     run(scene)
 
 
-def test_who_comes_too_fast_waits_and_loses_nothing() -> None:
+@LINES
+def test_who_comes_too_fast_waits_and_loses_nothing(end: bytes) -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
         stage.waits = [0.01] * 5
         for number in range(20):
-            await stage.take(reader, b"piece %d" % number)
+            await stage.take(reader, b"piece %d" % number + end)
         assert not stage.waits
 
     run(scene)
@@ -125,13 +132,14 @@ def test_an_upstream_that_says_for_ever_that_it_is_about_to_answer_is_left() -> 
     run(scene)
 
 
-def test_an_agent_that_goes_is_left() -> None:
+@LINES
+def test_an_agent_that_goes_is_left(end: bytes) -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
-        await stage.take(reader, b"piece")
+        await stage.take(reader, b"piece" + end)
         stage.agent.transport.abort()
         while not stage.ends:
-            stage.upstream.write(chunk(b"more"))
+            stage.upstream.write(chunk(b"more" + end))
             await asyncio.sleep(0.001)
 
     run(scene)

@@ -6,9 +6,8 @@ streams, whose pieces are single words, these took more of the processor than al
 
 import asyncio
 import time
-from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -16,8 +15,16 @@ from aiohttp.connector import Connection
 from aiohttp.helpers import _EXC_SENTINEL as _NONE
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
+from gateway.pipes.chunks import is_between_chunks, text_of_chunk
+
 LONGEST_HEAD = 256 * 1024
 """Bytes in front of an answer's body: of its own head, and of those that only say that it is to come."""
+
+SHORT = 4096
+"""Bytes that come at a time of which the processor's own clock is not asked, which takes as long as to read them. What
+others took of the processor meanwhile counts then too, up to what reading them can have taken."""
+OF_A_BYTE = 1e-6
+"""Seconds that it takes to read one, at the most: where each is a chunk."""
 
 
 class Spent:
@@ -35,11 +42,22 @@ class Spent:
         return taken
 
 
+class Listener(Protocol):
+    """To whom what comes is told. Nothing that it does may raise anything."""
+
+    def take(self) -> None:
+        """Something has come, or nothing more can come."""
+
+    def take_chunk(self, chunk: bytes, text: bytes) -> bool:
+        """One whole chunk has come, with this in it. Returns whether it was taken; otherwise it is read as all else."""
+
+
 class Incoming(ResponseHandler):
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self.tell: Callable[[], None] | None = None
-        """Called when something has come, or nothing more can come."""
+        self.listener: Listener | None = None
+        self._is_between = False
+        """Whether the parser waits for a chunk to begin, so that it needs not see one that has come as a whole."""
         self._heard_at = 0.0
         self.spent = Spent()
         """On the present answer: what has one byte in each chunk takes a hundred times as long as what is one chunk."""
@@ -47,6 +65,7 @@ class Incoming(ResponseHandler):
         self._head = 0
 
     def set_response_params(self, **options: Any) -> None:
+        self._is_between = False
         self._former, self._head, self.spent = self._payload, 0, Spent()
         super().set_response_params(**options)
 
@@ -58,18 +77,33 @@ class Incoming(ResponseHandler):
             self.set_exception(aiohttp.ClientPayloadError())
 
     def data_received(self, data: bytes) -> None:
-        began = time.thread_time()
+        listener = self.listener
+        if self._is_between and listener is not None and not self._reading_paused:
+            text = text_of_chunk(data)
+            if text and listener.take_chunk(data, text):
+                self._heard_at = self._loop.time()
+                return
+        self._parse(data)
+        if self.listener is not None:
+            self.listener.take()
+
+    def _parse(self, data: bytes) -> None:
+        is_short = len(data) <= SHORT
+        clock = time.monotonic if is_short else time.thread_time
+        began = clock()
         super().data_received(data)
-        self.spent.add(time.thread_time() - began)
+        took = clock() - began
+        self.spent.add(min(took, len(data) * OF_A_BYTE) if is_short else took)
         if self._payload is self._former or self._payload is EMPTY_PAYLOAD:
             self._read_of_head(len(data))
-        if self.tell is not None:
-            self.tell()
+            self._is_between = False
+        else:
+            self._is_between = not self._reading_paused and is_between_chunks(self._payload, data)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        if self.tell is not None:
-            self.tell()
+        if self.listener is not None:
+            self.listener.take()
 
     def set_exception(self, exc: BaseException, exc_cause: BaseException = _NONE) -> None:
         """The library does not tell who waits for an answer that it cannot read any further."""
@@ -94,8 +128,8 @@ class Incoming(ResponseHandler):
             self._read_timeout_handle = self._loop.call_later(left, self._on_read_timeout)
             return
         super()._on_read_timeout()
-        if self.tell is not None:
-            self.tell()
+        if self.listener is not None:
+            self.listener.take()
 
 
 class Answer(aiohttp.ClientResponse):

@@ -36,9 +36,9 @@ class Relay:
         if not self._is_chunked or not isinstance(self._incoming, Incoming) or self._is_over():
             return 0.0
         self._stopped = asyncio.get_running_loop().create_future()
-        self._incoming.tell = self._take
+        self._incoming.listener = self
         try:
-            self._take()
+            self.take()
             wait = await self._stopped
         finally:
             self._let_go()
@@ -46,7 +46,7 @@ class Relay:
             raise self._error
         return wait
 
-    def _take(self) -> None:
+    def take(self) -> None:
         """Called within the connection to the upstream, which nothing that is raised here may end."""
         if self._is_passing or self._stopped is None or self._stopped.done():
             return
@@ -58,7 +58,29 @@ class Relay:
         finally:
             self._is_passing = False
         if wait is not None:
-            self._let_go()
+            self._stop(wait)
+
+    def take_chunk(self, chunk: bytes, text: bytes) -> bool:
+        """As it is it may be the agent's. All that came before it has been passed."""
+        transport = self._agent.transport
+        if transport is None or transport.is_closing() or self._agent.writing_paused or self._is_passing:
+            return False
+        try:
+            passed = self._passage.see(text)
+            if passed is text:
+                transport.write(chunk)
+            elif passed:
+                transport.write(framed(passed))
+            if wait := self._passage.pay(len(text)):
+                self._stop(wait)
+        except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
+            self._error = error
+            self._stop(0.0)
+        return True
+
+    def _stop(self, wait: float) -> None:
+        self._let_go()
+        if self._stopped is not None and not self._stopped.done():
             self._stopped.set_result(wait)
 
     def _is_over(self) -> bool:
@@ -68,8 +90,8 @@ class Relay:
 
     def _let_go(self) -> None:
         """Where the answer has ended the connection may be another one's already."""
-        if isinstance(self._incoming, Incoming) and self._incoming.tell == self._take:
-            self._incoming.tell = None
+        if isinstance(self._incoming, Incoming) and self._incoming.listener is self:
+            self._incoming.listener = None
 
     def _pass_pieces(self) -> float | None:
         """None where the next one may come. What came while reading was paused is there after what came before it."""
@@ -83,6 +105,11 @@ class Relay:
             if not piece:
                 return None
             if passed := self._passage.see(piece):
-                transport.write(b"%x\r\n%b\r\n" % (len(passed), passed))
+                transport.write(framed(passed))
             if wait := self.pay(piece):
                 return wait
+
+
+def framed(piece: bytes) -> bytes:
+    """As one chunk."""
+    return b"%x\r\n%b\r\n" % (len(piece), piece)
