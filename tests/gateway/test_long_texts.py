@@ -25,6 +25,7 @@ JUNK = [
 @pytest.fixture(autouse=True)
 def _are_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_texts, "LONG", 40)
+    monkeypatch.setattr(long_texts, "TAKEN", 40)
 
 
 def read(body: bytes) -> Asked:

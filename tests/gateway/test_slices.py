@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from gateway.entries.entry import Entry
 from gateway.providers.asked import MOST_VALUES
+from gateway.providers.long_texts import MOST_LEFT
 from gateway.providers.reading import read_call
 from gateway.providers.slices import Turns, do, do_at_once
 from gateway.providers.writing import write
 from gateway.rules.paths import Call
-from gateway.rules.refusals import RefusedError
+from gateway.rules.refusals import RefusedError, Why
 
 pytestmark = pytest.mark.one_database
 
@@ -29,6 +30,7 @@ SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "levels": (1, {"a": json.loads("[" * 900 + "]" * 900)}),
     "a text": (4, {"a": "a" * (4 << 20)}),
     "texts of escapes": (15, {"a": ['"' + "\n" * 100_000] * 20}),
+    "texts of some kilobytes": (30, {"a": ["\n" * 10_000] * 400}),
     "backslashes": (30, {"a": "\\" * (2 << 20)}),
 }
 """With how many slices there are at the least."""
@@ -70,6 +72,18 @@ def test_others_have_their_turn_while_a_large_request_is_read(shape: str) -> Non
 
     run(scene)
     assert least <= slices <= 3 * least + 20
+
+
+def test_what_would_keep_everybody_waiting_is_not_read() -> None:
+    for size, is_read in ((MOST_LEFT // 4000 - 10, True), (MOST_LEFT // 4000 + 10, False)):
+        body = json.dumps({"model": "m", "a": ["\n" * 1998] * size, "b": "x" * MOST_LEFT}).encode()
+        work = read_call(Call.CHAT, ENTRY, "application/json", body)
+        if is_read:
+            assert do_at_once(work).model == "m"
+            continue
+        with pytest.raises(RefusedError) as refused:
+            do_at_once(work)
+        assert refused.value.why is Why.TOO_LARGE
 
 
 def test_of_each_project_one_waits_so_that_nobody_waits_behind_the_many_of_another() -> None:

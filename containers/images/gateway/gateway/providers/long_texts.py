@@ -12,7 +12,11 @@ from gateway.providers.slices import Slices
 from gateway.rules.refusals import RefusedError, Why
 
 LONG = 256 * 1024
-"""Bytes of a text that is taken out, and of a slice: a millisecond."""
+"""Bytes of a slice, a millisecond, and of a request of which texts are taken out."""
+TAKEN = 8 * 1024
+"""Bytes of a text that is taken out. To do that with shorter ones takes longer than to read them."""
+MOST_LEFT = 4 * 1024 * 1024
+"""Bytes of all that is not taken out, and which is read in one go: a talk of a million tokens in short pieces."""
 MOST_TEXTS = 50_000
 """That are looked at. Where there are more, what makes the request long is their number, and no text of it."""
 AT_A_TIME = 2000
@@ -76,20 +80,23 @@ def take_out(body: bytes) -> Slices[tuple[bytes, LongTexts]]:
     """
     texts, view, kept, at = LongTexts(), memoryview(body), list[bytes](), 0
     begin = end = -1
-    seen = 0
+    seen = taken = 0
     for number in range(MOST_TEXTS if len(body) > LONG else 0):
         begin = body.find(b'"', end + 1)
         end = (yield from _find_end(body, begin)) if begin >= 0 else -1
         if end < 0:
             break
         seen += end - begin
-        if end - begin > LONG:
+        if end - begin > TAKEN:
             beginning, length = yield from _read(body, begin + 1, end)
             kept += [body[at : begin + 1], texts.take(view[begin + 1 : end], beginning, length).encode()]
+            taken += end - begin
             at = end
-        elif seen > LONG or number % AT_A_TIME == 0:
+        if seen > LONG // 2 or number % AT_A_TIME == 0:
             seen = 0
             yield
+    if len(body) - taken > MOST_LEFT:
+        raise RefusedError(Why.TOO_LARGE, "The request has too much in short pieces.")
     return (b"".join([*kept, body[at:]]) if kept else body), texts
 
 
@@ -121,7 +128,8 @@ def _read(body: bytes, at: int, end: int) -> Slices[tuple[str, int]]:
         beginning = beginning or text[:BEGINNING]
         length += len(text)
         at = cut
-        yield
+        if cut < end:
+            yield
     return beginning, length
 
 
