@@ -31,10 +31,11 @@ LENGTHS = {
     Call.RESPONSES: ("max_output_tokens",),
     Call.MESSAGES: ("max_tokens",),
 }
+IN_TOKENS = Budget(day_tokens=10**9)
 FIELDS = (
     "n", "best_of", "max_tokens", "max_completion_tokens", "max_output_tokens", "n_predict", "max_new_tokens", "stream",
     "background", "service_tier", "speed", "inference_geo", "prediction", "model", "models", "fallbacks", "preset",
-    "prompt",
+    "prompt", "betas", "anthropic_beta",
 )  # fmt: skip
 MORE: dict[str, Any] = {"128": 128, "129": 129, "priority": "priority", "Priority": "Priority", "a model": ["m"]}
 
@@ -91,7 +92,7 @@ def test_no_field_lets_an_answer_be_longer_or_dearer_than_was_reserved(call: Cal
         assert not sent.get("background"), change
         assert sent.get("stream") is None or isinstance(sent["stream"], bool) or not sent["stream"], change
         assert sent.get("service_tier") in (None, "auto", "default", "flex", "standard_only"), change
-        assert not any(sent.get(name) for name in ("speed", "inference_geo", "prediction")), change
+        assert not any(sent.get(name) for name in ("speed", "inference_geo", "prediction", "betas")), change
     assert taken > 200
 
 
@@ -123,7 +124,7 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("document", ELSEWHERE.values(), ids=ELSEWHERE)
 def test_what_stands_elsewhere_is_reserved_for(document: dict[str, Any]) -> None:
     for call in LENGTHS:
-        assert read(call, {"model": "m", **document}).input >= LIMITS.unseen_tokens
+        assert read(call, {"model": "m", **document}, budget=IN_TOKENS).input >= LIMITS.unseen_tokens
 
 
 def test_what_only_looks_like_it_is_not() -> None:
@@ -157,7 +158,8 @@ def test_another_model_that_may_answer_must_be_allowed_and_comes_without_wishes_
     ):  # fmt: skip
         with pytest.raises(RefusedError):
             read(Call.CHAT, {"model": "m", **change})
-    assert read(Call.CHAT, {"model": "m", "preset": "mine"}, models=None).others == ("@preset/mine",)
+    mine = read(Call.CHAT, {"model": "m", "preset": "mine"}, models=None, budget=IN_TOKENS)
+    assert mine.others == ("@preset/mine",)
 
 
 def test_a_long_input_at_twice_the_price_is_not_asked_for() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.prices import dearest_of, settle_price
+from gateway.budgets.prices import cost_by, dearest_of, price_of, settle_price
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.anthropic import read_anthropic_usage
 from gateway.meters.meter import read_model
@@ -80,6 +80,57 @@ def test_what_is_no_object_names_none(read: Any) -> None:
         meter.see(body)
         meter.finish()
         assert meter.model == ""
+
+
+KEPT = {"openai/gpt-5": CHEAP, "claude-x": DEAR, "Llama": ODD, "openai/gpt-5:exact": ODD}
+
+
+@pytest.mark.parametrize(
+    ("model", "price"),
+    [
+        ("openai/gpt-5:nitro", CHEAP),
+        ("openai/gpt-5:online", CHEAP),
+        ("openai/gpt-5-2026-11-22:floor", CHEAP),
+        ("openai/gpt-5@preset/mine", CHEAP),
+        ("openai/gpt-5:nitro@preset/mine", CHEAP),
+        ("openai/gpt-5:exact", ODD),
+        ("openai/gpt-5:free", None),
+        ("gpt-5", CHEAP),
+        ("GPT-5 ", CHEAP),
+        ("anthropic/claude-x", DEAR),
+        ("~anthropic/claude-x:thinking", DEAR),
+        ("models/claude-x-20261122", DEAR),
+        ("llama:latest", ODD),
+        ("meta/LLAMA:70b", ODD),
+        ("gpt-5-mini", None),
+        ("openai/gpt", None),
+        ("", None),
+        ("/", None),
+        (":nitro", None),
+    ],
+)
+def test_no_other_name_of_a_model_is_free(model: str, price: Price | None) -> None:
+    assert price_of(KEPT, model) == price
+    assert settle_price(KEPT, [model], "") == (model, price)
+
+
+@pytest.mark.parametrize("model", ["openrouter/auto", "openrouter/auto:online", "@preset/mine", "a/router", "Auto"])
+def test_whoever_leaves_the_choice_to_the_provider_may_get_the_dearest(model: str) -> None:
+    dearest = Price(7 * MILLION, 9 * MILLION, MILLION)
+    assert dearest_of(KEPT, [model]) == dearest_of(KEPT, ["claude-x", model]) == dearest
+    assert dearest_of({**KEPT, model: CHEAP}, [model]) == CHEAP
+    assert settle_price(KEPT, [model], "claude-x-20261122") == (model, DEAR)
+
+
+def test_what_the_provider_says_counts_where_it_is_more_than_a_price_of_another_name() -> None:
+    usage = Usage(1, 1, money=50)
+    for model, has_fees, cost in (
+        ("cheap", False, 2), ("cheap", True, 50), ("cheap:nitro", False, 50), ("cheap-20261122", False, 2),
+        ("free", False, 50),
+    ):  # fmt: skip
+        _, price = settle_price(PRICES, [model], "")
+        assert cost_by(PRICES, model, price, usage, has_fees=has_fees) == cost
+    assert cost_by(PRICES, "cheap", CHEAP, Usage(40, 20, money=50), has_fees=True) == 60
 
 
 def test_a_budget_of_money_is_never_exceeded_whichever_answers(tmp_path: Path) -> None:

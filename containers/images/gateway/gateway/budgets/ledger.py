@@ -19,7 +19,7 @@ from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
-from gateway.budgets.prices import dearest_of, reserved_by, settle_price
+from gateway.budgets.prices import cost_by, dearest_of, reserved_by, settle_price
 from gateway.budgets.refusing import need_of, no_longer, refusal_of, reserved_by_others
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.sizes import Size, Sizes
@@ -104,11 +104,11 @@ class Ledger:
 
     def settle(
         self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False,
-        others: Sequence[str] = (), named: str = "",
+        others: Sequence[str] = (), named: str = "", has_fees: bool = False,
     ) -> None:  # fmt: skip
         """Counts what a call has cost, in place of what was reserved for it. `named`: the model that has answered."""
         answered_by, price = settle_price(entry.prices, (reservation.model, *others), named)
-        money = cost_of(usage, price)
+        money = cost_by(entry.prices, answered_by, price, usage, has_fees=has_fees)
         self._give_back(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
         counts = Counts(

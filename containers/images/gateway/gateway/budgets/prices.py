@@ -2,25 +2,66 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from gateway.entries.entry import Price
+from gateway.meters.usage import Usage, cost_of
 
 _DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=$|:)")
 """Of a variant, in the name of its model: `-2026-11-22` of OpenAI, `-20261122` of Anthropic."""
+_ROUTER = re.compile(r"@preset/|openrouter/|(?:.*/)?(?:auto|router)(?:[:@].*)?$")
+"""Names that stand for whichever model the provider takes."""
+_FREE = ":free"
+"""Costs nothing, whatever the price of its model."""
 
 
 def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
-    """That of this very name, or else of the name without a date."""
-    return prices.get(model) or prices.get(_DATE.sub("", model))
+    """That of this very name, or else of the name without a date; or else of a name that means the same model, by which
+    it would pass uncounted: of another case, of a variant (`:nitro`, `@preset/…`), with or without whose it is
+    (`openai/…`). Of several such the dearest."""
+    if found_at_once := prices.get(model) or prices.get(_DATE.sub("", model)):
+        return found_at_once
+    known = [(_undated(each), price) for each, price in prices.items()]
+    for name in (_undated(model), _base(model)):
+        if found := [price for each, price in known if each == name]:
+            return _dearest(found)
+    found = [price for each, price in known if _bare(each) == _bare(_base(model))]
+    return _dearest(found) if found else None
+
+
+def is_kept(prices: Mapping[str, Price], model: str) -> bool:
+    """Whether staff keep a price for this model itself, so that it costs no more than that."""
+    return model in prices or _DATE.sub("", model) in prices
+
+
+@lru_cache(maxsize=4096)
+def _undated(model: str) -> str:
+    return _DATE.sub("", model.strip().lower())
+
+
+def _base(model: str) -> str:
+    """Without its variant, as OpenRouter writes these, and without what Ollama calls the latest one."""
+    name = _undated(model).partition("@preset/")[0]
+    whose, slash, own = name.rpartition("/")
+    return name if name.endswith(_FREE) else f"{whose}{slash}{own.partition(':')[0]}"
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def dearest_of(prices: Mapping[str, Price], models: Sequence[str]) -> Price | None:
-    """A price that none of these models exceeds, of those that have one: the most that the call can cost."""
+    """A price that none of these models exceeds, of those that have one: the most that the call can cost. A name that
+    leaves the choice to the provider is as dear as any."""
     known = [price for model in models if (price := price_of(prices, model))]
-    if not known:
-        return None
+    if any(_ROUTER.match(model.strip().lower()) and not is_kept(prices, model) for model in models):
+        known += prices.values()
+    return _dearest(known) if known else None
+
+
+def _dearest(prices: Sequence[Price]) -> Price:
     return Price(
-        max(each.input for each in known), max(each.output for each in known), max(each.cached for each in known)
+        max(each.input for each in prices), max(each.output for each in prices), max(each.cached for each in prices)
     )
 
 
@@ -40,3 +81,11 @@ def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str)
     if len(models) == 1:
         return models[0], price_of(prices, models[0]) or price_of(prices, named)
     return (meant, price_of(prices, meant)) if meant else (models[0], dearest_of(prices, models))
+
+
+def cost_by(prices: Mapping[str, Price], model: str, price: Price | None, usage: Usage, *, has_fees: bool) -> int:
+    """What a call has cost. Where the price is not of this very model, or it may have cost more than its tokens, what
+    the provider says of it counts if that is more."""
+    cost = cost_of(usage, price)
+    is_all = is_kept(prices, model) and not has_fees
+    return cost if is_all else max(cost, usage.money or 0)

@@ -105,7 +105,7 @@ class ProviderCalls:
     def _settle(self, wish: Wish, asked: Asked, bill: Bill) -> None:
         self._ledger.settle(
             bill.reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, others=asked.others,
-            named=bill.model,
+            named=bill.model, has_fees=asked.has_fees,
         )  # fmt: skip
 
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:

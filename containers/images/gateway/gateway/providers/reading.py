@@ -3,12 +3,18 @@
 from gateway.entries.entry import Entry
 from gateway.meters.usage import OF_A_SECOND
 from gateway.providers.asked import Asked, read_asked, read_json, read_name
+from gateway.providers.fees import check_fees, may_have_fees
 from gateway.providers.long_texts import take_out
 from gateway.providers.slices import Slices
 from gateway.providers.sounds import read_model
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
+_DETOURS = frozenset({
+    "api_base", "api_key", "base_url", "content_policy_fallbacks", "context_window_fallbacks", "custom_llm_provider",
+    "extra_body", "extra_headers", "extra_query", "model_list", "user_config",
+})  # fmt: skip
+"""Names by which LiteLLM, as a server, takes another model, length, server or key than the ones that were looked at."""
 MOST_OTHERS = 100
 """Models that may answer in the place of the first one. OpenRouter takes a few."""
 SECOND = 750
@@ -22,6 +28,8 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
         return _read_form(entry, content_type, body)
     short, texts = yield from take_out(body)
     document = yield from read_json(short)
+    if found := _DETOURS & document.keys():
+        raise RefusedError(Why.BAD, f"{min(found)} is no option of a request, and the gateway does not pass it on.")
     asked = yield from read_asked(call, document, len(body), entry.limits, texts)
     _check_model(entry, asked.model)
     asked.others = (
@@ -31,6 +39,9 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     )
     for other in asked.others:
         _check_model(entry, other)
+    asked.has_fees = yield from may_have_fees(document)
+    if asked.has_fees:
+        check_fees(entry)
     return asked
 
 

@@ -15,9 +15,9 @@ _UNSEEN = (
     "web_search_options",
 )  # fmt: skip
 """Names by which a provider adds something, or writes a talk anew that has become too long (`context_management`)."""
-_SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])")
+SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])|@preset/", re.IGNORECASE)
 """In names of models that search the internet, and read what they find (OpenRouter, OpenAI). A date may follow, and how
-OpenRouter is to choose (`:floor`)."""
+OpenRouter is to choose (`:floor`). Or the name is of what the account has kept, with whatever is in it."""
 _STORED = frozenset({"item_reference", "image_generation_call", "video_url", "input_video", "audio_url"})
 """Types of what the provider has kept, and of what has no bound of its own: an address may lead to hours of it."""
 _FETCHED = re.compile(
@@ -50,13 +50,13 @@ def adds_unseen(document: dict[str, Any]) -> Slices[bool]:
     return (
         any(document.get(name) for name in _UNSEEN)
         or isinstance(document.get("prompt"), dict)
-        or any(isinstance(name, str) and _SEARCHING.search(name) for name in names)
-        or (yield from _is_any(_is_own_tool, document.get("tools")))
-        or (yield from _is_any(_is_kept, document.get("input")))
+        or any(isinstance(name, str) and SEARCHING.search(name) for name in names)
+        or (yield from is_any(_is_own_tool, document.get("tools")))
+        or (yield from is_any(_is_kept, document.get("input")))
     )
 
 
-def _is_any(test: Callable[[object], bool], values: object) -> Slices[bool]:
+def is_any(test: Callable[[object], bool], values: object) -> Slices[bool]:
     if not isinstance(values, list):
         return False
     for begin in range(0, len(values), AT_A_TIME):

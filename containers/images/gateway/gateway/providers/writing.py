@@ -22,9 +22,12 @@ _NOT_DEARER = {
     "speed": ("standard", None),
     "inference_geo": ("global", None),
     "prediction": (None,),
+    "betas": (None,),
+    "anthropic_beta": (None,),
 }
 """Of what a call may say of the way in which it is answered, what costs no more than the price which staff keep. What
-was predicted and is not so costs as if it had been written."""
+was predicted and is not so costs as if it had been written. Betas stand in a header; servers between may take them from
+here too."""
 _HOSTS = "provider"
 """Where OpenRouter is told which hosts of a model may answer, whose prices differ."""
 _PRIVATE = ("data_collection", "zdr")

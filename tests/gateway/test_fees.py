@@ -1,0 +1,51 @@
+"""What a provider charges beside tokens is not paid from a budget of money, and nothing leads around the gateway."""
+
+from typing import Any
+
+import pytest
+from gateway.entries.entry import Kind, Provider
+from gateway.rules.paths import Call
+from gateway.rules.refusals import RefusedError, Why
+
+from tests.gateway.test_no_escape import IN_TOKENS, LENGTHS, read
+
+pytestmark = pytest.mark.one_database
+
+WITH_FEES: tuple[dict[str, Any], ...] = (
+    *({"tools": [{"type": "function"}, {"type": kind}]} for kind in (
+        "web_search", "web_search_20250305", "web_search_preview", "code_interpreter", "code_execution_20250825",
+        "file_search", "image_generation", "shell", "builtin_function", "of next year", "functions", "FUNCTION", 5, {},
+    )),
+    {"web_search_options": {}}, {"plugins": [{"id": "web"}]}, {"search_parameters": {"mode": "on"}},
+    {"enable_search": True}, {"prompt": {"id": "pmpt_1"}}, {"preset": "mine"}, {"model": "a:online"},
+    {"model": "gpt-4o-search-preview"}, {"model": "a@preset/mine"}, {"models": ["m", "a:online"]},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("document", WITH_FEES, ids=range(len(WITH_FEES)))
+def test_what_costs_more_than_its_tokens_is_not_paid_from_a_budget_of_money(document: dict[str, Any]) -> None:
+    for call in LENGTHS:
+        given = {"model": "m", **document}
+        with pytest.raises(RefusedError) as refused:
+            read(call, given, models=None)
+        assert refused.value.why is Why.FORBIDDEN
+        assert read(call, given, models=None, budget=IN_TOKENS).has_fees
+        assert read(call, given, models=None, provider=Provider("v", "k", Kind.OPENROUTER, "https://a")).has_fees
+
+
+def test_an_agent_s_own_tools_cost_their_tokens() -> None:
+    kinds = (
+        "function", "custom", "mcp", "bash_20250124", "text_editor_20250728", "computer_20250124", "memory_20250818",
+        "web_fetch_20250910", "local_shell", "tool_search_tool_regex_20251119", None,
+    )  # fmt: skip
+    tools: list[Any] = [*({"type": kind} for kind in kinds), {"name": "mine"}, 5, None]
+    for call in LENGTHS:
+        assert not read(call, {"model": "m", "tools": tools, "enable_search": False}).has_fees
+
+
+def test_no_server_between_is_told_of_another_model_or_server() -> None:
+    for name in ("extra_body", "extra_headers", "api_base", "base_url", "api_key", "user_config", "model_list"):
+        for call in (*LENGTHS, Call.EMBEDDINGS, Call.SPEECH):
+            with pytest.raises(RefusedError) as refused:
+                read(call, {"model": "m", name: {"model": "dear", "max_tokens": 9**9}})
+            assert name in refused.value.words
