@@ -63,7 +63,9 @@ class Relay:
     def take_chunk(self, chunk: bytes, text: bytes) -> bool:
         """As it is it may be the agent's. All that came before it has been passed."""
         transport = self._agent.transport
-        if transport is None or transport.is_closing() or self._agent.writing_paused or self._is_passing:
+        if transport is None or transport.is_closing() or self._agent.writing_paused:
+            return False
+        if self._is_passing or self._stopped is None or self._stopped.done():
             return False
         try:
             passed = self._passage.see(text)
@@ -80,7 +82,7 @@ class Relay:
 
     def _stop(self, wait: float) -> None:
         self._let_go()
-        if self._stopped is not None and not self._stopped.done():
+        if self._stopped is not None:
             self._stopped.set_result(wait)
 
     def _is_over(self) -> bool:
