@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -21,12 +22,15 @@ def hidden() -> Iterator[str]:
     yield from DRAWN_AS_NOTHING
 
 
+@cache
 def sample() -> list[str]:
-    """All control and format characters, and of the others the ends of each row of neighbours."""
+    """All control and format characters, and of the others the ends of each row of neighbours.
+
+    To find them takes a second of a processor, which a process does without that only collects tests.
+    """
     every = sorted(set(hidden()))
     ends = {each for pair in pairwise(every) if ord(pair[1]) - ord(pair[0]) > 1 for each in pair}
     return sorted(ends | {each for each in every if unicodedata.category(each) in CATEGORIES - {"Co", "Cn", "Cs"}})
 
 
-SAMPLE = sample()
 BESIDE = ("a{}b", "{}", "a{}", "7{}8", "א{}ב", "{0}{0}")

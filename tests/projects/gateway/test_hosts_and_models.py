@@ -14,7 +14,7 @@ from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of
 from tests.projects.gateway.hosts import HOSTS
-from tests.projects.hidden_characters import SAMPLE
+from tests.projects.hidden_characters import sample
 
 NO_HOSTS = (
     *("*.example.com", "*", "api.*.com", "localhost", "gateway", "db.internal", "printer.local", "x.localhost"),
@@ -43,7 +43,7 @@ def test_nothing_that_is_not_seen_is_taken() -> None:
     """But for the end of a line."""
     taken = [
         hex(ord(each))
-        for each in SAMPLE
+        for each in sample()
         for read, entry in ((read_hosts, f"a{each}b.example"), (read_models, f"a{each}b"))
         if each != "\n" and is_taken(read, entry)
     ]

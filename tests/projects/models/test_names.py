@@ -13,7 +13,7 @@ from accounts.text import UNSEEN, hides_something
 from projects.models import AgentType, Project
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.clients import browser_of
-from tests.projects.hidden_characters import BESIDE, SAMPLE, hidden
+from tests.projects.hidden_characters import BESIDE, hidden, sample
 from tests.projects.models.name_columns import NAMES, TYPED_BY_NOBODY, text_columns
 
 NEEDED = {
@@ -78,7 +78,7 @@ def test_the_columns_that_take_names_are_these() -> None:
 
 @pytest.mark.one_database
 def test_no_hidden_character_is_taken_for_one_that_is_seen() -> None:
-    assert [hex(ord(each)) for each in SAMPLE if not hides_something(f"a{each}b")] == []
+    assert [hex(ord(each)) for each in sample() if not hides_something(f"a{each}b")] == []
 
 
 @pytest.mark.one_database
@@ -93,7 +93,7 @@ def test_what_is_seen_is_taken() -> None:
 @pytest.mark.parametrize("column", NAMES)
 def test_every_column_refuses_every_hidden_character(column: str) -> None:
     field = text_columns()[column]
-    taken = [(form, hex(ord(each))) for form in BESIDE for each in SAMPLE if not refuses(field, form.format(each))]
+    taken = [(form, hex(ord(each))) for form in BESIDE for each in sample() if not refuses(field, form.format(each))]
     assert taken == []
     assert [name for name, text in MISPLACED.items() if not refuses(field, text)] == []
 
