@@ -3,8 +3,8 @@
 `@pytest.mark.sampled(3)` runs one in three of the cases of a parametrized test. Which ones depends on nothing but their
 names and on `--sample-seed`, which the head of the output tells, so it is the same everywhere. Where a case has several
 parameters, each value of each of them is in the sample. Where the databases are tested side by side, which is the whole
-test command, half is run of any other family of `LARGE` cases or more; not of those in tests/security, nor of those of
-which `@pytest.mark.every_case` says that each case is one of its own.
+test command, half is run of any other family of eight cases or more and a third from 24 on (`LARGE`); not of those in
+tests/security, nor of those of which `@pytest.mark.every_case` says that each case is one of its own.
 
 On the second database (`--only-database`) a third is run of what the first one runs of every family, and of the tests
 without parameters. All are run of those that commit, of those of which `@pytest.mark.every_case` says that its cases
@@ -39,8 +39,8 @@ ON_THE_SECOND_DATABASE = 3
 EXAMPLES = 30
 """What Hypothesis draws for one run, where a test names no number of its own."""
 
-LARGE = 8
-"""Cases from which on half of a family is enough for one run. The next commit takes another half."""
+LARGE = {24: 3, 8: 2}
+"""One in how many cases of a family is enough for one run, from so many cases on. The next commit takes others."""
 
 LEFT_WHOLE = ("every_case", "either_database", "one_database", "postgres_only")
 """Marks of what a database runs all of, or nothing."""
@@ -123,7 +123,7 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
     """The cases of the family that are run here."""
     marker, seed = family[0].get_closest_marker("sampled"), _seed(config)
     is_second, is_beside = config.getoption("--only-database"), config.getoption("--beside")
-    one_in = int(marker.args[0]) if marker else 2 if is_beside and _is_large(family) else 1
+    one_in = int(marker.args[0]) if marker else _part_of(family) if is_beside else 1
     chosen = _sample(family, one_in, seed) if one_in > 1 else family
     if not (is_second or is_beside) or not _is_for_both(family[0]):
         return chosen
@@ -137,9 +137,11 @@ def _choose(family: list[pytest.Item], config: pytest.Config) -> list[pytest.Ite
     return [item for item in chosen if id(item) not in elsewhere]
 
 
-def _is_large(family: list[pytest.Item]) -> bool:
-    is_whole = family[0].get_closest_marker("every_case") or "security" in family[0].path.parts
-    return len(family) >= LARGE and not is_whole
+def _part_of(family: list[pytest.Item]) -> int:
+    """One in how many of its cases is run, where both databases are tested."""
+    if family[0].get_closest_marker("every_case") or "security" in family[0].path.parts:
+        return 1
+    return next((one_in for cases, one_in in LARGE.items() if len(family) >= cases), 1)
 
 
 def _is_for_both(item: pytest.Item) -> bool:

@@ -150,19 +150,20 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
     assert names(paths, only_database=True, whole=True) == names(paths)
 
 
-def test_half_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
+def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
     """Of what is in tests/security each case is run, and of what says so; and all where one test is asked for."""
-    for number, name, places, beside in (
-        (8, "no database", "tests/a.py", False),
-        (4, "no database", "tests/a.py", True),
-        (8, "left whole", "tests/a.py", True),
-        (8, "no database", "tests/security/a.py", True),
+    for cases, number, name, places, beside in (
+        (8, 8, "no database", "tests/a.py", False),
+        (8, 4, "no database", "tests/a.py", True),
+        (24, 8, "no database", "tests/a.py", True),
+        (24, 24, "left whole", "tests/a.py", True),
+        (24, 24, "no database", "tests/security/a.py", True),
     ):
-        items = family(name, None, case=[str(case) for case in range(8)])
+        items = family(name, None, case=[str(case) for case in range(cases)])
         for item in items:
             item.path, item.module = Path(places), None
         pytest_collection_modifyitems(configured(beside=beside), items)
-        assert len(items) == number, (name, places)
+        assert len(items) == number, (cases, name, places)
 
 
 def test_what_takes_long_has_its_turn() -> None:
