@@ -12,7 +12,7 @@ from tests.browser.viewer import faults_of
 from tests.browser.worlds import measure
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_charts_look_right_everywhere_and_change_without_loading_the_page(
     page: Page, alice: User, sign_in: Callable[[User], None], look: Callable[[str], None]
 ) -> None:

@@ -11,7 +11,7 @@ pytestmark = [
 ]
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_every_kind_of_request_survives_some_faults_of_the_database(pytestconfig: pytest.Config) -> None:
     """`python -m tests.chaos.database.cells --sample 1 --seed …` takes the same one."""
     try_sample("tests.chaos.database.cells", pytestconfig)

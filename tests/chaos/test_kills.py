@@ -124,7 +124,7 @@ def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
     assert_server_consistent(server, docker_instance)
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not_mend(
     kills: int, server: Server, docker_instance: DockerInstance
 ) -> None:

@@ -31,7 +31,7 @@ PROCESSES = (
 )
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 @pytest.mark.docker
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(find_programs() is None, reason="PostgreSQL is not installed.")

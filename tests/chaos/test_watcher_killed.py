@@ -45,7 +45,7 @@ def watch(site: Site, is_long: bool) -> Iterator[Callable[[], subprocess.Popen[b
         process.wait(60)
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_a_watcher_killed_loses_nothing(
     server: Server, docker_instance: DockerInstance, watch: Callable[[], subprocess.Popen[bytes]], is_long: bool
 ) -> None:

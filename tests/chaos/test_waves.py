@@ -105,7 +105,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("who", ["engine"] if is_short else ["berth", "engine"])
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_a_wave_of_crashes_gets_right_reasons(
     who: str,
     is_long: bool,
@@ -159,7 +159,7 @@ def names(docker_instance: DockerInstance, agents: dict[str, Project]) -> dict[s
     return {name: docker_instance.name_of(str(project.pk)) for name, project in agents.items()}
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_an_agent_that_is_degraded_is_told_as_such_and_so_is_its_end(
     agents: dict[str, Project], is_long: bool, docker_instance: DockerInstance, api: APIClient
 ) -> None:

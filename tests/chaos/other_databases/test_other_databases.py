@@ -21,7 +21,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(1200), pytest.mark.django_db(transaction=True)]
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_a_database_with_another_id_touches_nothing(
     api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher], settings: Settings
 ) -> None:
@@ -42,7 +42,7 @@ def test_a_database_with_another_id_touches_nothing(
     assert photograph(docker_instance) == before
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_an_older_backup_mends_nothing_until_it_is_adopted(
     api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]
 ) -> None:
@@ -71,7 +71,7 @@ def test_an_older_backup_mends_nothing_until_it_is_adopted(
     wait_until(lambda: Installation.objects.get().held_because == "", within=WITHIN)
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_what_is_in_quarantine_comes_back_with_its_memory(
     api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]
 ) -> None:

@@ -55,7 +55,7 @@ def test_agents_that_the_engine_starts_reach_nothing_until_the_rules_are_set(mac
         assert METADATA not in machine.ever_reached()
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_without_the_unit_agents_wait_for_the_rules(machine: Machine) -> None:
     make_iptables_image(machine.client)
     with override_settings(BERTH_BOOT_FIREWALL="off"):
@@ -91,7 +91,7 @@ def test_where_rules_are_required_and_cannot_be_set_no_agent_is_started(machine:
         assert machine.reached() == {PUBLIC}
 
 
-@pytest.mark.rare(2)
+@pytest.mark.rare(3)
 def test_an_end_with_the_engine_is_told_from_one_by_itself(machine: Machine) -> None:
     make_iptables_image(machine.client)
     with override_settings(BERTH_BOOT_FIREWALL="off"):
