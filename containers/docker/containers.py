@@ -10,8 +10,9 @@ from containers.docker.drift import telling_of_address
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
+from containers.engine.lists import Ahead
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError, StillStoppingError
-from containers.identity import container_name, is_labelled, is_of_another
+from containers.identity import container_name, is_labelled, is_of_another, is_ours
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
 from containers.volume_containers import keeper_payload
 
@@ -52,9 +53,11 @@ class Containers:
         with telling_of_address(found.labels), self._connection.call(about_one=True) as client:
             client.start(found.container_id)
 
-    def stop_key(self, key: str, *, timeout: int) -> Observation | None:
+    def stop_key(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
         """Stops our containers of this key. Returns as what the only one has ended."""
-        ended = [self.stop_found(self._exactly(found), timeout=timeout) for found in self._lookup.find_all(key)]
+        listed = [found for found in ahead() if is_ours(found.labels)] if ahead else []
+        found = map(self._exactly, listed or self._lookup.find_all(key))
+        ended = [self.stop_found(each, timeout=timeout) for each in found]
         return ended[0] if len(ended) == 1 else None
 
     def _exactly(self, listed: Observation) -> Observation:

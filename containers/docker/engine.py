@@ -31,11 +31,12 @@ from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
 from containers.docker_api.errors import MissingError
 from containers.docker_api.images import describe_image, read_image_id
+from containers.docker_api.reading import beside
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
 from containers.docker_api.unused_images import remove_unused
 from containers.engine.images import HostFacts, ImageFacts
-from containers.engine.lists import Keys
+from containers.engine.lists import Ahead, Keys
 from containers.engine.trials import TrialRun
 from containers.identity import is_ours
 from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
@@ -121,8 +122,11 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
             # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
             return run(replace(spec, is_first=False))
 
-    def stop(self, key: str, *, timeout: int) -> Observation | None:
-        return self._containers.stop_key(key, timeout=timeout)
+    def look_ahead(self, key: str) -> Ahead:
+        return beside(partial(self._lookup.list_key, key))
+
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+        return self._containers.stop_key(key, timeout=timeout, ahead=ahead)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         if volumes:

@@ -13,7 +13,7 @@ from typing import Protocol
 from containers.engine.events import TellsEvents
 from containers.engine.gateway import RunsGateway
 from containers.engine.images import HostFacts, KnowsImages
-from containers.engine.lists import ListsContainers
+from containers.engine.lists import Ahead, ListsContainers
 from containers.engine.names import LimitsNames
 from containers.engine.reports import ReportStreams
 from containers.engine.states import KeepsStates
@@ -103,11 +103,13 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         that a deploy of this generation made and never started. A volume stays that a newer one made or may have used.
         """
 
-    def stop(self, key: str, *, timeout: int) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
         """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
 
         It tells as what the container has ended, without a report of the agent's; None where it did not end here and
         now, or was not the only one: then `inspect` tells how it is.
+
+        `ahead` is what `look_ahead` has returned, where nobody can have made a container of this key since.
 
         Where the `deadline` of the caller is over sooner, raises `StillStoppingError`, and the engine goes on.
         Does nothing where the container is missing, is not ours or has already stopped.

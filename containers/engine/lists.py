@@ -2,13 +2,17 @@
 `containers.engine.Engine`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from containers.vocabulary import Observation
 
 Keys = Collection[str]
 """What containers belong to."""
+
+
+Ahead = Callable[[], list[Observation]]
+"""Waits for what the engine was asked for before. Raises `EngineError`."""
 
 
 class ListsContainers(Protocol):
@@ -28,6 +32,9 @@ class ListsContainers(Protocol):
         Of those with a key in `doubted` the list is not believed where it calls them well: there is one more call for
         each, but for those of which it was found to tell the truth in the last seconds. What is as listed is told so.
         """
+
+    def look_ahead(self, key: str) -> Ahead:
+        """Begins to ask which containers have this key, for a `stop` that is about to come, and returns at once."""
 
     def look_up(self, container_id: str) -> Observation | None:
         """Our container with this id, as `inspect` tells it but for what the agent reports; None where there is none.

@@ -14,7 +14,7 @@ from containers.docker_api.errors import understand_answer
 from containers.docker_api.images import describe_image, read_image_id
 from containers.docker_api.report_streams import ReportStreams
 from containers.engine.images import HostFacts, ImageFacts
-from containers.engine.lists import Keys
+from containers.engine.lists import Ahead, Keys
 from containers.engine.trials import TrialRun
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import network_name
@@ -102,13 +102,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(
-        self,
-        spec: ContainerSpec,
-        image: tuple[str, str],
-        api: tuple[int, int],
-        constraints: list[str],
+        self, spec: ContainerSpec, image: tuple[str, str], api: tuple[int, int], constraints: list[str],
         secrets: dict[str, str],
-    ) -> str:
+    ) -> str:  # fmt: skip
         driver = settings.BERTH_SWARM_VOLUME_DRIVER
         volume = {"Name": driver, "Options": settings.BERTH_SWARM_VOLUME_OPTIONS} if driver else {}
         payload = service_payload(
@@ -123,7 +119,10 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         )
         return self._services.create(payload)
 
-    def stop(self, key: str, *, timeout: int) -> Observation | None:
+    def look_ahead(self, key: str) -> Ahead:
+        return list  # a stop looks by itself: while one ends, its tasks change
+
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
         """The agent has the time with which its service was made; `timeout` says only how long to wait."""
         return self._verbs.stop_key(key, timeout=timeout)
 

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from containers.call_limits import seconds_left, time_limit
 from containers.engine.images import HostFacts
-from containers.engine.lists import Keys
+from containers.engine.lists import Ahead, Keys
 from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
 from containers.identity import is_labelled, is_ours
 from containers.vocabulary import (
@@ -87,7 +87,10 @@ class MemoryEngine(RunsMemoryGateway):
         self._answer("deploy")
         return container.observation
 
-    def stop(self, key: str, *, timeout: int) -> Observation | None:
+    def look_ahead(self, key: str) -> Ahead:
+        return list
+
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
         self._enter("stop", key)
         with self._changed:
             found = self._find_all(key)

@@ -13,6 +13,7 @@ from projects.rules.status.control import Verdict, judge_action
 from projects.rules.status.lifecycle import Action, Desired, Operation
 from projects.services.bulkheads import COMMANDS, takes_place
 from projects.services.commands.admission import check_claim
+from projects.services.commands.looking_ahead import LookingAhead
 from projects.services.commands.start_and_stop import bring_up, take_down
 from projects.services.limits.capacity import learn_host_memory, reserve_memory
 from projects.services.limits.disk import check_room
@@ -128,12 +129,13 @@ def _stop(project: Project, actor: Actor) -> ForeseenError | None:
         project.event(actor, Action.STOP, "recorded").save()
         return None
     try:
+        looking = LookingAhead(project)
         claim = claim_stop(project, **stopped)
         if claim is None:
             project.event(actor, Action.STOP, "recorded").save()
             return None
         with released_if_broken(project, claim), command_deadline():
-            outcome = take_down(project, claim)
+            outcome = take_down(project, claim, looking.if_undisturbed())
         return _record_stop(project, claim, outcome, actor)
     finally:
         COMMANDS.give_back(actor.label)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from containers.engine.lists import Ahead
 from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from containers.get_engine import get_engine
 from projects.errors import ProjectSuspendedError
@@ -13,6 +14,7 @@ from projects.models.operation import Claim
 from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import COMMANDS
+from projects.services.commands.looking_ahead import LookingAhead
 from projects.services.gateway.telling import Telling
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 
@@ -25,7 +27,7 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     what they suspended it for. Raises `ProjectSuspendedError`, `OperationInProgressError`, `ProjectGoneError` and
     `EngineError`.
     """
-    claim = None
+    claim, looking = None, LookingAhead(project)
     if by_staff or not project.is_suspended:
         claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
     if claim is None:
@@ -36,7 +38,7 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
         return False
     try:
         with command_deadline():
-            outcome = remove_container(project)
+            outcome = remove_container(project, looking.if_undisturbed())
     finally:
         COMMANDS.give_back(actor.label)
     is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
@@ -84,12 +86,15 @@ def check_may_be_deleted(project: Project) -> None:
         raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
 
 
-def remove_container(project: Project) -> Outcome:
-    """Removes the container, its volumes and its secrets, and has the gateway know that its credentials are void."""
+def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
+    """Removes the container, its volumes and its secrets, and has the gateway know that its credentials are void.
+
+    `ahead` is as for the engine's `stop`.
+    """
     telling = Telling(project) if project.has_virtual_credentials else None
     engine = get_engine()
     try:
-        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead)
         engine.remove(project.container_key, volumes=True)
     except EngineError as error:
         return Outcome(error=error)

@@ -7,6 +7,7 @@ from typing import Any
 from accounts import clock
 from accounts.durability import keep_commits
 from containers.agent_contract import AgentState
+from containers.engine.lists import Ahead
 from containers.errors import (
     AddressUnusableError,
     EngineError,
@@ -121,27 +122,28 @@ def _ensure_user(project: Project) -> None:
         project.ensure_uid()
 
 
-def take_down(project: Project, claim: Claim) -> Outcome:
+def take_down(project: Project, claim: Claim, ahead: Ahead | None = None) -> Outcome:
     """Stops the container, so that no process of it runs, and has the gateway know that its credentials are void.
 
-    An agent that its owner stops may use them to its end; one that staff have suspended may not.
+    An agent that its owner stops may use them to its end; one that staff have suspended may not. `ahead` is as for the
+    engine's `stop`.
     """
     if project.is_suspended:
         telling = Telling(project) if project.has_virtual_credentials else None
-        outcome = _take_down(project, claim)
+        outcome = _take_down(project, claim, ahead)
         if telling is not None:
             telling.finish()
         return outcome
     with about_to_tell(project):
-        outcome = _take_down(project, claim)
+        outcome = _take_down(project, claim, ahead)
     tell(project)
     return outcome
 
 
-def _take_down(project: Project, claim: Claim) -> Outcome:
+def _take_down(project: Project, claim: Claim, ahead: Ahead | None) -> Outcome:
     engine = get_engine()
     try:
-        seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead)
         if claim.contested:
             # The operation that lost may be about to start its container: one that is removed cannot be started.
             if ended := engine.inspect(project.container_key):
