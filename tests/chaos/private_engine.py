@@ -24,6 +24,7 @@ class PrivateEngine:
     def __init__(self, home: Path, *, own_network: bool = True) -> None:
         """Without a network of its own it lives in the one of this process, which must not be the machine's."""
         self.home = home
+        self.data = "data"
         self._spaces = ["--net", "--mount"] if own_network else ["--mount"]
         self.url = f"unix://{home}/docker.sock"
         self._process: subprocess.Popen[bytes] | None = None
@@ -34,7 +35,7 @@ class PrivateEngine:
             f"--{name} {value}"
             for name, value in (
                 ("host", self.url),
-                ("data-root", self.home / "data"),
+                ("data-root", self.home / self.data),
                 ("exec-root", self.home / "exec"),
                 ("pidfile", self.home / "pid"),
             )

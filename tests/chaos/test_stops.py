@@ -84,7 +84,8 @@ def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
     path = f"/api/projects/{create_project(api, STUB_PROJECT).id}"
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
     monkeypatch.setattr("containers.docker_api.client.READ_DEADLINE", 0.5)
-    monkeypatch.setattr("containers.docker_api.breaker.PAUSE", 1000.0)
+    for pause in ("PAUSE", "SHORT_PAUSE"):
+        monkeypatch.setattr(f"containers.docker_api.breaker.{pause}", 1000.0)
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)
     proxy.break_(mode)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from tests.chaos.clock import LIBRARY
+from tests.chaos.matrix import breaking_engine_parts as parts
 from tests.chaos.matrix.breaking import (
     Breaking,
     database_full,
@@ -26,13 +27,6 @@ from tests.chaos.matrix.breaking import (
     telegram_answering,
 )
 from tests.chaos.matrix.breaking_clocks import engine_stepping
-from tests.chaos.matrix.breaking_engine_parts import (
-    connections_ended,
-    containerd_killed,
-    containerd_stopped,
-    shims_killed,
-    socket_removed,
-)
 from tests.chaos.matrix.breaking_gateway import (
     engine_execs_hang,
     gateway_killed,
@@ -44,6 +38,7 @@ from tests.chaos.matrix.breaking_gateway import (
 from tests.chaos.matrix.breaking_keys import beside_other_keys
 from tests.chaos.matrix.breaking_leader import beside_another
 from tests.chaos.matrix.breaking_names import names
+from tests.chaos.matrix.breaking_people import BY_PEOPLE
 from tests.chaos.matrix.breaking_processes import find_group, without_processes
 from tests.chaos.matrix.breaking_redis import redis_killed, redis_stopped
 from tests.chaos.matrix.breaking_resources import (
@@ -123,7 +118,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "serve/another with other keys": Fault(beside_other_keys, 10.0),
     "database/kill": Fault(database_killed),
-    "database/connections ended": Fault(connections_ended, 10.0),
+    "database/connections ended": Fault(parts.connections_ended, 10.0),
     **{f"database/stop {seconds:.0f} s": Fault(database_stopped, seconds) for seconds in STOPS},
     "database/hang after connect": Fault(relay("database", "hang"), 10.0),
     "database/drip": Fault(relay("database", "drip"), 10.0),
@@ -139,11 +134,12 @@ FAULTS: Mapping[str, Fault] = {
     "engine/wrong JSON": Fault(engine_answering("bad json")),
     "engine/disk full": Fault(engine_full),
     "engine/no inodes": Fault(engine_without_inodes),
-    "engine/containerd killed": Fault(containerd_killed, 10.0),
-    "engine/containerd stopped": Fault(containerd_stopped, 30.0),
-    "engine/shims killed": Fault(shims_killed),
-    "engine/socket removed": Fault(socket_removed),
+    "engine/containerd killed": Fault(parts.containerd_killed, 10.0),
+    "engine/containerd stopped": Fault(parts.containerd_stopped, 30.0),
+    "engine/shims killed": Fault(parts.shims_killed),
+    "engine/socket removed": Fault(parts.socket_removed),
     **{f"engine/clock {_told(by)}": Fault(engine_stepping(by), 10.0) for by in STEPS},
+    **{f"people/{what}": Fault(breaking, 5.0, mutes="web server" in what) for what, breaking in BY_PEOPLE.items()},
     **_of_a_server("telegram"),
     "telegram/5xx": Fault(telegram_answering("break_down")),
     "telegram/wrong JSON": Fault(telegram_answering("garbage")),
