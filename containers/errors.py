@@ -67,5 +67,12 @@ class AddressUnusableError(EngineRefusedError):
         super().__init__(message or "The agent cannot have its address on the agents' network.")
 
 
+class AlteredError(EngineRefusedError):
+    """Somebody changed the container in a way that no engine undoes. Only one that is made anew is as it should be."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or "Somebody changed the agent's container. Restart the agent to have it made anew.")
+
+
 class SupersededError(EngineError):
     """A newer command took precedence over this deploy, which has left no container of its own."""

@@ -45,6 +45,11 @@ COPY = "-former"
 
 NO_NAMES = "127.0.0.1"
 
+LIMITS_LABEL = "berth.limits"
+"""The label that holds with how much memory, processor and how many processes a container was made."""
+
+NO_PRIVILEGES_ANEW = "no-new-privileges:true"
+
 NO_TERMINAL = {"Tty": False, "OpenStdin": False}
 
 BY_ENGINE = "unless-stopped"
@@ -88,7 +93,7 @@ def container_payload(
         "Image": spec.image,
         "User": f"{spec.user}:{spec.user}",
         "Env": [f"{name}={value}" for name, value in sorted(spec.environment.items())],
-        "Labels": container_labels(spec),
+        "Labels": {**container_labels(spec), LIMITS_LABEL: f"{spec.memory} {spec.nano_cpus} {spec.pids}"},
         "StopSignal": "SIGTERM",
         "StopTimeout": spec.stop_timeout,
         **NO_TERMINAL,
@@ -131,7 +136,7 @@ def confinement(user: int) -> dict[str, Any]:
         "ReadonlyRootfs": True,
         "CapAdd": [],
         "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges:true", f"seccomp={SECCOMP_PROFILE}"],
+        "SecurityOpt": [NO_PRIVILEGES_ANEW, f"seccomp={SECCOMP_PROFILE}"],
         "IpcMode": "private",
         "PidMode": "",
         "UTSMode": "",

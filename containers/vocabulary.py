@@ -94,13 +94,12 @@ class ContainerSpec:
 class Observation:
     """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
-    `health` is the verdict of the last health check, or of what the agent has reported since. `inspect` fills in every
-    field. `observe` leaves out `restart_count`, `started_at`, `finished_at`, `oom_killed`, `report` and `image_id` for
-    a container that is running and healthy, and nothing for all others. `is_silent`: the engine lists it and says no
-    more of it, though it answers for others. Then nothing but its name, its id and its labels is known. `has_drifted`:
-    somebody changed the networks that it is on or who starts it again. `is_hearsay`: it is not all that the engine will
-    say of how it ended. `mounts`: its volumes by their paths, where it was inspected as the only one of its key.
-    `node`: the machine that it is on, where the engine has several and says so.
+    `health` is that of the last health check, or of what the agent has reported since. `inspect` fills in every field.
+    `observe` leaves out `restart_count`, `started_at`, `finished_at`, `oom_killed`, `report` and `image_id` for a
+    container that is running and healthy. `is_silent`: the engine answers for others, and says of this its name, id and
+    labels alone. `has_drifted`: somebody changed its networks, limits or privileges, or who starts it again.
+    `is_hearsay`: the engine will say more of how it ended. `mounts`: its volumes by their paths, where it was inspected
+    as the only one of its key. `node`: its machine, of several. `has_new_state`: this deploy made its state.
     """
 
     name: str
@@ -121,6 +120,7 @@ class Observation:
     is_hearsay: bool = False
     mounts: Mapping[str, str] | None = field(default=None, compare=False)
     node: str = ""
+    has_new_state: bool = field(default=False, compare=False)
 
     @property
     def key(self) -> str:

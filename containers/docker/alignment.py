@@ -1,4 +1,4 @@
-"""Gives containers back what somebody has changed of them: their network, and who starts them again."""
+"""Gives containers back what somebody has changed of them: network, limits, and who starts them again."""
 
 import time
 from contextlib import suppress
@@ -8,8 +8,10 @@ from django.conf import settings
 
 from containers.call_limits import time_limit
 from containers.docker.drift import (
+    has_more_privileges,
     has_other_address,
     has_other_policy,
+    other_limits,
     read_networks,
     telling_of_address,
     wanted_policy,
@@ -17,7 +19,7 @@ from containers.docker.drift import (
 from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection, DockerClient
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
-from containers.errors import EngineUnavailableError
+from containers.errors import AlteredError, EngineRefusedError, EngineUnavailableError
 from containers.gateway.words import ADDRESS_LABEL
 from containers.hardening import NEVER_BY_ENGINE
 from containers.identity import is_ours
@@ -25,6 +27,9 @@ from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABE
 
 ALL_EVERY = 300.0
 """Seconds after which the policies of all containers are looked at again. The engine's events tell of most changes."""
+
+NETWORK, POLICY, LIMITS = "network", "restart policy", "limits"
+"""What can be given back."""
 
 _ALL_WITHIN = 5.0
 """Seconds for all of them together. What is left then is done the next time."""
@@ -59,16 +64,23 @@ class Alignment:
             is_done = self._try_to_align(listed) and is_done
         self._set = wanted if is_done else ""
 
-    def align(self, found: Observation) -> None:
-        """Gives the container its network and its policy back, and takes it from every other network.
+    def align(self, found: Observation) -> set[str]:
+        """Gives the container its network, its policy and its limits back, and takes it from every other network.
 
-        Raises `AddressUnusableError`.
+        Returns in words what was otherwise. Raises `AddressUnusableError`, and `AlteredError` where that is not all.
         """
+        mended: set[str] = set()
         with suppress(MissingError):
             answer = self._inspect(found)
-            self._align_policy(found, answer)
+            with understand_answer():
+                is_beyond = has_more_privileges(answer, found.labels)
+            if is_beyond:
+                raise AlteredError
+            mended |= {POLICY} if self._align_policy(found, answer) else set()
+            mended |= {LIMITS} if self._align_limits(found, answer) else set()
             if QUARANTINE_LABEL not in found.labels:
-                self._align_networks(found, answer)
+                mended |= {NETWORK} if self._align_networks(found, answer) else set()
+        return mended
 
     def _try_to_align(self, listed: Observation) -> bool:
         """Whether the engine answered in time."""
@@ -86,14 +98,27 @@ class Alignment:
             answer: dict[str, Any] = client.inspect_container(found.container_id)
         return answer
 
-    def _align_policy(self, found: Observation, answer: dict[str, Any]) -> None:
+    def _align_policy(self, found: Observation, answer: dict[str, Any]) -> bool:
+        """Whether it had another one. So for the others."""
         with understand_answer():
             is_other = has_other_policy(answer, found.labels)
         if is_other:
             with self._connection.call(about_one=True) as client:
                 client.update_container(found.container_id, restart_policy={"Name": wanted_policy()})
+        return is_other
 
-    def _align_networks(self, found: Observation, answer: dict[str, Any]) -> None:
+    def _align_limits(self, found: Observation, answer: dict[str, Any]) -> bool:
+        with understand_answer():
+            limits = other_limits(answer, found.labels)
+        if limits:
+            try:
+                with self._connection.call(about_one=True) as client:
+                    client.update_limits(found.container_id, limits)
+            except (EngineRefusedError, EngineFailedError) as error:
+                raise AlteredError from error  # it uses more memory than it may have, or the engine cannot
+        return bool(limits)
+
+    def _align_networks(self, found: Observation, answer: dict[str, Any]) -> bool:
         with understand_answer():
             own, networks = read_networks(answer)
             elsewhere = networks if has_other_address(answer, found.labels) else networks - {own}
@@ -104,6 +129,7 @@ class Alignment:
             if own not in networks - elsewhere:
                 address = found.labels.get(ADDRESS_LABEL) or None
                 client.connect_container_to_network(found.container_id, own, ipv4_address=address)
+        return bool(elsewhere) or own not in networks
 
 
 def keep_down(connection: Connection) -> None:

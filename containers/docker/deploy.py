@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from containers.agent_contract import SECRETS_PATH
@@ -16,7 +17,14 @@ from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, as_refusal
 from containers.docker_api.reading import beside
-from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError, SupersededError
+from containers.errors import (
+    AlteredError,
+    EngineError,
+    EngineRefusedError,
+    EngineUnavailableError,
+    NameTakenError,
+    SupersededError,
+)
 from containers.hardening import container_labels, data_volume, secrets_volume
 from containers.identity import carries
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
@@ -39,7 +47,7 @@ class Deployment:
         containers: Containers,
         spec: ContainerSpec,
         room: Room,
-        realign: Callable[[Observation], None],
+        realign: Callable[[Observation], object],
         quota: HardQuota,
         handover: Callable[[ContainerSpec], Handover],
     ) -> None:
@@ -57,6 +65,7 @@ class Deployment:
         self._is_ours_to_undo = False
         self._is_new = False
         self._was_there = False
+        self._has_new_state = False
         self._is_first = spec.is_first
 
     def run(self, confirm: Callable[[], bool], has_rules: Callable[[], bool]) -> Observation:
@@ -65,10 +74,11 @@ class Deployment:
             with time_limit(DEPLOY_LIMIT):
                 container = self._settle_name(kept)
                 if container.has_drifted:
-                    self._realign(container)
+                    container = self._set_right(container)
                 if not container.is_up:
                     self._bring_up(container, confirm)
-                return self._lookup.look_up(container.container_id) or self._room.find() or container
+                made = self._lookup.look_up(container.container_id) or self._room.find() or container
+                return replace(made, has_new_state=self._has_new_state)
         except EngineError:
             self._undo()
             raise
@@ -93,6 +103,15 @@ class Deployment:
                 self._containers.free_name(self._spec)  # somebody may be faster whose container does not show yet
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
+
+    def _set_right(self, container: Observation) -> Observation:
+        """The container as it was made, or another one in its place."""
+        try:
+            self._realign(container)
+        except AlteredError:
+            self._room.replace(container)
+            return self._settle_name(None)
+        return container
 
     def _create(self) -> Observation:
         spec = self._spec
@@ -128,13 +147,14 @@ class Deployment:
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
-        is_filled = self._is_new and self._state in self._new_volumes
+        is_filled = self._has_new_state = self._is_new and self._state in self._new_volumes
         handover = self._handover(self._spec)
         if self._is_new and self._room.is_handed_over:
             # The volume cannot have gone before the container that held on to it, but since.
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
             self._deliver(container, self._spec.user)
             if was_gone():
+                self._has_new_state = True
                 handover.complete(container, is_new=True)
         else:
             self._deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))

@@ -1,4 +1,5 @@
-"""What somebody has changed of a container since Berth made it: the networks that it is on, and who starts it again.
+"""What somebody has changed of a container since Berth made it: the networks that it is on, who starts it again, how
+much it may use, and what it may do.
 
 On another network no firewall rule of Berth's holds, and without its own an agent reaches nobody.
 """
@@ -12,11 +13,13 @@ from containers.docker_api.errors import EngineFailedError
 from containers.errors import AddressUnusableError, EngineRefusedError
 from containers.firewall.boot import restarts_by_engine
 from containers.gateway.words import ADDRESS_LABEL
-from containers.hardening import BY_ENGINE, NEVER_BY_ENGINE
+from containers.hardening import BY_ENGINE, LIMITS_LABEL, NEVER_BY_ENGINE, NO_PRIVILEGES_ANEW
 from containers.vocabulary import QUARANTINE_LABEL
 
 _REFUSED = re.compile(r"address already in use|invalid address|user specified ip address", re.IGNORECASE)
 """What the engine says where somebody has the address, or it is none of the network."""
+
+_LIMITS = re.compile(r"\d{1,18} \d{1,18} \d{1,9}", re.ASCII)
 
 _DEFAULT = {"default": "bridge"}
 """What the engine calls the network of a container that was made with none."""
@@ -85,3 +88,51 @@ def telling_of_address(labels: Mapping[str, str]) -> Iterator[None]:
 def has_other_policy(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Whether it has another policy than is wanted now. What is in quarantine never starts, and keeps its own."""
     return QUARANTINE_LABEL not in labels and read_policy(answer) not in {"", wanted_policy()}
+
+
+def has_changed(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether anything of an inspected container is otherwise than Berth makes it."""
+    has_moved = has_strayed(answer) or has_other_address(answer, labels)
+    return (
+        has_moved
+        or has_other_policy(answer, labels)
+        or bool(other_limits(answer, labels))
+        or has_more_privileges(answer, labels)
+    )
+
+
+def other_limits(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, int]:
+    """All limits with which it was made, where it has others now; else none.
+
+    One that an engine leaves out because its kernel cannot count that (0, none, or -1 for swap) is no other one. What
+    an older Berth made does not say with which it was.
+    """
+    made = _made_with(labels)
+    host = answer.get("HostConfig") or {}
+    is_other = any(_differs(name, host.get(name), limit) for name, limit in made.items())
+    return made if is_other else {}
+
+
+def _made_with(labels: Mapping[str, str]) -> dict[str, int]:
+    if QUARANTINE_LABEL in labels or not _LIMITS.fullmatch(labels.get(LIMITS_LABEL, "")):
+        return {}
+    memory, nano_cpus, pids = map(int, labels[LIMITS_LABEL].split())
+    return {"Memory": memory, "MemorySwap": memory, "NanoCpus": nano_cpus, "PidsLimit": pids}
+
+
+def _differs(name: str, found: object, made: int) -> bool:
+    if found is None or (name != "PidsLimit" and found in {0, -1}):
+        return False
+    return found != made
+
+
+def has_more_privileges(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether it may do more than any agent of Berth's: somebody made it anew by hand, with the labels of the first."""
+    if not _made_with(labels):
+        return False
+    host = answer.get("HostConfig") or {}
+    security = host.get("SecurityOpt") or []
+    more = any(host.get(name) for name in ("Privileged", "CapAdd", "Devices", "Binds", "PortBindings"))
+    shares = any(str(host.get(name) or "").startswith("host") for name in ("PidMode", "IpcMode", "UTSMode"))
+    is_open = not host.get("ReadonlyRootfs") or "seccomp=unconfined" in security or NO_PRIVILEGES_ANEW not in security
+    return more or shares or is_open

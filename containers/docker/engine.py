@@ -156,9 +156,8 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:
         return self._users.highest(block)
 
-    def realign(self, key: str) -> None:
-        for found in self._lookup.find_all(key):
-            self._alignment.align(found)
+    def realign(self, key: str) -> list[str]:
+        return sorted(set[str]().union(*map(self._alignment.align, self._lookup.find_all(key))))
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         return [each for each in self._lookup.list_volumes(self._of_instance(within)) if is_ours(each.labels)]

@@ -8,7 +8,7 @@ from typing import Any
 
 from containers.agent_contract import AGENT_USER
 from containers.agent_reports import parse_report, parse_time
-from containers.docker.drift import has_other_address, has_other_policy, has_strayed
+from containers.docker.drift import has_changed, has_other_address, has_strayed
 from containers.docker_api.answers import read_labels, read_number, read_text
 from containers.docker_api.errors import understand_answer
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
@@ -67,9 +67,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 created_at=parse_time(answer["Created"]),
                 started_at=started,
                 finished_at=finished,
-                has_drifted=has_strayed(answer)
-                or has_other_address(answer, labels)
-                or has_other_policy(answer, labels),
+                has_drifted=has_changed(answer, labels),
             ),
             user=_user(answer["Config"].get("User") or ""),
             run_began=began,

@@ -1,5 +1,6 @@
 """A circuit breaker: after some failures in a row, calls to a silent engine fail at once for a while."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -10,35 +11,43 @@ FAILURES = 3
 PAUSE = 10.0
 """Seconds without a call after `FAILURES` failures in a row; then one caller may try."""
 
-PAUSE_AFTER_NOTHING = 1.0
-"""Seconds until the next try after one that told nothing."""
+SHORT_PAUSE = 1.0
+"""Seconds until the next try after one that told nothing or failed at once, and until one for whose end nobody waits.
+An engine that was started again is known by then, however long it was away."""
+
+AT_ONCE = 0.3
+"""Seconds within which a call fails that costs nobody anything, as one to a socket at which nobody listens."""
 
 
 class Breaker:
-    """Closed while the engine answers. Open, it lets one caller through every `PAUSE` seconds, until one succeeds."""
+    """Closed while the engine answers. Open, it lets one caller through at a time, with a pause between, until one
+    succeeds: what somebody waits for is tried every `PAUSE` seconds where that takes time.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
-        self._next_try_at = 0.0
+        self._next_try_at = self._next_unwaited_at = 0.0
         self._trying: int | None = None  # the thread
 
     @property
     def is_open(self) -> bool:
         return self._failures >= FAILURES
 
-    def admit(self) -> None:
-        """Returns where the caller may call the engine. Raises `EngineUnavailableError` where it may not."""
+    def admit(self, *, is_waited_for: bool = True) -> float:
+        """The present, where the caller may call the engine. Raises `EngineUnavailableError` where it may not."""
         if not self.is_open:
-            return
+            return self._clock()
         with self._lock:
             now = self._clock()
-            if self._failures >= FAILURES and now < self._next_try_at:
+            next_at = self._next_try_at if is_waited_for else min(self._next_try_at, self._next_unwaited_at)
+            if self._failures >= FAILURES and now < next_at:
                 raise EngineUnavailableError("The container engine did not answer lately. It is asked again shortly.")
             # This caller tries. Others fail for another pause, and no longer, even if this one never reports back.
-            self._next_try_at = now + PAUSE
+            self._next_try_at = self._next_unwaited_at = now + PAUSE
             self._trying = threading.get_ident()
+            return now
 
     def note_answer(self) -> None:
         """The engine answered, even if with an error."""
@@ -50,12 +59,14 @@ class Breaker:
         """This call does not tell whether the engine answers. If it was the trial call, the next call is the trial."""
         with self._lock:
             if self.is_open and self._trying == threading.get_ident():
-                self._next_try_at = min(self._next_try_at, self._clock() + PAUSE_AFTER_NOTHING)
+                self._next_try_at = self._next_unwaited_at = min(self._next_try_at, self._clock() + SHORT_PAUSE)
 
-    def note_silence(self) -> None:
-        """The engine did not answer, or gave an answer that could not be read."""
+    def note_silence(self, began: float = -math.inf) -> None:
+        """The engine did not answer, or gave an answer that could not be read, to a call that was admitted then."""
         with self._lock:
             self._failures += 1
             self._trying = None
             if self.is_open:
-                self._next_try_at = self._clock() + PAUSE
+                now = self._clock()
+                self._next_unwaited_at = now + min(SHORT_PAUSE, PAUSE)
+                self._next_try_at = self._next_unwaited_at if now - began < AT_ONCE else now + PAUSE

@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.cookiejar import DefaultCookiePolicy
 from typing import IO, Any
 
@@ -179,7 +180,7 @@ class Connection:
         is_reading = this_thread.is_reading
         state = self._states.setdefault(os.getpid(), _ProcessState())
         breaker = state.read_breaker if is_reading else state.breaker
-        breaker.admit()
+        began = breaker.admit(is_waited_for=left is not None)
         limit = CALL_LIMIT if seconds is None else seconds
         is_cut_short = left is not None and left < min(limit, READ_DEADLINE / 2 if is_reading else FAIR_TIME)
         try:
@@ -188,7 +189,7 @@ class Connection:
         except EngineError as error:
             has_timed_out = isinstance(error, EngineUnavailableError) and is_timeout(error.__cause__ or error)
             is_silent = _is_silence(error) and not (may_time_out and has_timed_out)
-            note = breaker.note_silence if is_silent else breaker.note_answer
+            note = partial(breaker.note_silence, began) if is_silent else breaker.note_answer
             (breaker.note_nothing if has_timed_out and (is_cut_short or about_one) else note)()
             raise
         else:

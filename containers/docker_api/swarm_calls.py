@@ -1,4 +1,4 @@
-"""Calls that docker-py does not send as an engine understands them: services, secrets, pushes, in the API's words."""
+"""Calls that docker-py does not send as an engine understands them: services, secrets, pushes, limits, in its words."""
 
 import base64
 from typing import Any
@@ -10,7 +10,7 @@ from containers.docker_api.short_requests import ShortRequests
 
 
 class SwarmCalls(ShortRequests):
-    """Calls about services. docker-py's own methods list and remove them."""
+    """Calls about services, which docker-py's own methods list and remove, and about limits."""
 
     @sensitive_variables("credentials", "headers")
     def create_service_from(self, payload: dict[str, Any], *, credentials: str = "") -> str:
@@ -42,6 +42,10 @@ class SwarmCalls(ShortRequests):
         )
         self._raise_for_status(response)
         return response
+
+    def update_limits(self, container: str, limits: dict[str, int]) -> None:
+        """Of one container. docker-py's own method knows neither processes nor parts of a core."""
+        self._result(self._post_json(self._url("/containers/{0}/update", container), data=limits))
 
     def read_api(self) -> tuple[int, int]:
         """Of the engine, such as (1, 41). Raises `ValueError` where it says none."""

@@ -92,6 +92,7 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         - A newer generation: raises `SupersededError`.
         - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
         - A container of the name or the key that is not ours: raises `NameTakenError`.
+        - No state of a key that is not new: makes an empty one, and says so (`has_new_state`), where it can tell.
 
         `seen` is what `inspect` has just told of the key, so that nobody asks for it again. Where it is so no more, the
         engine is asked.
@@ -128,10 +129,11 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         `ContainerSilentError` where the engine answers for others, and not for this one.
         """
 
-    def realign(self, key: str) -> None:
-        """Gives the containers of this key back the network and the restart policy with which Berth makes them.
+    def realign(self, key: str) -> list[str]:
+        """Gives the containers of this key back the network, restart policy and limits with which Berth makes them.
 
-        They leave every other network. Running ones go on. Does nothing where there is none.
+        They leave every other network. Running ones go on. Returns in words what was otherwise. Does nothing where
+        there is none. Raises `AlteredError` where only a container that is made anew is as it should be.
         """
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:

@@ -4,8 +4,8 @@ import json
 from ipaddress import IPv4Address, IPv4Network
 
 from containers.socket_proxy.addresses import address, subnet
-from containers.socket_proxy.fields import restarts
-from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, exactly, fields, items, mapping, text
+from containers.socket_proxy.fields import LIMITS, restarts
+from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, either, exactly, fields, items, mapping, text
 from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
 
 LARGEST = 4 * 1024 * 1024
@@ -29,8 +29,14 @@ EXEC = fields(
     required=("Cmd", "WorkingDir"),
 )
 START = fields({"Detach": OFF, "Tty": OFF}, required=("Detach", "Tty"))
-UPDATE = fields({"RestartPolicy": restarts("no", "unless-stopped")}, required=("RestartPolicy",))
+_AGAIN = ("Memory", "MemorySwap", "NanoCpus", "PidsLimit")
+UPDATE = either(
+    fields({"RestartPolicy": restarts("no", "unless-stopped")}, required=("RestartPolicy",)),
+    fields({name: LIMITS[name] for name in _AGAIN}, required=_AGAIN),
+)
+"""Of an agent: who starts it again, or how much it may use, which a container of its own may have from the first."""
 UPDATE_OF_GATEWAY = fields({"RestartPolicy": restarts("no", "unless-stopped", "always")}, required=("RestartPolicy",))
+UPDATE_OF_ANY = either(UPDATE, UPDATE_OF_GATEWAY)
 CONNECT = fields(
     {
         "Container": text(r"[0-9a-zA-Z_.-]{1,128}"),

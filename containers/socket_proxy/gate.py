@@ -132,9 +132,9 @@ class Gate:
             raise RefusedError("Berth puts nothing there, and reads nothing.")
 
     async def _update(self, request: Request, name: str, body: object) -> None:
-        require(bodies.UPDATE_OF_GATEWAY, body)
-        if await self._one(request, name, body) is not Kind.GATEWAY:
-            require(bodies.UPDATE, body)
+        require(bodies.UPDATE_OF_ANY, body)
+        is_gateway = await self._one(request, name, body) is Kind.GATEWAY
+        require(bodies.UPDATE_OF_GATEWAY if is_gateway else bodies.UPDATE, body)
 
     async def _exec(self, request: Request, name: str, body: Any) -> None:
         require(bodies.EXEC, body)

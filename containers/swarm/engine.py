@@ -140,8 +140,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
     ) -> list[Observation]:
         return self._looks.observe(self._of_instance(within), others=others, briefly=briefly)
 
-    def realign(self, key: str) -> None:
+    def realign(self, key: str) -> list[str]:
         """A Swarm's tasks are on the network of their service, and nobody can take one from it."""
+        return []
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")

@@ -26,6 +26,9 @@ class Way(TextChoices):
 DEGRADED, RECOVER = "degraded", "recover"
 """The actions of the events that tell of an agent that reports trouble, and of one that is well again."""
 
+MEMORY, GONE = "memory", "gone"
+"""The event of an agent whose memory is not on the engine any more, so that its start made an empty one."""
+
 BY_DEFAULT = frozenset({AlertKind.CRASH, AlertKind.BUDGET})
 """What a mail tells of where its user has not said otherwise."""
 
@@ -60,7 +63,7 @@ def find_kind(action: str, outcome: str, *, needs_owner: bool) -> AlertKind | No
     """Of which kind an event is. None: nobody is told. `needs_owner`: it also makes the mail that says so."""
     if action == "crash" or needs_owner:
         return AlertKind.CRASH
-    if action == DEGRADED:
+    if action == DEGRADED or (action, outcome) == (MEMORY, GONE):
         return AlertKind.DEGRADED
     if action == RECOVER:
         return AlertKind.RECOVERY

@@ -57,6 +57,8 @@ class DockerUnderTest:
     def change(self, name: str, what: str) -> None:
         if what == "restart policy":
             self.client.update_container(name, restart_policy={"Name": "on-failure"})
+        if what == "limits":
+            self.client.update_container(name, mem_limit=64 << 20, memswap_limit=64 << 20)
         if what.startswith("on another"):
             self.client.connect_container_to_network(name, "bridge")
         if what in {"off its network", "on another network only"}:

@@ -8,7 +8,7 @@ from containers.vocabulary import PROJECT_LABEL, ContainerSpec, Observation
 
 OWNER = "alice"
 
-CHANGES = ("off its network", "on another network too", "on another network only", "restart policy")
+CHANGES = ("off its network", "on another network too", "on another network only", "restart policy", "limits")
 """What somebody may change of a container (`EngineUnderTest.change`)."""
 
 

@@ -28,7 +28,7 @@ GOLDEN: dict[str, Any] = {
     "Image": "berth/assistant:latest",
     "User": "10001:10001",
     "Env": ["A=1=1", "B=2"],
-    "Labels": LABELS,
+    "Labels": {**LABELS, "berth.limits": f"{256 << 20} 250000000 128"},
     "StopSignal": "SIGTERM",
     "StopTimeout": 20,
     "Tty": False,

@@ -27,3 +27,12 @@ def test_volumes_of_other_installations_are_not_listed(under_test: EngineUnderTe
     deploy(under_test)
     with override_settings(BERTH_INSTALLATION_SOURCE="tests.installations.theirs"):
         assert under_test.engine.list_volumes({PROJECT_LABEL: under_test.key}) == []
+
+
+def test_a_deploy_says_whether_it_made_the_state(under_test: EngineUnderTest) -> None:
+    assert deploy(under_test).has_new_state
+    assert not deploy(under_test, generation=2).has_new_state
+    under_test.engine.remove(under_test.key)
+    assert not deploy(under_test, generation=3).has_new_state
+    under_test.engine.remove(under_test.key, volumes=True)
+    assert deploy(under_test, generation=4).has_new_state

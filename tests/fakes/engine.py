@@ -70,10 +70,10 @@ class MemoryEngine(RunsMemoryGateway):
     ) -> Observation:
         self._enter("deploy", spec.key)
         self._check_firewall(spec)
-        with self._changed:
-            before = set(self.volumes)
+        before = self.volumes.copy()
         self._step("deploy.create")
         container = self._settle_name(spec, retire)
+        made = {volume for volume in self._volumes_of(spec.key) - before if volume.endswith("-data")}
         try:
             if not container.is_up:
                 self._step("deploy.confirm")
@@ -85,7 +85,7 @@ class MemoryEngine(RunsMemoryGateway):
             self._undo(container, self._volumes_of(spec.key) - before | {f"{spec.name}-secrets"})
             raise
         self._answer("deploy")
-        return container.observation
+        return replace(container.observation, has_new_state=bool(made))
 
     def look_ahead(self, key: str) -> Ahead:
         return list
@@ -122,12 +122,13 @@ class MemoryEngine(RunsMemoryGateway):
                 return replace(container.observation, report=None)
             return container.observation if container else None
 
-    def realign(self, key: str) -> None:
+    def realign(self, key: str) -> list[str]:
         self._enter("realign", key)
         with self._changed:
             for container in map(self._check_network, self._find_all(key)):
                 container.has_drifted = False
         self._answer("realign")
+        return ["network"]
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         self._enter("quarantine", key)

@@ -23,13 +23,15 @@ class DiskFacts(TypedDict):
 class Measured(models.Model):
     """The last measurement of `/data`: bytes on the disk, and files, directories and links.
 
-    `disk_warned_at` is when the owner was warned that it is nearly full; None again once there is room.
+    `disk_warned_at` is when the owner was warned that it is nearly full; None again once there is room. `has_state`:
+    the agent has run, so that there has to be what it keeps. False, too, where nothing is known of that.
     """
 
     disk_used = models.PositiveBigIntegerField(null=True, editable=False)
     disk_files = models.PositiveBigIntegerField(null=True, editable=False)
     disk_measured_at = models.DateTimeField(null=True, editable=False)
     disk_warned_at = models.DateTimeField(null=True, editable=False)
+    has_state = models.BooleanField(default=False, db_default=False, editable=False)
 
     _plan_disk_mb: int | None = None
 
@@ -63,4 +65,4 @@ class Measured(models.Model):
 
 def emptied(at: datetime) -> dict[str, Any]:
     """The fields of a project whose memory was cleared at this moment."""
-    return {"disk_used": 0, "disk_files": 0, "disk_measured_at": at, "disk_warned_at": None}
+    return {"disk_used": 0, "disk_files": 0, "disk_measured_at": at, "disk_warned_at": None, "has_state": False}

@@ -34,8 +34,8 @@ def choose_remedy(
 
     `outdated` says that the container is of an earlier generation than the last claim, as an interrupted restart leaves
     one and as new credentials make it, or that it is not the only one of the project that runs. `drifted`: somebody
-    changed its networks or its restart policy. `barred`: no agent may run now, because the firewall that it has to have
-    does not hold.
+    changed its networks, its limits, its privileges or its restart policy. `barred`: no agent may run now, because the
+    firewall that it has to have does not hold.
     """
     remedy = Remedy.UPDATE if choose_due(facts) else None
     remedy = remedy or _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)

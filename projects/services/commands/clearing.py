@@ -89,7 +89,8 @@ def check_may_be_cleared(project: Project) -> None:
 def _claim(project: Project, *, starts: bool) -> Claim | None:
     """What failed before is forgotten only once the memory is gone: until then the agent must not run.
 
-    Which codes were used is forgotten as well, so that a new secret has to void them all.
+    Which codes were used is forgotten as well, so that a new secret has to void them all. Nor is
+    anybody told that the memory is gone.
     """
     pairing = project.encrypt_pairing_secret(in_force_from=project.generation + 1) if project.pairs else {}
     with transaction.atomic():
@@ -99,6 +100,7 @@ def _claim(project: Project, *, starts: bool) -> Claim | None:
             lasting=time_allowed(),
             unchanged=True,
             unless_suspended=True,
+            has_state=False,
             **reserved,
             **pairing,
         )

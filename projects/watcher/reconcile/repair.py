@@ -1,12 +1,13 @@
 """Carries out the remedies that the rules choose. Each is an operation: claim, act, record with its event."""
 
+import logging
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 
 from accounts import clock
-from containers.errors import AddressUnusableError, EngineUnavailableError
+from containers.errors import AddressUnusableError, AlteredError, EngineUnavailableError
 from containers.get_engine import get_engine
 from containers.vocabulary import ContainerState
 from projects.models import Event, Project
@@ -25,6 +26,8 @@ from projects.services.operations import (
     repair_within,
     time_allowed,
 )
+
+log = logging.getLogger(__name__)
 
 
 def carry_out(remedy: Remedy, project: Project) -> bool:
@@ -122,13 +125,18 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
 def _realign(project: Project) -> bool:
     """Claims nothing, because the agent goes on and every deploy makes the same of its container.
 
-    Where it cannot have its address back it is made anew with another one.
+    Where it cannot have its address back, or somebody changed what no engine can change back, it is made anew. One that
+    is to be down stays as it is: its next start makes it anew.
     """
     try:
-        get_engine().realign(project.container_key)
+        mended = get_engine().realign(project.container_key)
     except AddressUnusableError:
         return _start(project, Remedy.REALIGN)
-    project.event(SYSTEM, Remedy.REALIGN, "done").save()
+    except AlteredError as error:
+        log.warning("%s is not as Berth made it: %s", project.container_name, error)
+        return project.awaits_container and _start(project, Remedy.REALIGN)
+    log.warning("Somebody changed %s past Berth, and it was set right: %s.", project.container_name, ", ".join(mended))
+    project.event(SYSTEM, Remedy.REALIGN, "done", detail=", ".join(mended)).save()
     return True
 
 

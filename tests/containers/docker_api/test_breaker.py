@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from containers.docker_api.breaker import FAILURES, PAUSE, PAUSE_AFTER_NOTHING, Breaker
+from containers.docker_api.breaker import FAILURES, PAUSE, SHORT_PAUSE, Breaker
 from containers.errors import EngineUnavailableError
 
 
@@ -106,9 +106,37 @@ def test_a_try_that_tells_nothing_is_made_again_soon_and_only_by_its_caller(brea
     another = threading.Thread(target=breaker.note_nothing)
     another.start()
     another.join()
-    clock.now += PAUSE_AFTER_NOTHING
+    clock.now += SHORT_PAUSE
     with pytest.raises(EngineUnavailableError):
         breaker.admit()
     breaker.note_nothing()
-    clock.now += PAUSE_AFTER_NOTHING
+    clock.now += SHORT_PAUSE
+    breaker.admit()
+
+
+def test_what_failed_at_once_is_tried_again_soon(breaker: Breaker, clock: Clock) -> None:
+    """As at a socket at which nobody listens while the engine is started again."""
+    clock.now += PAUSE
+    for _ in range(3):
+        breaker.note_silence(breaker.admit())
+        clock.now += SHORT_PAUSE - 0.01
+        with pytest.raises(EngineUnavailableError):
+            breaker.admit()
+        clock.now += 0.01
+
+
+def test_who_waits_for_nobody_tries_again_soon_and_one_at_a_time(breaker: Breaker, clock: Clock) -> None:
+    """A watcher learns within a second that a silent engine answers again, and no request has waited for that."""
+    clock.now += SHORT_PAUSE
+    with pytest.raises(EngineUnavailableError):
+        breaker.admit()
+    breaker.admit(is_waited_for=False)
+    clock.now += PAUSE - 0.01
+    for is_waited_for in (True, False):
+        with pytest.raises(EngineUnavailableError):
+            breaker.admit(is_waited_for=is_waited_for)
+    breaker.note_silence()
+    clock.now += SHORT_PAUSE
+    breaker.admit(is_waited_for=False)
+    breaker.note_answer()
     breaker.admit()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
+from containers.errors import AlteredError
 from containers.vocabulary import Health
 from projects.models import Event, Project
 from tests.fakes.engine import MemoryEngine
@@ -130,3 +131,19 @@ def test_a_container_that_was_moved_while_it_was_down_is_moved_back_before_it_st
     container = engine.containers[victim.container_name]
     assert container.is_up
     assert not container.has_drifted
+
+
+@pytest.mark.parametrize("desired", ["running", "stopped"])
+def test_what_no_engine_changes_back_is_made_anew_where_it_is_to_run(
+    victim: Project, engine: MemoryEngine, desired: str
+) -> None:
+    before = engine.containers[victim.container_name]
+    if desired == "stopped":
+        engine.exit(victim.container_name, exit_code=0)
+        later(victim, desired="stopped", container_state="exited")
+    engine.drift(victim.container_name)
+    engine.fail("realign", AlteredError())
+    assert look() == []
+    now = engine.containers[victim.container_name]
+    assert (now is before, now.is_up) == (desired == "stopped", desired == "running")
+    assert Event.objects.filter(project_id=victim.pk, action="realign").count() == (desired == "running")

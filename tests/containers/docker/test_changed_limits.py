@@ -1,0 +1,78 @@
+"""Which limits and privileges of a container count as changed, by what Docker says of it."""
+
+from typing import Any
+
+import pytest
+
+from containers.docker.drift import has_changed, other_limits
+from containers.errors import AlteredError
+from containers.hardening import LIMITS_LABEL, container_payload
+from containers.identity import network_name
+from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
+from tests.containers.test_hardening import SPEC
+
+PAYLOAD = container_payload(SPEC, network="berth-agents", restart_policy="no")
+MADE = {"Memory": SPEC.memory, "MemorySwap": SPEC.memory, "NanoCpus": SPEC.nano_cpus, "PidsLimit": SPEC.pids}
+
+
+def answer(**host: Any) -> dict[str, Any]:
+    return {"HostConfig": {**PAYLOAD["HostConfig"], **host}, "NetworkSettings": {"Networks": {"berth-agents": {}}}}
+
+
+@pytest.mark.parametrize(("field", "value"), [("Memory", 1), ("MemorySwap", 1), ("NanoCpus", 1), ("PidsLimit", 0)])
+def test_another_limit_is_put_back_with_all_others(field: str, value: int) -> None:
+    assert other_limits(answer(**{field: value}), PAYLOAD["Labels"]) == MADE
+
+
+@pytest.mark.parametrize(
+    "host",
+    [{}, {"Memory": 0}, {"MemorySwap": -1}, {"NanoCpus": 0}, {"PidsLimit": None}, {"PidsLimit": SPEC.pids}],
+)
+def test_what_a_kernel_cannot_count_is_no_change(host: dict[str, Any]) -> None:
+    assert other_limits(answer(**host), PAYLOAD["Labels"]) == {}
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        {"Privileged": True},
+        {"CapAdd": ["NET_ADMIN"]},
+        {"SecurityOpt": ["no-new-privileges:true", "seccomp=unconfined"]},
+        {"SecurityOpt": []},
+        {"ReadonlyRootfs": False},
+        {"PidMode": "host"},
+        {"Binds": ["/:/host"]},
+    ],
+)
+def test_more_privileges_are_a_change(host: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("containers.docker.drift.wanted_policy", lambda: "no")
+    assert not has_changed(answer(), PAYLOAD["Labels"])
+    assert has_changed(answer(**host), PAYLOAD["Labels"])
+
+
+@pytest.mark.parametrize("label", ["", "1 2", "1 2 x", f"{'9' * 5000} 1 1"])
+def test_of_what_does_not_say_how_it_was_made_nothing_is_known(label: str) -> None:
+    labels = {**PAYLOAD["Labels"], LIMITS_LABEL: label}
+    assert other_limits(answer(Memory=1), labels) == {}
+    assert other_limits(answer(Memory=1), {**PAYLOAD["Labels"], "berth.quarantined": "now"}) == {}
+
+
+@pytest.mark.docker
+def test_a_container_that_somebody_made_again_with_more_privileges_is_made_anew(
+    docker_under_test: DockerUnderTest,
+) -> None:
+    engine, client, name = docker_under_test.engine, docker_under_test.client, docker_under_test.name
+    made = deploy(docker_under_test)
+    assert not made.has_drifted
+    labels = client.inspect_container(name)["Config"]["Labels"]
+    client.remove_container(name, force=True)
+    host = client.create_host_config(cap_add=["NET_ADMIN"], network_mode=network_name())
+    client.create_container(docker_under_test.image, name=name, labels=labels, host_config=host)
+    seen = engine.inspect(docker_under_test.key)
+    assert seen
+    assert seen.has_drifted
+    with pytest.raises(AlteredError):
+        engine.realign(docker_under_test.key)
+    now = deploy(docker_under_test)
+    assert (now.is_up, now.has_drifted, now.container_id == seen.container_id) == (True, False, False)

@@ -1,0 +1,94 @@
+"""What an agent remembered was removed from the engine: its owner is told when it starts without it, once."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from projects.models import Event, Project
+from projects.rules.alerts import AlertKind, find_kind
+from projects.watcher.reconcile.full import reconcile
+from tests.fakes.engine import MemoryEngine
+
+
+def told(project: Project) -> list[str]:
+    return list(Event.objects.filter(project_id=project.pk, action="memory").values_list("outcome", flat=True))
+
+
+def command(api: APIClient, project: Project, action: str) -> int:
+    return api.post(f"/api/projects/{project.pk}/control", {"action": action}).status_code
+
+
+def prune(engine: MemoryEngine, project: Project) -> None:
+    """As `docker system prune --volumes` does to what is stopped."""
+    engine.vanish(project.container_name)
+    for volume in [volume for volume in engine.volumes if volume.startswith(project.container_name)]:
+        engine.volumes.discard(volume)
+
+
+def test_the_owner_is_told_once_that_it_starts_with_an_empty_memory(
+    api: APIClient, stopped: Project, engine: MemoryEngine
+) -> None:
+    prune(engine, stopped)
+    assert command(api, stopped, "start") == 200
+    assert told(stopped) == ["gone"]
+    assert command(api, stopped, "restart") == 200
+    assert told(stopped) == ["gone"]
+    shown = [each for each in api.get(f"/api/projects/{stopped.pk}/events").json() if each["action"] == "memory"]
+    assert [(each["outcome"], each["actor"]) for each in shown] == [("gone", "system")]
+    assert find_kind("memory", "gone", needs_owner=False) is AlertKind.DEGRADED
+
+
+def test_so_they_are_where_the_watcher_makes_it_again(project: Project, engine: MemoryEngine) -> None:
+    prune(engine, project)
+    reconcile()
+    assert engine.containers[project.container_name].is_up
+    assert told(project) == ["gone"]
+
+
+def _clear(api: APIClient, project: Project, _engine: MemoryEngine) -> None:
+    assert api.delete(f"/api/projects/{project.pk}/memory").status_code == 200
+
+
+def _clear_in_vain(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    """The memory went, and nobody could say so."""
+    engine.lose("remove")
+    assert api.delete(f"/api/projects/{project.pk}/memory").status_code == 503
+
+
+def _clear_and_not_start(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    engine.fail("deploy.start", EngineRefusedError("No."))
+    assert api.delete(f"/api/projects/{project.pk}/memory").status_code == 502
+
+
+def _lose_the_container(_api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    engine.vanish(project.container_name)
+
+
+def _come_from_an_older_version(_api: APIClient, project: Project, engine: MemoryEngine) -> None:
+    Project.objects.filter(pk=project.pk).update(has_state=False)
+    prune(engine, project)
+
+
+@pytest.mark.parametrize(
+    "happens", [_clear, _clear_in_vain, _clear_and_not_start, _lose_the_container, _come_from_an_older_version]
+)
+def test_nobody_is_told_what_is_no_loss_or_known(
+    happens: Callable[[APIClient, Project, MemoryEngine], None], api: APIClient, project: Project, engine: MemoryEngine
+) -> None:
+    happens(api, project, engine)
+    command(api, project, "start")
+    assert command(api, project, "restart") == 200
+    assert told(project) == []
+    assert Project.objects.get(pk=project.pk).has_state
+
+
+def test_a_first_start_that_fails_leaves_nothing_to_miss(
+    api: APIClient, body: dict[str, object], engine: MemoryEngine
+) -> None:
+    engine.fail("deploy.start", EngineUnavailableError("Silent."))
+    api.post("/api/projects", body)
+    for project in Project.objects.all():
+        command(api, project, "start")
+        assert told(project) == []
