@@ -122,6 +122,8 @@ BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
 # What `serve` runs here: where web servers run on several machines, they may leave the watcher to a service of its own.
 BERTH_ROLE = env.choice("BERTH_ROLE", ("all", "web", "watcher"), "all")
+# Where a watcher that runs alone tells whether it is at work, and its metrics; 0: nowhere.
+BERTH_WATCHER_PORT = env.number("BERTH_WATCHER_PORT", 0, low=0, high=65535)
 # Seconds for which a server that is told to stop still serves while /readyz says that it will not for long.
 BERTH_DRAIN_SECONDS = env.number("BERTH_DRAIN_SECONDS", 0, low=0, high=300)
 # Event streams that each process sends at a time. They have threads of their own, and keep none of the above.

@@ -14,7 +14,8 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.one_database
 
 COMPOSE = ROOT / "compose.yaml"
-FIXED = {"DATABASE_URL", "BERTH_DATA_DIR", "BERTH_HOST", "BERTH_PORT", "BERTH_ROLE", "DOCKER_HOST"}
+OF_A_WATCHER = {"BERTH_WATCHER_PORT"}
+FIXED = {"DATABASE_URL", "BERTH_DATA_DIR", "BERTH_HOST", "BERTH_PORT", "BERTH_ROLE", "DOCKER_HOST"} | OF_A_WATCHER
 """Where things are in the containers, which is compose's to say."""
 SERVICE = ("setup", "web", "watcher")
 SOCKET = "/var/run/docker.sock"
@@ -44,7 +45,8 @@ def test_every_variable_of_env_reaches_berth(services: dict[str, Any], name: str
     assert service["env_file"] == ".env"
     environment = service["environment"]
     assert len(variables()) > 40
-    assert FIXED - {"BERTH_ROLE"} <= environment.keys()
+    assert FIXED - {"BERTH_ROLE"} - OF_A_WATCHER <= environment.keys()
+    assert (environment.keys() >= OF_A_WATCHER) is (name == "watcher")
     # What is said beside that file says the same, or a default.
     beside = {name: str(value) for name, value in environment.items() if name not in FIXED}
     assert all(re.fullmatch(rf"\$\{{{name}:-[^}}]*\}}", value) for name, value in beside.items())
