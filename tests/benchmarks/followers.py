@@ -62,11 +62,8 @@ def main() -> None:
     client = "wrk" if uses_wrk(options.seconds) else "Python's client, which takes much of the same processors"
     print_row(f"{os.cpu_count()} processors", f"{options.connections} connections", client)
     raw = Raw()
-    try:
-        with serving(image=raw.make_image()) as server:
-            run(server, options)
-    finally:
-        raw.client.close()
+    with closing(raw.client), serving(image=raw.make_image()) as server:
+        run(server, options)
 
 
 def run(server: Server, options: argparse.Namespace) -> None:

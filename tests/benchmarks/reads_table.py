@@ -37,6 +37,7 @@ for owned in {counts}:
         Project(
             owner=owner, instance=settings.BERTH_INSTANCE, name=f"bench {{number}}", agent_type=type_, plan=plan,
             desired="stopped", container_state="", uid=800000 + 10000 * owned + number,
+            generation=2,  # of a first deploy its page shows the steps
         )
         for number in range(owned)
     )
