@@ -9,7 +9,7 @@ from django import forms
 from projects.rules.settings.keyed_servers import without_credentials
 from projects.rules.settings.kinds import Kind, Setting
 from projects.rules.settings.merge_patch import is_same_json, make_patch, merge_patch
-from projects.rules.settings.schema import settings_of
+from projects.rules.settings.schema import FIRST, settings_of
 
 PREFIX = "setting_"
 """Begins the field of a setting whose name the form has already for something else."""
@@ -50,6 +50,11 @@ class SettingFields:
                 field = PREFIX + field
             names.add(field)
             self.by_field[field] = setting.for_value(stored.get(setting.name))
+
+    @property
+    def main_fields(self) -> list[str]:
+        """The fields of the settings that come first, and of those that are needed."""
+        return [field for field, setting in self.by_field.items() if setting.name in FIRST or setting.is_required]
 
     def make_fields(self) -> dict[str, forms.CharField]:
         return {field: _make_field(setting) for field, setting in self.by_field.items()}

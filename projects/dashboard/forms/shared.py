@@ -67,8 +67,18 @@ class ProjectForm(forms.Form):
         self.initial = {**self.initial, **self.settings.initial()}
 
     @property
-    def setting_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.settings.by_field]
+    def main_settings(self) -> list[forms.BoundField]:
+        """Those that nearly everybody sets, and those that the type needs."""
+        return [self[name] for name in self.settings.main_fields]
+
+    @property
+    def more_settings(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.settings.by_field if name not in self.settings.main_fields]
+
+    @property
+    def shows_more(self) -> bool:
+        """Whether one of the others is set, or wrong."""
+        return any(field.value() or field.errors for field in self.more_settings)
 
     @property
     def agent_type(self) -> AgentType | None:

@@ -145,7 +145,7 @@ def test_a_field_that_the_page_did_not_have_changes_nothing(dashboard: Client, f
 def test_a_type_without_settings_has_no_fields_for_any(dashboard: Client, own: AgentType, schema: Any) -> None:
     AgentType.objects.filter(pk="own").update(settings_schema=schema)
     page = dashboard.get("/projects/new?type=own")
-    assert page.context["form"].setting_fields == []
+    assert page.context["form"].main_settings == page.context["form"].more_settings == []
     assert "Behaviour" not in page.content.decode()
 
 
@@ -153,3 +153,19 @@ def test_an_unknown_type_in_the_address_is_no_type(dashboard: Client, own: Agent
     for odd in ("nonesuch", "%00", "x" * 500, ""):
         page = dashboard.get(f"/projects/new?type={odd}")
         assert page.context["form"].asked_type.slug == "assistant"
+
+
+def test_what_is_rarely_set_is_folded_away_until_it_is_set_or_wrong(
+    dashboard: Client, own: AgentType, filled: Fields
+) -> None:
+    def is_open(page: Any) -> bool:
+        found = re.search(r'<details class="more"( open)?>\s*<summary>More settings \(7\)', page.content.decode())
+        assert found
+        assert page.content.decode().index('id="id_greeting"') < found.start()  # it is needed
+        return found[1] is not None
+
+    rare = {name: "" for name in FILLED if name != "greeting"}
+    assert not is_open(dashboard.get("/projects/new?type=own"))
+    assert not is_open(dashboard.post("/projects/new", {**filled, **rare, "name": ""}))
+    assert is_open(dashboard.post("/projects/new", {**filled, **rare, "name": "", "loud": "true"}))
+    assert is_open(dashboard.post("/projects/new", {**filled, **rare, "steps": "no number"}))
