@@ -92,8 +92,8 @@ BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)
-if BERTH_ENGINE == "swarm" and BERTH_GATEWAY:
-    raise ImproperlyConfigured("BERTH_ENGINE=swarm has no gateway yet. Set BERTH_GATEWAY=off (docs/swarm.md).")
+# Each node of a Swarm has a gateway, of which one at a time lets an agent through.
+BERTH_GATEWAY_ON_EACH_NODE = BERTH_ENGINE == "swarm"
 BERTH_EGRESS = env.choice("BERTH_EGRESS", ("internet", "gateway"), "internet")
 if BERTH_EGRESS == "gateway" and not BERTH_GATEWAY:
     raise ImproperlyConfigured(

@@ -1,5 +1,6 @@
 """What Berth asks of a container engine about the gateway: a part of `containers.engine.Engine`."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from containers.gateway.transport import Transport
@@ -29,10 +30,20 @@ class RunsGateway(Protocol):
         """
 
     def gateway(self) -> Transport:
-        """The way to the gateway's control side, for `containers.gateway.protocol.GatewayClient`.
+        """The way to the control side of a single host's gateway, for `containers.gateway.protocol.GatewayClient`.
 
         Asks nothing of the engine yet. An exchange raises `EngineUnavailableError` while there is no gateway.
         """
+
+    def gateways(self) -> Mapping[str, Transport]:
+        """The ways to all gateways, by the ids of their nodes, but for nodes that are known to be lost.
+
+        A single host has one gateway, and its node is "". Where there are several, an agent is let through by that of
+        its own node alone, while its entry has a lease there.
+        """
+
+    def places(self) -> Mapping[str, str]:
+        """The ids of the nodes on which agents run, or are wanted to, by the agents' keys. Empty on a single host."""
 
     def inspect_gateway(self) -> Observation | None:
         """The gateway's container, or None where the engine answered that there is none."""

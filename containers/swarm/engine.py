@@ -17,7 +17,7 @@ from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Ahead, Keys
 from containers.engine.trials import TrialRun
 from containers.errors import EngineRefusedError, EngineUnavailableError
-from containers.identity import network_name
+from containers.identity import gateway_network_name, network_name
 from containers.swarm.confinement import Confinement
 from containers.swarm.deploy import Deployment
 from containers.swarm.events import watch
@@ -96,13 +96,14 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         seen: Observation | None = None,
     ) -> Observation:
         api = self._confinement.require()
-        self._ensure_network(network_name())
+        network = gateway_network_name() if spec.address else network_name()
+        self._ensure_network(network)
         image = name_for_nodes(self._connection, spec.image)
-        make = partial(self._make, spec, image, api, place(self._connection, spec, image[0]))
+        make = partial(self._make, spec, network, image, api, place(self._connection, spec, image[0]))
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(
-        self, spec: ContainerSpec, image: tuple[str, str], api: tuple[int, int], constraints: list[str],
+        self, spec: ContainerSpec, network: str, image: tuple[str, str], api: tuple[int, int], constraints: list[str],
         secrets: dict[str, str],
     ) -> str:  # fmt: skip
         driver = settings.BERTH_SWARM_VOLUME_DRIVER
@@ -110,7 +111,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         payload = service_payload(
             spec,
             image=image,
-            network=network_name(),
+            network=network,
             secrets=secrets,
             api=api,
             volume=volume,

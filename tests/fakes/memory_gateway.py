@@ -1,7 +1,7 @@
 """The engine in memory runs a gateway in memory."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Network
@@ -100,6 +100,12 @@ class RunsMemoryGateway(MemoryNames):
 
     def gateway(self) -> Transport:
         return MemoryTransport(self._ask_gateway)
+
+    def gateways(self) -> Mapping[str, Transport]:
+        return {"": self.gateway()}
+
+    def places(self) -> Mapping[str, str]:
+        return {}
 
     def inspect_gateway(self) -> Observation | None:
         self._enter("inspect_gateway")

@@ -1,6 +1,6 @@
 """The verbs of the Docker engine that are about networks: the firewall around the agents', and the gateway on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from containers.docker.egress import Egress
@@ -41,6 +41,12 @@ class GatewayVerbs:
 
     def gateway(self) -> Transport:
         return self._gateway
+
+    def gateways(self) -> Mapping[str, Transport]:
+        return {"": self._gateway}
+
+    def places(self) -> Mapping[str, str]:
+        return {}
 
     def inspect_gateway(self) -> Observation | None:
         return self._gateway.inspect()

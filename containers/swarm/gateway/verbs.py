@@ -1,31 +1,48 @@
-"""The verbs of the Swarm engine that are about networks, and what there is not yet of them."""
+"""The verbs of the Swarm engine that are about networks, and the gateways of its nodes."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import cached_property
+from ipaddress import IPv4Network
+
+from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
-from containers.firewall.node import CONFIG
+from containers.firewall.node import CONFIG, split_subnet
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
-from containers.identity import network_name
+from containers.identity import gateway_network_name, network_name
+from containers.swarm.gateway.node_gateways import NodeGateways
+from containers.swarm.images import name_for_nodes
+from containers.swarm.nodes import list_nodes
+from containers.swarm.places import find_places
 from containers.vocabulary import Observation
-
-NO_GATEWAY = "A Swarm has no gateway yet: set BERTH_GATEWAY=off."
 
 NO_RULES = (
     "Berth does not see the firewall rules of a Swarm's nodes. Agents can reach what is near a node on which the "
     "script that `manage.py node` prints has not been run (docs/swarm.md)."
 )
 
+NUMBERS = AgentsNetwork(subnet=IPv4Network("10.0.0.0/8"))
+"""Nodes give agents their addresses, and tell nobody. What a project has for one is a number alone, by which it is
+known that its agent is behind a gateway; there are more of them than a node has addresses."""
+
 
 class GatewayVerbs:
     """Implements `containers.engine.gateway.RunsGateway`."""
 
+    _lost: Callable[[], frozenset[str]]
+
     def __init__(self) -> None:
         super().__init__()
         self._connection = Connection()
+
+    @cached_property
+    def _gateways(self) -> NodeGateways:
+        return NodeGateways(self._connection)
 
     def ensure_firewall(self) -> str | None:
         self._ensure_network(network_name())
@@ -44,19 +61,34 @@ class GatewayVerbs:
         return None
 
     def agents_network(self) -> AgentsNetwork:
-        raise EngineRefusedError(NO_GATEWAY)
+        self._ensure_network(gateway_network_name())
+        return NUMBERS
 
     def ensure_gateway(self, spec: GatewaySpec) -> GatewayAddress:
-        raise EngineRefusedError(NO_GATEWAY)
+        self._ensure_network(gateway_network_name())
+        behind, _ = split_subnet(IPv4Network(settings.BERTH_SWARM_SUBNET))
+        host = AgentsNetwork(subnet=behind).host
+        image, _ = name_for_nodes(self._connection, spec.image or GATEWAY.image)
+        warning = self._gateways.ensure(spec, image=image, listens_at=host)
+        return GatewayAddress(host=str(host), knows_sources=False, warning=warning)
 
     def gateway(self) -> Transport:
         return _NoGateway()
+
+    def gateways(self) -> Mapping[str, Transport]:
+        lost = self._lost()
+        nodes = [node for node in list_nodes(self._connection) if node.address and node.node_id not in lost]
+        return {node.node_id: self._gateways.way_to(node) for node in nodes}
+
+    def places(self) -> Mapping[str, str]:
+        return find_places(self._connection)
 
     def inspect_gateway(self) -> Observation | None:
         return None
 
     def remove_gateway(self, *, state: bool = False) -> None:
-        """There is none."""
+        """What they keep stays on their nodes, which a manager cannot reach."""
+        self._gateways.remove()
 
     def _ensure_network(self, name: str) -> None:
         """The network that each node makes of its own configuration, so that agents of two nodes share none."""
@@ -79,6 +111,8 @@ class GatewayVerbs:
 
 
 class _NoGateway:
+    """Each node has its own: see `gateways`."""
+
     def exchange(self, line: bytes, *, within: float) -> bytes:
         raise EngineUnavailableError(NOT_THERE)
 

@@ -40,6 +40,11 @@ class BehindGateway(Budgeted, Permitted):
     server_credentials_ciphertext = models.TextField(blank=True, default="", db_default="", editable=False)
     is_behind_gateway = models.BooleanField(default=False, db_default=False, editable=False)
 
+    gateway_node = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
+    """The node of a Swarm whose gateway may be given leases for it. Empty: none. `services/gateway/moves.py`."""
+    leaves_node = models.BooleanField(default=False, db_default=False, editable=False)
+    """That gateway is given none any more."""
+
     sees_from = models.DateTimeField(null=True, editable=False)
     seen_code = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
     """What is wrong by the answers of Telegram and the provider: a code of the agent contract."""

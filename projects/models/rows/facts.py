@@ -19,7 +19,7 @@ _OPERATIONS = {str(operation): operation for operation in Operation}
 _STATES: dict[str, ContainerState | None] = {"": None, **{str(state): state for state in ContainerState}}
 _HEALTH = {str(health): health for health in Health}
 
-_KEPT_DOWN = BOT_DENIED | {DISK_FULL}
+KEPT_DOWN = BOT_DENIED | {DISK_FULL}
 
 
 def is_watch_alive(lease_until: datetime | None, now: datetime) -> bool:
@@ -103,7 +103,7 @@ class RowFacts:
             gave_up=self.gave_up_at is not None,
             failed=self.failure_code not in {"", UNPROTECTED},
             is_watched=self._is_watched(now),
-            kept_down=self.failure_code in _KEPT_DOWN,
+            kept_down=self.failure_code in KEPT_DOWN,
             unprotected=self.failure_code == UNPROTECTED,
             budget_until=self.budget_until,
             seen_code=self.seen_code,

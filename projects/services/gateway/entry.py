@@ -29,6 +29,8 @@ class Word:
     project: str
     version: int
     entry: Entry | None
+    node: str = ""
+    """The node whose gateway may have a lease for it, where there are several."""
 
 
 def is_in_force(project: Project) -> bool:
@@ -46,11 +48,12 @@ def make_word(
     if not is_in_force(project):
         return make_void(project)
     entry = replace(make_entry(project, prices=prices, knows_sources=knows_sources), spent=spent)
-    return Word(project=project.container_key, version=project.entry_version, entry=entry)
+    return replace(make_void(project), entry=entry)
 
 
 def make_void(project: Project) -> Word:
-    return Word(project=project.container_key, version=project.entry_version, entry=None)
+    key, node = project.container_key, project.gateway_node
+    return Word(project=key, version=project.entry_version, entry=None, node=node)
 
 
 @sensitive_variables()
@@ -60,6 +63,8 @@ def make_entry(project: Project, *, prices: Mapping[str, Price], knows_sources: 
     return Entry(
         project=project.container_key,
         address=project.address if knows_sources else None,
+        leased=settings.BERTH_GATEWAY_ON_EACH_NODE,
+        assigned=settings.BERTH_GATEWAY_ON_EACH_NODE,
         bot=_make_bot(project),
         provider=_make_provider(project),
         servers=servers_of(project),
@@ -122,4 +127,5 @@ def read_prices() -> dict[str, Price]:
 def digest_settings(*, knows_sources: bool) -> str:
     """Of what every entry holds beside rows. Where it changes, every entry does."""
     facts = [FORMAT, settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API, sorted(PROBES.items()), knows_sources]
+    facts += ["leased"] if settings.BERTH_GATEWAY_ON_EACH_NODE else []
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

@@ -23,18 +23,47 @@ class Step(Enum):
     LEAVE = auto()
     """It is to get no lease on the node of before any more, and to be made void there."""
     WAIT = auto()
+    LET_GO = auto()
+    """It counts nowhere any more, and no node needs to be asked before it does again."""
 
 
-def next_step(*, holder: str, leaves: bool, runs_on: str, is_void: bool, left_for: float) -> Step:
-    """`runs_on` is empty where it runs nowhere.
+def next_step(
+    *,
+    holder: str,
+    leaves: bool,
+    runs_on: str,
+    is_void: bool,
+    left_for: float,
+    counts: bool = True,
+    is_silent: bool = False,
+) -> Step:
+    """`runs_on` is empty where it runs nowhere. `counts`: it is to be in force anywhere.
 
     `is_void`: the gateway of `holder` has answered that it is, after the row said that it leaves. `left_for`: seconds
-    for which this process has known that the row says so.
+    for which this process has known that the row says so. `is_silent`: the gateway of `holder` has not answered for a
+    while. The time runs from then on, so that it is over, or nearly, when the engine takes the node for dead.
     """
-    if not runs_on or (holder == runs_on and not leaves):
-        return Step.STAY
-    if not holder or holder == runs_on:
-        return Step.TAKE
+    is_over = is_void or left_for >= WAIT_FOR
+    if not counts:
+        return _end(holder=holder, leaves=leaves, is_over=is_over)
+    if not holder:
+        return Step.TAKE if runs_on else Step.STAY
+    if not runs_on or holder == runs_on:
+        return _stay(leaves=leaves, is_silent=is_silent, runs=bool(runs_on))
     if not leaves:
         return Step.LEAVE
-    return Step.TAKE if is_void or left_for >= WAIT_FOR else Step.WAIT
+    return Step.TAKE if is_over else Step.WAIT
+
+
+def _end(*, holder: str, leaves: bool, is_over: bool) -> Step:
+    if not holder:
+        return Step.STAY
+    if not leaves:
+        return Step.LEAVE
+    return Step.LET_GO if is_over else Step.WAIT
+
+
+def _stay(*, leaves: bool, is_silent: bool, runs: bool) -> Step:
+    if is_silent:
+        return Step.STAY if leaves else Step.LEAVE
+    return Step.TAKE if leaves and runs else Step.STAY

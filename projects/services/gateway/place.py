@@ -38,7 +38,11 @@ ASTRAY = (
     "Agents' requests reach the gateway from {address}, which is none of theirs, so it does not let them in: a NAT "
     "rule on the engine's host changes it. docs/operations.md says how to find it."
 )
-NOT_DOWN = (FORMER_GOES_ON, ASTRAY.partition("{")[0])
+SOME_SILENT = (
+    "The gateways of some nodes do not answer, so agents there reach nobody: {count} ({nodes}). docs/swarm.md says "
+    "what to look at."
+)
+NOT_DOWN = (FORMER_GOES_ON, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
 """How warnings begin of a gateway that is at work."""
 
 WITHOUT_GATEWAY = (
@@ -146,7 +150,8 @@ def describe_trouble() -> str:
         return row.warning
     if row.warning:
         return f"{DOES_NOT_WORK} What is wrong: {row.warning}"
-    return CREDENTIAL_ALONE if row.host is not None and not row.knows_sources else ""
+    is_open = row.host is not None and not row.knows_sources and not settings.BERTH_GATEWAY_ON_EACH_NODE
+    return CREDENTIAL_ALONE if is_open else ""
 
 
 def is_in_trouble() -> bool:

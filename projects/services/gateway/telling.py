@@ -6,12 +6,10 @@ Where it cannot be reached, what was done stays done: an event says so, and the 
 import logging
 
 from django.conf import settings
-from django.views.decorators.debug import sensitive_variables
 
-from containers.errors import EngineError, FirewallMissingError
-from containers.gateway.protocol import WITHIN, GatewayClient
+from containers.errors import FirewallMissingError
+from containers.gateway.protocol import WITHIN
 from containers.gateway.words import Reach
-from containers.get_engine import get_engine
 from containers.side_work import SideWork
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError
@@ -21,7 +19,9 @@ from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway.entry import Word, is_in_force, make_void, make_word, read_prices
 from projects.services.gateway.equipment import equip, is_to_go_behind
+from projects.services.gateway.holders import note_void
 from projects.services.gateway.place import Place, ensure_gateway, find_gateway, knows_sources
+from projects.services.gateway.saying import LATER, say
 from projects.services.gateway.spent import read_spent
 from projects.services.gateway.way import time_for_it
 
@@ -36,7 +36,6 @@ NOT_CONFINED = (
 UNREADABLE = "Its credentials cannot be read."
 LATE = "It has not answered in time."
 BROKE = "The question broke off; the log says why."
-LATER = "It holds a later version than the database."
 
 
 def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
@@ -92,7 +91,7 @@ class Telling:
         return _note(self._project, self._word, trouble)
 
     def _say(self) -> str:
-        return UNREADABLE if self._word is None else _say(self._word, within=self._within)
+        return UNREADABLE if self._word is None else say(self._word, within=self._within)
 
 
 def tell(project: Project) -> bool:
@@ -103,7 +102,7 @@ def tell(project: Project) -> bool:
     if not project.has_virtual_credentials:
         return True
     word = _read_word(project)
-    return _note(project, word, UNREADABLE if word is None else _say(word, within=WITHIN))
+    return _note(project, word, UNREADABLE if word is None else say(word, within=WITHIN))
 
 
 def _read_word(project: Project, place: Place | None = None) -> Word | None:
@@ -118,20 +117,6 @@ def _read_word(project: Project, place: Place | None = None) -> Word | None:
         return None
 
 
-@sensitive_variables()
-def _say(word: Word, *, within: float) -> str:
-    """Returns what went wrong, in a sentence, or nothing. Touches no database."""
-    entries, void = ([word.entry], []) if word.entry else ([], [word.project])
-    try:
-        with get_engine().deadline(within):
-            held = GatewayClient(get_engine().gateway(), within=within).apply(
-                version=word.version, entries=entries, void=void
-            )
-    except EngineError as error:
-        return str(error)
-    return "" if held.get(word.project) == word.version else LATER
-
-
 def _note(project: Project, word: Word | None, trouble: str) -> bool:
     if trouble == LATER and word and Project.objects.filter(pk=project.pk, entry_version__gt=word.version).exists():
         return True  # another command has changed it since, and tells what holds now
@@ -139,4 +124,6 @@ def _note(project: Project, word: Word | None, trouble: str) -> bool:
         log.warning("The gateway could not be told of %s: %s", project.container_name, trouble)
         detail = f"{trouble} It is told again until it knows."
         project.event(SYSTEM, EVENT, NOT_TOLD, detail=detail).save()
+    elif word and word.node and word.entry is None:
+        note_void(project, node=word.node, version=word.version)
     return not trouble

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
 from containers.errors import EngineRefusedError
+from containers.gateway.leases import Lease
 from containers.gateway.protocol import GatewayClient, Standing
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
@@ -65,6 +66,8 @@ def _differs(project: Project, standing: Standing | None, now: datetime) -> bool
     if project.operation_in_flight(now):
         return False  # it tells the gateway itself, and when is its own business
     in_force = is_in_force(project)
+    if project.leaves_node and standing is not None and standing.is_void:
+        return False  # it was made so, that it may count on another node
     if standing is None:
         return in_force  # of one that is void it need not hear
     return standing.version != project.entry_version or standing.is_void == in_force
@@ -77,9 +80,31 @@ def _tell(client: GatewayClient, projects: Iterable[Project], held: Mapping[str,
         if standing is not None and standing.version >= project.entry_version:
             rows = Project.objects.filter(pk=project.pk, entry_version__lte=standing.version)
             rows.update(entry_version=standing.version + 1)
-    keys = [project.pk for project in projects]
+    fresh = list(_fresh(project.pk for project in projects))
+    for version, some in _read_words(fresh, sources=sources).items():
+        _apply(client, version, some)
+    return len(fresh)
+
+
+def lease_entries(client: GatewayClient, keys: Iterable[str], *, node: str, lease: Lease) -> None:
+    """Tells the gateway of this node what it lacks of these projects, and grants them the lease, which is from before
+    their rows are read. Not of those that no longer count there. Raises `EngineError`.
+    """
+    sources, wanted = knows_sources(), sorted(keys)
+    for first in range(0, len(wanted), AT_ONCE):
+        here = _fresh(wanted[first : first + AT_ONCE]).filter(gateway_node=node, leaves_node=False)
+        for version, some in _read_words(list(here), sources=sources).items():
+            _apply(client, version, [word for word in some if word.entry], lease)
+
+
+def _fresh(keys: Iterable[object]) -> "QuerySet[Project]":
+    return Project.objects.filter(pk__in=list(keys)).select_related("owner", "plan", "agent_type")
+
+
+@sensitive_variables()
+def _read_words(fresh: list[Project], *, sources: bool) -> dict[int, list[Word]]:
+    """By their versions. Those whose credentials cannot be read are left out."""
     words: dict[int, list[Word]] = defaultdict(list)
-    fresh = list(Project.objects.filter(pk__in=keys).select_related("owner", "plan", "agent_type"))
     prices, spent = read_prices(), read_spent(fresh)  # after the rows
     for project in fresh:
         try:
@@ -87,26 +112,25 @@ def _tell(client: GatewayClient, projects: Iterable[Project], held: Mapping[str,
             words[word.version].append(word)
         except SecretUnreadableError as error:
             log.warning("%s", error)
-    for version, some in words.items():
-        _apply(client, version, some)
-    return len(fresh)
+    return words
 
 
 @sensitive_variables()
-def _apply(client: GatewayClient, version: int, words: list[Word]) -> None:
+def _apply(client: GatewayClient, version: int, words: list[Word], lease: Lease | None = None) -> None:
     """One that the gateway refuses keeps none of the others from being told."""
     try:
         client.apply(
             version=version,
             entries=[word.entry for word in words if word.entry],
             void=[word.project for word in words if not word.entry],
+            lease=lease,
         )
     except EngineRefusedError as error:
         if len(words) == 1:
             log.warning("The gateway refuses what it is told of project %s: %s", words[0].project, error)
             return
         for word in words:
-            _apply(client, version, [word])
+            _apply(client, version, [word], lease)
 
 
 def _void_strangers(client: GatewayClient, held: Mapping[str, Standing], valid: set[str]) -> int:

@@ -13,18 +13,16 @@ from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import QuerySet
 
 from containers.errors import EngineError
-from containers.gateway.protocol import GatewayClient
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.installation import read_hold
 from projects.models.rows.at_rest import AT_REST
-from projects.services.gateway.place import ASTRAY, FORMER_GOES_ON, NOT_DOWN, ensure_gateway
+from projects.services.gateway.place import ASTRAY, FORMER_GOES_ON, NOT_DOWN, SOME_SILENT, ensure_gateway
 from projects.services.limits.budgets import forget_past
-from projects.watcher.gateway.entries import reconcile_entries
 from projects.watcher.gateway.news import Remembered
 from projects.watcher.gateway.plain_credentials import PlainCredentials
 from projects.watcher.gateway.sightings import find_astray, note_absence, note_sightings
-from projects.watcher.gateway.usage import read_usage
+from projects.watcher.gateway.visits import look_at_all
 from projects.watcher.pulse import Pulse
 from projects.watcher.threads import LastingThread
 
@@ -91,17 +89,14 @@ def look_after_gateway(before: Remembered | None = None) -> None:
 
 def _look(before: Remembered | None) -> str:
     """What is wrong, although it is at work."""
-    place = ensure_gateway()
-    client = GatewayClient(get_engine().gateway())
-    try:
-        read_usage(client)
-    finally:
-        reconcile_entries(client)  # after it, since it tells what was spent
-    sightings = client.sightings()
+    place, ways = ensure_gateway(), get_engine().gateways()
+    sightings, silent = look_at_all(ways)
     note_sightings(sightings, before)
     forget_past()
     if place.address.warning:
         return f"{FORMER_GOES_ON} {place.address.warning}"
+    if silent:
+        return SOME_SILENT.format(count=len(silent), nodes=", ".join(sorted(silent))[:150])
     return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
 
 
@@ -109,9 +104,7 @@ def _retire() -> str:
     """Takes the gateway away when nobody needs it any more. What it keeps stays, for the day on which it is needed."""
     here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
     if here.exists():
-        client = GatewayClient(get_engine().gateway())
-        reconcile_entries(client)
-        read_usage(client)
+        look_at_all(get_engine().gateways())
         get_engine().remove_gateway()
         here.update(host=None, found_at=None)
     return ""

@@ -17,6 +17,7 @@ from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
 from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.figures.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
+from projects.models.gateway import row_of
 from projects.models.rows.at_rest import AT_REST
 from projects.rules.periods import hour_at
 from projects.services.inventory.quarantine import as_uuid
@@ -30,11 +31,14 @@ MOST_PAGES = 100
 """Pages that one look reads at most. The next one goes on from there."""
 
 
-def read_usage(client: GatewayClient) -> int:
-    """Reads on from where the last look has ended, and returns how many rows were written. Raises `EngineError`."""
+def read_usage(client: GatewayClient, *, node: str = "") -> int:
+    """Reads on from where the last look at this node's gateway has ended, and returns how many rows were written.
+
+    Raises `EngineError`.
+    """
     written = 0
     for _ in range(MOST_PAGES):
-        cursor, _ = Gateway.objects.get_or_create(pk=settings.BERTH_INSTANCE)
+        cursor, _ = Gateway.objects.get_or_create(pk=row_of(node))
         page = client.usage_since(cursor.seq)
         if page.store != cursor.store:
             # The numbers of another store say nothing of this one: from its beginning, then.

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
 from accounts import clock
 from accounts.credentials import session_tokens
 from projects.models import Plan, Project

@@ -1,0 +1,56 @@
+"""What a node's gateway has as secrets of the Swarm: its keys, and the certificates of both ends."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime
+
+from django.conf import settings
+from django.views.decorators.debug import sensitive_variables
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import MissingError, understand_answer
+from containers.errors import EngineRefusedError
+from containers.gateway.authority import Authority, Role, name_of_node
+from containers.identity import helper_labels, is_our_helper
+from containers.swarm.gateway.payload import LABEL, NODE_LABEL, NodePlan
+
+
+class Papers:
+    def __init__(self, connection: Connection, now: Callable[[], datetime]) -> None:
+        self._connection = connection
+        self._now = now
+
+    @sensitive_variables()
+    def of_node(self, node: str) -> dict[str, str]:
+        """The certificate of this node's gateway with its key, and those of who may sign for the service."""
+        known = [Authority(key, instance=settings.BERTH_INSTANCE) for key in settings.BERTH_ENCRYPTION_KEYS]
+        own = known[0].issue(Role.NODE, name_of_node(node), now=self._now())
+        authorities = "".join(authority.certificate for authority in known)
+        return {"gateway_control": own.key + own.certificate, "gateway_authorities": authorities}
+
+    @sensitive_variables()
+    def make(self, plan: NodePlan) -> dict[str, str]:
+        """Their ids by the names of their files. Those that somebody has made before are taken."""
+        found = self._list(node=plan.node)
+        return {file: found.get(plan.secret_name(file)) or self._create(plan, file) for file in plan.files}
+
+    @sensitive_variables()
+    def _create(self, plan: NodePlan, file: str) -> str:
+        labels = {**helper_labels(LABEL), NODE_LABEL: plan.node}
+        with self._connection.call() as client, understand_answer():
+            return client.create_secret_from(plan.secret_name(file), plan.files[file], labels)
+
+    def remove(self, *, node: str = "", keep: Mapping[str, str] | None = None) -> None:
+        """Those that no service uses any more. The Swarm refuses to remove one that some service does."""
+        kept = set((keep or {}).values())
+        for secret in set(self._list(node=node).values()) - kept:
+            with suppress(MissingError, EngineRefusedError), self._connection.call() as client:
+                client.remove_secret(secret)
+
+    def _list(self, *, node: str) -> dict[str, str]:
+        """The ids of ours by their names. Without a node those of all."""
+        chosen = [f"{LABEL}={settings.BERTH_INSTANCE}", *([f"{NODE_LABEL}={node}"] if node else [])]
+        with self._connection.call() as client, understand_answer():
+            rows = client.secrets(filters={"label": chosen})
+            ours = [row for row in rows if is_our_helper(row["Spec"].get("Labels") or {}, LABEL)]
+            return {str(row["Spec"]["Name"]): str(row["ID"]) for row in ours}

@@ -1,0 +1,140 @@
+"""How the gateway's service of one node is made. Pure: equal specs, nodes and images give equal payloads.
+
+Each node has a service of its own, which runs there and nowhere else: what a service has of secrets all its tasks have,
+and each node is to have a certificate of its own. It is on the host's network: so it listens at the address of the
+agents' bridge, which is the same on each node, and sees from which of them a request comes.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from typing import Any
+
+from containers.agent_contract import DATA_PATH
+from containers.gateway.tls_transport import CONTROL_PORT
+from containers.gateway.words import MEBIBYTE, PORT, GatewaySpec
+from containers.hardening import data_volume
+from containers.identity import gateway_name, helper_labels
+from containers.swarm.service_spec import confinement
+
+LABEL = "berth.gateway"
+"""The label of the service, its volume and its secrets; its value is the instance."""
+
+MADE_LABEL = "berth.gateway.made"
+"""The label that holds a digest of all from which it was made."""
+
+NODE_LABEL = "berth.gateway.node"
+"""The label that holds the id of the node on which it runs."""
+
+HOST = "host"
+"""The network of the engine's host."""
+
+USER = 10002
+STOP_TIMEOUT = 8
+GRACE = 120
+"""Seconds for which an unknown credential is asked to come again: an agent that has come from another node waits there
+until its entry is known to be void on that one."""
+
+_SECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlan:
+    """All from which it is made. `files` are what it has as secrets, by their names."""
+
+    spec: GatewaySpec
+    node: str
+    image: str
+    listens_at: IPv4Address
+    api: tuple[int, int]
+    files: Mapping[str, str] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{gateway_name()}-{self.node[:12]}"
+
+    @property
+    def made(self) -> str:
+        """A digest, which says nothing about the files."""
+        payload = json.dumps([service_payload(self, {}), sorted(self.files.items())])
+        return hmac.new(self.spec.key.encode(), payload.encode(), hashlib.sha256).hexdigest()
+
+    def secret_name(self, file: str) -> str:
+        """Equal contents have equal names, so that whoever makes the same one finds it. At most 64 characters."""
+        what = json.dumps([self.node, file, self.files[file]])
+        return f"{gateway_name()}-{hmac.new(self.spec.key.encode(), what.encode(), hashlib.sha256).hexdigest()[:20]}"
+
+
+def service_payload(plan: NodePlan, secrets: Mapping[str, str], *, made: str = "") -> dict[str, Any]:
+    """The body of POST /services/create. `secrets` are the ids of the Swarm's secrets, by the names of their files."""
+    labels = {**helper_labels(LABEL), NODE_LABEL: plan.node}
+    return {
+        "Name": plan.name,
+        "Labels": {**labels, MADE_LABEL: made},
+        "Mode": {"Global": {}},
+        # The one before it has the port.
+        "UpdateConfig": {"Parallelism": 1, "Order": "stop-first", "FailureAction": "pause"},
+        "TaskTemplate": {
+            "ContainerSpec": {**_container(plan, labels), "Secrets": _secrets(plan, secrets)},
+            "Resources": {
+                "Limits": {
+                    "MemoryBytes": plan.spec.memory, "NanoCPUs": plan.spec.nano_cpus, "Pids": plan.spec.pids
+                }
+            },
+            "RestartPolicy": {"Condition": "any", "Delay": _SECONDS, "MaxAttempts": 0},
+            "Placement": {"Constraints": [f"node.id=={plan.node}"]},
+            "Networks": [{"Target": HOST}],
+            "LogDriver": {"Name": "local", "Options": {"max-size": "10m", "max-file": "3"}},
+        },
+    }  # fmt: skip
+
+
+def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
+    environment = {
+        **dict(plan.spec.environment),
+        "GATEWAY_HOST": str(plan.listens_at),
+        "GATEWAY_PORT": str(PORT),
+        "GATEWAY_CONTROL_PORT": str(CONTROL_PORT),
+        "GATEWAY_GRACE": str(GRACE),
+    }
+    return {
+        "Image": plan.image,
+        "Labels": dict(labels),
+        "Env": [f"{name}={value}" for name, value in sorted(environment.items())],
+        "User": f"{USER}:{USER}",
+        "StopSignal": "SIGTERM",
+        "StopGracePeriod": STOP_TIMEOUT * _SECONDS,
+        "HealthCheck": {"Test": ["NONE"]},
+        **confinement(plan.api),
+        # No limit of files: an idle poll takes two.
+        "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "Mounts": [
+            {
+                "Type": "volume",
+                "Source": data_volume(gateway_name()),
+                "Target": DATA_PATH,
+                "VolumeOptions": {"Labels": helper_labels(LABEL)},
+            },
+            _in_memory("/tmp", 64),  # noqa: S108  # nosec B108 - a mount inside the container
+            _in_memory("/run/gateway", 1),
+        ],
+    }
+
+
+def _in_memory(target: str, mebibytes: int) -> dict[str, Any]:
+    options = {"SizeBytes": mebibytes * MEBIBYTE, "Mode": 0o1777}
+    return {"Type": "tmpfs", "Target": target, "TmpfsOptions": options}
+
+
+def _secrets(plan: NodePlan, ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "SecretID": secret,
+            "SecretName": plan.secret_name(file),
+            "File": {"Name": file, "UID": str(USER), "GID": str(USER), "Mode": 0o400},
+        }
+        for file, secret in sorted(ids.items())
+    ]

@@ -1,0 +1,34 @@
+"""Asks the gateways of several nodes at once. Touches no database."""
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
+
+from containers.errors import EngineError
+from containers.gateway.transport import Transport
+from containers.side_work import do_side_by_side
+
+AT_ONCE = 16
+"""Gateways that one process asks at a time, beside the one that the caller asks itself."""
+
+T = TypeVar("T")
+
+_places = threading.BoundedSemaphore(AT_ONCE)  # of a watcher, which never forks
+
+
+def ask_all(ask: Callable[[str, Transport], T], ways: Mapping[str, Transport], *, within: float) -> dict[str, T]:
+    """The answers, by nodes, of those that have answered. `within` is the time that each question has."""
+    act = partial(_ask, ask)
+    try:
+        answers = do_side_by_side(act, list(ways.items()), places=_places, most=AT_ONCE, within=2 * within)
+    except TimeoutError:
+        return {}
+    return {node: answer for node, answer in zip(ways, answers, strict=True) if answer is not None}
+
+
+def _ask(ask: Callable[[str, Transport], T], to: tuple[str, Transport]) -> T | None:
+    try:
+        return ask(*to)
+    except EngineError:
+        return None

@@ -1,0 +1,191 @@
+"""Grants leases to the gateways of a Swarm's nodes, and moves them to where agents run. In a thread of its own.
+
+What cannot be reached keeps nobody waiting: each question to a gateway has its time, and all are asked side by side.
+"""
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+
+from django.conf import settings
+from django.db import DatabaseError, close_old_connections, connections
+
+from containers.errors import EngineError
+from containers.gateway.leases import GatewayClock, Lease
+from containers.gateway.protocol import GatewayClient
+from containers.gateway.transport import Transport
+from containers.get_engine import get_engine
+from projects.models.installation import read_hold
+from projects.services.gateway.holders import Holding, leave, let_go, read_holdings, take
+from projects.services.gateway.moves import Step, next_step
+from projects.watcher.gateway.asking import ask_all
+from projects.watcher.gateway.entries import lease_entries
+from projects.watcher.pulse import Pulse
+from projects.watcher.threads import LastingThread
+
+log = logging.getLogger(__name__)
+
+EVERY = 2.0
+"""Seconds between two rounds. A lease lasts for fifteen of them."""
+
+WITHIN = 2.0
+"""Seconds for one question to a gateway."""
+
+SILENT_AFTER = 4.0
+"""Seconds without an answer after which a gateway counts as silent."""
+
+STEP = 90.0
+"""Seconds for a round: questions to each gateway, and the entries that some have missed."""
+
+LOOK_WITHIN = 5.0
+"""Seconds for what is asked of the engine. Leases go on without it."""
+
+PASSES = 3
+"""Times that a round goes through the rows: an agent that has moved leaves one node and takes the next in one."""
+
+
+def tick() -> float:
+    """Seconds of a clock that nobody sets, and that goes on while the machine sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Leasing(LastingThread):
+    """One thread, at work while `leads` says so, where each node has a gateway."""
+
+    def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
+        super().__init__(name="leases", end_within=WITHIN)
+        self._leads = leads
+        self._pulse = pulse or Pulse()
+        self._round = Round()
+
+    def _run(self) -> None:
+        while settings.BERTH_GATEWAY_ON_EACH_NODE and not self._stopped.wait(EVERY):
+            try:
+                with self._pulse.work(within=STEP, name="leases"):
+                    self._try()
+            except Exception:
+                log.exception("A round of leases broke; the next one tries again.")
+
+    def _try(self) -> None:
+        try:
+            close_old_connections()
+            if self._leads() and not read_hold():
+                self._round.run()
+            else:
+                self._round = Round()  # what it has seen is of before
+        except (EngineError, DatabaseError) as error:
+            log.warning("No leases can be granted: %s", type(error).__name__)
+        finally:
+            connections.close_all()
+
+
+class Round:
+    """What one leader knows from its rounds, and the next one."""
+
+    def __init__(self, now: Callable[[], float] = tick) -> None:
+        self._now = now
+        self._ways: Mapping[str, Transport] = {}
+        self._heard: dict[str, float] = {}
+        self._left: dict[Holding, float] = {}
+
+    def run(self) -> None:
+        """Raises `EngineError` only where no gateway is known yet."""
+        places = self._look()
+        clocks = ask_all(_read_clock, self._ways, within=WITHIN)
+        now = self._now()
+        self._heard |= dict.fromkeys(clocks, now)
+        holdings = read_holdings()
+        for each in holdings:
+            self._heard.setdefault(each.node, now)
+        for _ in range(PASSES):
+            if places is None or not self._move(holdings, places, clocks):
+                break
+            holdings = read_holdings()
+        self._grant(holdings, clocks)
+
+    def _look(self) -> Mapping[str, str] | None:
+        """Where agents run. None where the engine does not say: then leases go on where they are."""
+        try:
+            with get_engine().deadline(LOOK_WITHIN):
+                self._ways, places = get_engine().gateways(), get_engine().places()
+        except EngineError:
+            if not self._ways:
+                raise
+            return None
+        return places
+
+    def _move(self, holdings: Iterable[Holding], places: Mapping[str, str], clocks: Mapping[str, GatewayClock]) -> bool:
+        """Returns whether rows have changed."""
+        self._left = {each: self._left.get(each, self._now()) for each in holdings if each.leaves}
+        void = self._make_void([each for each in self._left if self._is_elsewhere(each, places)], clocks)
+        leaving, changed = [], False
+        for each in holdings:
+            node = places.get(each.key, "")
+            step = next_step(
+                holder=each.node,
+                leaves=each.leaves,
+                runs_on=node if node in clocks or node == each.node else "",
+                is_void=each in void,
+                left_for=self._now() - self._left.get(each, self._now()),
+                counts=each.counts,
+                is_silent=self._is_silent(each.node),
+            )
+            if step is Step.LEAVE:
+                leaving.append(each)
+            elif step is Step.TAKE:
+                changed |= take(each, node)
+            elif step is Step.LET_GO:
+                changed |= let_go(each)
+        leave(leaving)
+        return changed or bool(leaving)
+
+    @staticmethod
+    def _is_elsewhere(holding: Holding, places: Mapping[str, str]) -> bool:
+        return not holding.counts or places.get(holding.key, holding.node) != holding.node
+
+    def _is_silent(self, node: str) -> bool:
+        return self._now() - self._heard.get(node, self._now()) >= SILENT_AFTER
+
+    def _make_void(self, leaving: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> set[Holding]:
+        """Those of which the gateway that they leave answers that they are void there, as of this version or later."""
+        words: dict[tuple[str, int], list[Holding]] = defaultdict(list)
+        for each in leaving:
+            if each.node in clocks:
+                words[each.node, each.version].append(each)
+        void: set[Holding] = set()
+        for (node, version), some in words.items():
+            try:
+                client = GatewayClient(self._ways[node], within=WITHIN)
+                held = client.apply(version=version, void=[each.key for each in some])
+            except EngineError:
+                continue
+            void |= {each for each in some if held.get(each.key) == version}
+        return void
+
+    def _grant(self, holdings: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> None:
+        """The clocks were read before the rows."""
+        versions: dict[str, dict[str, int]] = defaultdict(dict)
+        for each in holdings:
+            if each.counts and not each.leaves and each.node in clocks:
+                versions[each.node][each.key] = each.version
+        ways = {node: self._ways[node] for node in versions}
+        leases = {node: clocks[node].lease() for node in ways}
+        renewed = ask_all(partial(_renew, versions=versions, leases=leases), ways, within=WITHIN)
+        for node, done in renewed.items():
+            if missed := versions[node].keys() - done:
+                with suppress(EngineError):
+                    client = GatewayClient(self._ways[node], within=WITHIN)
+                    lease_entries(client, missed, node=node, lease=leases[node])
+
+
+def _read_clock(_node: str, way: Transport) -> GatewayClock:
+    return GatewayClient(way, within=WITHIN).read_clock()
+
+
+def _renew(
+    node: str, way: Transport, *, versions: Mapping[str, Mapping[str, int]], leases: Mapping[str, Lease]
+) -> set[str]:
+    return GatewayClient(way, within=WITHIN).renew(versions[node], leases[node])
