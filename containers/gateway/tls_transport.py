@@ -64,7 +64,9 @@ class TlsTransport:
         """Nothing is kept between two exchanges: a line through a network that is cut says nothing of its end."""
 
     def _try_with(self, context: ssl.SSLContext, line: bytes, until: float) -> bytes:
-        with socket.create_connection(self._address, _left(until)) as plain:
+        with open_socket(_family_of(self._address[0])) as plain:
+            plain.settimeout(_left(until))
+            plain.connect(self._address)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.settimeout(_left(until))
             with context.wrap_socket(plain, server_hostname=self._name) as stream:
@@ -77,6 +79,14 @@ class TlsTransport:
                 if not first:
                     raise _UnknownError
                 return _read_rest(stream, first, until)
+
+
+def open_socket(family: socket.AddressFamily) -> socket.socket:
+    return socket.socket(family, socket.SOCK_STREAM)
+
+
+def _family_of(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def _send(stream: ssl.SSLSocket, line: bytes, until: float) -> None:

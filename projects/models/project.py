@@ -117,7 +117,6 @@ class Project(
             models.Index(fields=["instance", "updated_at"], name="project_by_change"),
             models.Index(fields=["instance"], condition=HOLDS_MEMORY, name="project_holds_memory"),
             models.Index(fields=["bot_id"], name="project_by_bot"),
-            models.Index(fields=["instance"], condition=~models.Q(gateway_node=""), name="project_on_node"),
             models.Index(fields=["budget_until"], name="project_by_budget_end"),
         ]
         constraints = [

@@ -17,8 +17,7 @@ from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
 from projects.watcher.ends.ends import Ends
 from projects.watcher.ends.prompt import tell_ends
-from projects.watcher.gateway.leases import Leasing
-from projects.watcher.gateway.upkeep import Gateways
+from projects.watcher.gateway.leases import threads_for_gateways
 from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
 from projects.watcher.listener import Listener
 from projects.watcher.names import Names
@@ -74,8 +73,7 @@ class Watcher:
         leads = self._leadership.is_held
         self._prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
         self._reports, self._names = Reports(self._prompt.look_at, self._pulse), Names(leads, self._pulse)
-        gateways = Gateways(leads, self._pulse), Leasing(leads, self._pulse)
-        others = Disks(leads, self._changed.add), *gateways, Images(leads)
+        others = Disks(leads, self._changed.add), *threads_for_gateways(leads, self._pulse), Images(leads)
         self._vouching = Vouching(self.name, self._ends, self._pulse)
         self._listener = Listener(self._hear, self._miss, self._pulse, self._vouching.note_open)
         self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))

@@ -52,5 +52,9 @@ class Papers:
         chosen = [f"{LABEL}={settings.BERTH_INSTANCE}", *([f"{NODE_LABEL}={node}"] if node else [])]
         with self._connection.call() as client, understand_answer():
             rows = client.secrets(filters={"label": chosen})
-            ours = [row for row in rows if is_our_helper(row["Spec"].get("Labels") or {}, LABEL)]
-            return {str(row["Spec"]["Name"]): str(row["ID"]) for row in ours}
+            specs = [(str(row["ID"]), row["Spec"], row["Spec"].get("Labels") or {}) for row in rows]
+            return {
+                str(spec["Name"]): secret
+                for secret, spec, labels in specs
+                if is_our_helper(labels, LABEL) and node in ("", labels.get(NODE_LABEL))
+            }

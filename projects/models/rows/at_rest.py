@@ -31,4 +31,5 @@ of it, so that no row is read to count them.
 INDEXES = (
     Index(fields=["instance"], condition=~AT_REST, name="project_not_at_rest"),
     Index(fields=_COUNTED, condition=AT_REST, name="project_at_rest"),
+    Index(fields=["instance"], condition=~Q(gateway_node=""), name="project_on_node"),  # at rest or not
 )

@@ -86,7 +86,7 @@ def _compiled(limit: int | None) -> CompiledQuery:
     return CompiledQuery(lambda owner_id: own_rows(owner_id)[:limit], UUID(int=1))
 
 
-_OF_GATEWAY = {"address", "entry_version", "sees_from", "budget_refused_at"}
+_OF_GATEWAY = {"address", "entry_version", "gateway_node", "leaves_node", "sees_from", "budget_refused_at"}
 _FIELDS = tuple(
     field.attname
     for field in Project._meta.concrete_fields

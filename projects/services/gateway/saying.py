@@ -18,6 +18,9 @@ LATER = "It holds a later version than the database."
 AT_ONCE = 16
 """Gateways to which one process speaks at a time, beside those to which each caller does itself."""
 
+OTHERS_WITHIN = 2.0
+"""Seconds for each of those that count for nothing now: one that nobody can reach delays no command for longer."""
+
 _places: dict[int, threading.BoundedSemaphore] = {}
 
 
@@ -37,8 +40,8 @@ def say(word: Word, *, within: float) -> str:
         return _say_to(ways[""], word, within=within)
     places = _places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
     try:
-        act = partial(_say_to, word=word, within=within)
-        told = do_side_by_side(act, list(ways.values()), places=places, most=AT_ONCE - 1, within=within)
+        act = partial(_say_on, word, within)
+        told = do_side_by_side(act, list(ways.items()), places=places, most=AT_ONCE - 1, within=within)
     except TimeoutError:
         return NOT_THERE
     return _judge(word, dict(zip(ways, told, strict=True)))
@@ -51,6 +54,12 @@ def _judge(word: Word, told: dict[str, str]) -> str:
     if word.node and word.entry is None:
         return NOT_THERE  # where it may still count
     return "" if "" in told.values() else next(iter(told.values()), NOT_THERE)
+
+
+@sensitive_variables()
+def _say_on(word: Word, within: float, to: tuple[str, Transport]) -> str:
+    node, way = to
+    return _say_to(way, word, within=within if node == word.node else min(within, OTHERS_WITHIN))
 
 
 @sensitive_variables()

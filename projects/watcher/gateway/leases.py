@@ -23,6 +23,7 @@ from projects.services.gateway.holders import Holding, leave, let_go, read_holdi
 from projects.services.gateway.moves import Step, next_step
 from projects.watcher.gateway.asking import ask_all
 from projects.watcher.gateway.entries import lease_entries
+from projects.watcher.gateway.upkeep import Gateways, is_needed
 from projects.watcher.pulse import Pulse
 from projects.watcher.threads import LastingThread
 
@@ -72,7 +73,7 @@ class Leasing(LastingThread):
     def _try(self) -> None:
         try:
             close_old_connections()
-            if self._leads() and not read_hold():
+            if self._leads() and not read_hold() and is_needed():
                 self._round.run()
             else:
                 self._round = Round()  # what it has seen is of before
@@ -80,6 +81,10 @@ class Leasing(LastingThread):
             log.warning("No leases can be granted: %s", type(error).__name__)
         finally:
             connections.close_all()
+
+
+def threads_for_gateways(leads: Callable[[], bool], pulse: Pulse) -> tuple[LastingThread, ...]:
+    return Gateways(leads, pulse), Leasing(leads, pulse)
 
 
 class Round:

@@ -18,6 +18,7 @@ class Manager(FakeServer):
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self.bodies: dict[str, Answer] = {}
         self.refuses = ""
+        self._made = 0
         self.api = "1.44"
 
     def answer(self, request: Request) -> Answer:
@@ -32,15 +33,25 @@ class Manager(FakeServer):
             return Answer(204, b"")
         if name == "create":
             return self._create(room, request)
+        if name.endswith("/update"):
+            return self._update(room, name.partition("/")[0], request)
         return Answer.json(200, self.rows.get(room, []))
 
     def _create(self, room: str, request: Request) -> Answer:
         """What is refused has been made all the same, as where the answer is lost."""
         made = request.fields()
         there = self.rows.setdefault(room, [])
-        there.append({"ID": f"{room}{len(there)}", "CreatedAt": "2026-01-01T00:00:00Z", "Spec": made})
+        self._made += 1
+        row = {"ID": f"{room}{self._made}", "CreatedAt": "2026-01-01T00:00:00Z", "Version": {"Index": 1}}
+        there.append({**row, "Spec": made})
         is_refused = bool(self.refuses) and self.refuses in made["Name"]
         return Answer.json(500, {"message": "no leader"}) if is_refused else Answer.json(201, {"ID": there[-1]["ID"]})
+
+    def _update(self, room: str, ident: str, request: Request) -> Answer:
+        for row in self.rows[room]:
+            if row["ID"] == ident:
+                row["Spec"] = request.fields()
+        return Answer.json(200, {})
 
 
 @contextmanager

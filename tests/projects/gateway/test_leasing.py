@@ -157,7 +157,7 @@ def test_the_watcher_tells_each_node_what_it_has_missed(nodes: Nodes, leader: Ro
     assert nodes.letting_pass(agent) == {"a"}
 
 
-@pytest.mark.sampled
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_two_never_count_whatever_leaders_nodes_and_owners_do(
     nodes: Nodes, agent: Project, control: Control, seed: int

@@ -1,0 +1,84 @@
+"""An agent behind the gateway of its node, on a real Swarm of three nodes.
+
+`.venv/bin/python -m pytest tests/gateway/of_nodes --whole -s` takes some ten minutes, and root: nodes are cut off for a
+minute and killed, and so are gateways. In a few runs of the whole test command it is the short way alone.
+"""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from containers.programs import is_root
+from projects.watcher.gateway.leases import Round
+from tests.gateway.of_nodes.fleet import Fleet, fleet, report
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.django_db,
+    pytest.mark.rare(24),
+    pytest.mark.timeout(900),
+    pytest.mark.skipif(not is_root(), reason="takes the right to make networks"),
+]
+PATIENCE = 90.0
+"""Seconds for what has no limit of its own."""
+
+CUT = 60.0
+AWAY = 20.0
+"""Seconds for which nobody leads."""
+
+ELSEWHERE_WITHIN = 60.0
+"""Seconds from a node's end until its agent answers on another one."""
+
+
+@pytest.fixture
+def ships(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    with fleet(monkeypatch) as found:
+        yield found
+
+
+def test_an_agent_on_its_ways_from_node_to_node(ships: Fleet, pytestconfig: pytest.Config) -> None:
+    """One agent all along, because three engines take long to start."""
+    project = ships.deploy()
+    report(f"answers {ships.answers('ahoy', within=PATIENCE):.1f} s after its deploy")
+    node = ships.node_of(project)
+    assert ships.ask_in_its_name(project, node) == 503, "Who is not the agent is asked to come again."
+    ships.control(project, "stop")
+    assert ships.ask_in_its_name(project, node) == 401
+    ships.control(project, "start")
+    report(f"answers {ships.answers('ahoy', within=PATIENCE):.1f} s after its start")
+    if pytestconfig.getoption("--whole"):
+        ships.kill_gateway(ships.node_of(project))
+        report(f"answers {ships.answers('again', within=PATIENCE):.1f} s after its gateway was killed")
+        time.sleep(AWAY)
+        ships.leader = Round()
+        report(f"answers {ships.answers('still', within=PATIENCE):.1f} s after another watcher leads")
+        ships.settle_on_a_worker(project)
+        _cut_off(ships)
+        ships.settle_on_a_worker(project)
+        _kill(ships)
+    ships.require_one_poller()
+
+
+def _cut_off(ships: Fleet) -> None:
+    node = ships.node_of(ships.project)
+    cut_at = time.monotonic()
+    ships.cut(node)
+    ships.telegram.say(ships.token, 1, "are you there?")
+    ships.watch_for(CUT)
+    ships.cut(node, "-D")
+    now = ships.node_of(ships.project)
+    assert now is not node
+    report(f"cut off from {node.name} for {time.monotonic() - cut_at:.0f} s, and on {now.name}")
+    report(f"answers {ships.answers('and now?', within=PATIENCE):.1f} s after the cut was mended")
+    ships.watch_for(AWAY)
+    ships.require_one_poller()
+
+
+def _kill(ships: Fleet) -> None:
+    node = ships.node_of(ships.project)
+    ships.cluster.kill(node)
+    took = ships.answers("who is next?", within=PATIENCE)
+    report(f"answers {took:.1f} s after {node.name} was killed, on {ships.node_of(ships.project).name}")
+    assert took < ELSEWHERE_WITHIN
