@@ -129,14 +129,14 @@ def _mounts(spec: ContainerSpec, volume: Mapping[str, Any]) -> list[dict[str, An
     return [
         {"Type": "volume", "Source": data_volume(spec.name), "Target": DATA_PATH, "VolumeOptions": options},
         _in_memory("/tmp", 64, 0o1777),  # noqa: S108 - a mount inside the container
-        _own_directory(RUN_PATH, f"size=1m,mode=0755,uid={spec.user},gid={spec.user}"),
+        own_directory(RUN_PATH, f"size=1m,mode=0755,uid={spec.user},gid={spec.user}"),
         # Below the files of the secrets, which a Swarm mounts one by one: the image's own directory may be closed.
-        _own_directory(SECRETS_PATH, "size=64k,mode=0755"),
+        own_directory(SECRETS_PATH, "size=64k,mode=0755"),
         _in_memory("/dev/shm", 16, 0o1777),  # noqa: S108 - a mount inside the container
     ]
 
 
-def _own_directory(path: str, options: str) -> dict[str, Any]:
+def own_directory(path: str, options: str) -> dict[str, Any]:
     """In memory, as a volume without a name, which goes with its container.
 
     A mount of a service cannot say whose it is, and gets the mode of the directory in the image.

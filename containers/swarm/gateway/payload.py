@@ -18,7 +18,7 @@ from containers.gateway.tls_transport import CONTROL_PORT
 from containers.gateway.words import MEBIBYTE, PORT, GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import gateway_name, helper_labels
-from containers.swarm.service_spec import confinement
+from containers.swarm.service_spec import confinement, own_directory
 
 LABEL = "berth.gateway"
 """The label of the service, its volume and its secrets; its value is the instance."""
@@ -119,7 +119,7 @@ def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
                 "VolumeOptions": {"Labels": helper_labels(LABEL)},
             },
             _in_memory("/tmp", 64),  # noqa: S108  # nosec B108 - a mount inside the container
-            _in_memory("/run/gateway", 1),
+            own_directory("/run/gateway", f"size=1m,mode=0700,uid={USER},gid={USER}"),
         ],
     }
 
