@@ -83,7 +83,7 @@ class Leasing(LastingThread):
             connections.close_all()
 
 
-def threads_for_gateways(leads: Callable[[], bool], pulse: Pulse) -> tuple[LastingThread, ...]:
+def threads_for_gateways(leads: Callable[[], bool], pulse: Pulse) -> tuple[Gateways, "Leasing"]:
     return Gateways(leads, pulse), Leasing(leads, pulse)
 
 
