@@ -63,7 +63,7 @@ class NodePlan:
         return hmac.new(self.spec.key.encode(), payload.encode(), hashlib.sha256).hexdigest()
 
     def secret_name(self, file: str) -> str:
-        """Equal contents have equal names, so that whoever makes the same one finds it. At most 64 characters."""
+        """Equal contents have equal names: a process finds the secret that another one has made."""
         what = json.dumps([self.node, file, self.files[file]])
         return f"{gateway_name()}-{hmac.new(self.spec.key.encode(), what.encode(), hashlib.sha256).hexdigest()[:20]}"
 
