@@ -19,6 +19,7 @@ from containers.foreign_json import read_json
 SILENT = "The container engine does not answer."
 SLOW = "The container engine did not answer in time."
 GARBLED = "The container engine gave an answer that cannot be read."
+CLOSED = "The container engine's socket is closed to Berth: somebody changed the rights or the group of its file."
 TOO_LARGE = "The container engine gave an answer that is too large."
 FAILED = "The container engine failed"
 STATE_MISSING = (
@@ -116,6 +117,8 @@ def _sentence(error: BaseException) -> str:
         return SLOW
     if _is_due_to(error, AnswerTooLargeError):
         return TOO_LARGE
+    if _is_due_to(error, PermissionError):
+        return CLOSED
     return GARBLED if isinstance(error, (*_UNREADABLE, requests.exceptions.ContentDecodingError)) else SILENT
 
 

@@ -134,7 +134,9 @@ def _realign(project: Project) -> bool:
         return _start(project, Remedy.REALIGN)
     except AlteredError as error:
         log.warning("%s is not as Berth made it: %s", project.container_name, error)
-        return project.awaits_container and _start(project, Remedy.REALIGN)
+        if not project.awaits_container:
+            raise  # noted in the row, and looked at again ever more rarely
+        return _start(project, Remedy.REALIGN)
     log.warning("Somebody changed %s past Berth, and it was set right: %s.", project.container_name, ", ".join(mended))
     project.event(SYSTEM, Remedy.REALIGN, "done", detail=", ".join(mended)).save()
     return True

@@ -71,13 +71,14 @@ def temporary_files_removed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def engine_read_only(installation: Installation) -> Iterator[None]:
-    """As a kernel does with a disk that fails."""
+    """As a kernel does with a disk that fails, for all that is opened from now on."""
     path = str(installation.engine_disk.path)
-    installation.engine.run("mount", "-o", "remount,bind,ro", path)
+    installation.engine.run("mount", "--bind", path, path)
     try:
+        installation.engine.run("mount", "-o", "remount,bind,ro", path)
         yield
     finally:
-        installation.engine.run("mount", "-o", "remount,bind,rw", path)
+        installation.engine.run("umount", "--lazy", path)
 
 
 @contextmanager

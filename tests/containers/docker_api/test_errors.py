@@ -11,7 +11,7 @@ import urllib3.exceptions
 
 from containers.docker_api import errors
 from containers.docker_api.errors import EngineFailedError, translate_errors
-from containers.errors import EngineError, EngineRefusedError, ImageMissingError, NameTakenError
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError, NameTakenError
 
 
 def api_error(status: int, message: str, kind: type[docker.errors.APIError] = docker.errors.APIError) -> Exception:
@@ -63,3 +63,10 @@ def test_no_foreign_error_is_missed(kind: type[Exception]) -> None:
         error.__dict__.setdefault(name, value)
     with pytest.raises(EngineError), translate_errors():
         raise error
+
+
+def test_a_socket_whose_rights_somebody_changed_is_told_as_such() -> None:
+    """As when the group of its file is another one after an update of the engine."""
+    refused = urllib3.exceptions.ProtocolError("Connection aborted.", PermissionError(13, "Permission denied"))
+    with pytest.raises(EngineUnavailableError, match="rights or the group"), translate_errors():
+        raise requests.exceptions.ConnectionError(refused)

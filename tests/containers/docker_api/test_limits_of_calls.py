@@ -14,7 +14,8 @@ from tests.containers.docker_api.calling import GUARD, LIMIT, VERBS
 from tests.fakes.docker_socket import FaultySocket
 
 
-def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket) -> None:
+def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(breaker, "SHORT_PAUSE", breaker.PAUSE)  # however long this machine takes
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "close"
@@ -47,6 +48,7 @@ def test_a_read_deadline_gives_all_its_calls_together_one_short_limit(
 
 def test_reads_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "READ_DEADLINE", LIMIT)
+    monkeypatch.setattr(breaker, "SHORT_PAUSE", breaker.PAUSE)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"
