@@ -11,11 +11,12 @@ from tests.gateway.test_no_escape import IN_TOKENS, LENGTHS, read
 
 pytestmark = pytest.mark.one_database
 
+TOOLS: tuple[Any, ...] = (
+    "web_search", "web_search_20250305", "web_search_preview", "code_interpreter", "code_execution_20250825",
+    "file_search", "image_generation", "shell", "builtin_function", "of next year", "functions", "FUNCTION", 5, {},
+)  # fmt: skip
 WITH_FEES: tuple[dict[str, Any], ...] = (
-    *({"tools": [{"type": "function"}, {"type": kind}]} for kind in (
-        "web_search", "web_search_20250305", "web_search_preview", "code_interpreter", "code_execution_20250825",
-        "file_search", "image_generation", "shell", "builtin_function", "of next year", "functions", "FUNCTION", 5, {},
-    )),
+    *({"tools": [{"type": "function"}, {"type": kind}]} for kind in TOOLS),
     {"web_search_options": {}}, {"plugins": [{"id": "web"}]}, {"search_parameters": {"mode": "on"}},
     {"enable_search": True}, {"prompt": {"id": "pmpt_1"}}, {"preset": "mine"}, {"model": "a:online"},
     {"model": "gpt-4o-search-preview"}, {"model": "a@preset/mine"}, {"models": ["m", "a:online"]},

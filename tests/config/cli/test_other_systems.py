@@ -58,7 +58,7 @@ class Locks:
 def windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Locks:
     """What the modules ask of the system there. `os.name` is asked as they see it: a path is one of here."""
     locks = Locks()
-    monkeypatch.setitem(sys.modules, "msvcrt", locks)  # type: ignore[arg-type]  # it has what is asked for
+    monkeypatch.setitem(sys.modules, "msvcrt", locks)
     monkeypatch.setattr(private_files, "_ON_WINDOWS", True)
     monkeypatch.setattr(private_files, "sys", SimpleNamespace(platform="win32", stdin=sys.stdin))
     for module in ("contexts", "main", "terminal"):
@@ -99,7 +99,7 @@ def test_who_has_no_folder_there_is_told_its_variable(windows: Locks, monkeypatc
 def test_a_mark_in_front_of_a_secret_is_no_part_of_it(windows: Locks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfsk-secret\r\n"), encoding="cp1252"))
     prepare_streams()
-    monkeypatch.setattr(private_files.sys, "stdin", sys.stdin)
+    monkeypatch.setattr("berth_cli.private_files.sys.stdin", sys.stdin)
     assert private_files.read_secret("-", what="the API key") == "sk-secret"
 
 

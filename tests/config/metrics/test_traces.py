@@ -125,7 +125,7 @@ def test_what_cannot_be_done_is_said_and_ends_nothing(
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace.export", None)  # type: ignore[arg-type]  # as where it is missing
+    monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace.export", None)  # as where it is missing
     tracing.begin_to_trace("web", version="1")
     assert says in caplog.text
     assert tracing._Tracing.tracer is None

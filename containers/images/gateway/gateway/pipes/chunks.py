@@ -27,4 +27,4 @@ def is_between_chunks(content: StreamReader | None, data: bytes) -> bool:
     if content is None or content.is_eof() or not data.endswith(b"\n\r\n"):
         return False
     ends = content._http_chunk_splits  # noqa: SLF001 - nothing else tells it
-    return bool(ends) and ends[-1] == content.total_bytes
+    return ends[-1] == content.total_bytes if ends else False
