@@ -94,6 +94,9 @@ make_environment() {
         step "Making the virtual environment" "$python" -m venv .venv
     fi
     if [[ "$(.venv/bin/uv --version 2>/dev/null)" != "uv $UV_VERSION"* ]]; then
+        # One that was interrupted while it was made lacks pip.
+        .venv/bin/python -m pip --version >/dev/null 2>&1 ||
+            step "Completing the virtual environment" .venv/bin/python -m ensurepip --upgrade
         step "Installing uv" .venv/bin/python -m pip install --quiet "uv==$UV_VERSION"
     fi
     # --inexact: neither uv itself nor the tools of developers are thrown out again.

@@ -146,3 +146,18 @@ def test_an_environment_is_made_again_where_anything_of_it_has_changed(machine: 
     assert not is_synced()
     shutil.rmtree(packages)
     assert not is_synced()
+
+
+def test_an_environment_that_was_interrupted_while_it_was_made_is_completed(machine: Path) -> None:
+    """Ctrl-C during the first `make run` leaves one without pip."""
+    python = """#!/bin/sh
+echo "$*" >>calls
+case "$*" in
+-m\\ ensurepip*) touch pip ;;
+-m\\ pip*) test -e pip || { echo "No module named pip" >&2; exit 1; } ;;
+esac
+"""
+    write_program(machine / ".venv" / "bin" / "python", python)
+    run_function(machine, "make_environment --no-dev")
+    asked = [" ".join(call.split()[:3]) for call in calls(machine)]
+    assert asked[:3] == ["-m pip --version", "-m ensurepip --upgrade", "-m pip install"]

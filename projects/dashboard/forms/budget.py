@@ -42,4 +42,4 @@ class BudgetForm(LimitsForm):
         for name in LIMITS:
             most = getattr(ceiling, name)
             field = cast(forms.IntegerField | forms.DecimalField, self.fields[name])
-            field.help_text = "Empty: no limit." if most is None else f"At most {most:,}. Empty: so much."
+            field.help_text = f"At most {most:,}, as when left empty." if most is not None else "Left empty: no limit."

@@ -84,7 +84,7 @@ def test_a_stranger_finds_nothing(used: Project, bob: User) -> None:
 
 
 def test_an_owner_sets_a_budget_by_the_form(owner: Client, used: Project, engine: MemoryEngine) -> None:
-    assert "At most 5,000. Empty: so much." in text_of(owner.get(f"/projects/{used.pk}/budget"))
+    assert "At most 5,000, as when left empty." in text_of(owner.get(f"/projects/{used.pk}/budget"))
     sent = {"day_tokens": "4000", "month_money": "1.25"}
     assert owner.post(f"/projects/{used.pk}/budget", sent).status_code == 302
     budget = entry_of(engine, used)["budget"]
