@@ -72,7 +72,7 @@ def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call, some: Some)
                 asked = do_at_once(read_call(call, entry, "application/json", body))
                 if entry.budget.is_set:
                     shorten(asked, asked.output, Kind.OPENAI)
-                ask_for_usage(asked)
+                ask_for_usage(asked, Kind.OPENAI)
                 write(asked)
             except RefusedError:
                 continue
@@ -101,7 +101,7 @@ def test_a_number_that_is_none_or_has_no_end_is_refused_or_replaced(text: str, n
     body = f'{{"model":"m","messages":[],"stream":true,"{name}":{text}}}'.encode()
     try:
         asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", body))
-        ask_for_usage(asked)
+        ask_for_usage(asked, Kind.OPENAI)
         write(asked)
     except RefusedError:
         return

@@ -1,9 +1,12 @@
 """What a provider charges beside tokens is not paid from a budget of money, and nothing leads around the gateway."""
 
+import json
 from typing import Any
 
 import pytest
-from gateway.entries.entry import Kind, Provider
+from gateway.entries.entry import Kind, Price
+from gateway.providers.asked import Asked
+from gateway.providers.writing import ask_for_usage
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
@@ -11,12 +14,12 @@ from tests.gateway.test_no_escape import IN_TOKENS, LENGTHS, read
 
 pytestmark = pytest.mark.one_database
 
-TOOLS: tuple[Any, ...] = (
+PAID: tuple[Any, ...] = (
     "web_search", "web_search_20250305", "web_search_preview", "code_interpreter", "code_execution_20250825",
     "file_search", "image_generation", "shell", "builtin_function", "of next year", "functions", "FUNCTION", 5, {},
 )  # fmt: skip
 WITH_FEES: tuple[dict[str, Any], ...] = (
-    *({"tools": [{"type": "function"}, {"type": kind}]} for kind in TOOLS),
+    *({"tools": [{"type": "function"}, {"type": kind}]} for kind in PAID),
     {"web_search_options": {}}, {"plugins": [{"id": "web"}]}, {"search_parameters": {"mode": "on"}},
     {"enable_search": True}, {"prompt": {"id": "pmpt_1"}}, {"preset": "mine"}, {"model": "a:online"},
     {"model": "gpt-4o-search-preview"}, {"model": "a@preset/mine"}, {"models": ["m", "a:online"]},
@@ -30,8 +33,7 @@ def test_what_costs_more_than_its_tokens_is_not_paid_from_a_budget_of_money(docu
         with pytest.raises(RefusedError) as refused:
             read(call, given, models=None)
         assert refused.value.why is Why.FORBIDDEN
-        assert read(call, given, models=None, budget=IN_TOKENS).has_fees
-        assert read(call, given, models=None, provider=Provider("v", "k", Kind.OPENROUTER, "https://a")).has_fees
+        assert read(call, given, models=None, budget=IN_TOKENS).body
 
 
 def test_an_agent_s_own_tools_cost_their_tokens() -> None:
@@ -41,7 +43,33 @@ def test_an_agent_s_own_tools_cost_their_tokens() -> None:
     )  # fmt: skip
     tools: list[Any] = [*({"type": kind} for kind in kinds), {"name": "mine"}, 5, None]
     for call in LENGTHS:
-        assert not read(call, {"model": "m", "tools": tools, "enable_search": False}).has_fees
+        assert read(call, {"model": "m", "tools": tools, "enable_search": False}).body
+
+
+def test_a_name_chooses_no_dear_host_of_a_model_but_where_its_price_is_kept() -> None:
+    prices = {"m": Price(1, 1, 1), "kept:nitro": Price(5, 5, 5)}
+    names = {
+        "m:nitro": "m", "a/m:NITRO": "a/m", "m:exacto:floor": "m:floor", "m:nitrogen": "m:nitrogen", "m:free": "m:free",
+        "kept:nitro": "kept:nitro", "m": "m",
+    }  # fmt: skip
+    for name, left in names.items():
+        others = {"models": [name], "fallbacks": [name, {"model": name}]}
+        sent = json.loads(read(Call.CHAT, {"model": name, **others}, models=None, prices=prices).body)
+        assert sent["model"] == left
+        assert sent["models"] == [left]
+        assert sent["fallbacks"] == [left, {"model": left}]
+
+
+def test_openrouter_tells_what_a_call_has_cost_whatever_the_agent_wishes() -> None:
+    for call, left in ((Call.CHAT, {"include": True}), (Call.RESPONSES, None), (Call.MESSAGES, None)):
+        asked = read(call, {"model": "m", "usage": {"include": False}})
+        asked.document = json.loads(asked.body)
+        ask_for_usage(asked, Kind.OPENROUTER)
+        assert asked.document.get("usage") == left
+    for wish, hides in (({"include": True}, False), ({"include": False}, True), (None, True), ("a", True)):
+        asked = Asked(Call.CHAT, {"usage": wish}, "m", 1, 1, 1, is_stream=True)
+        ask_for_usage(asked, Kind.OPENROUTER)
+        assert asked.hides_usage is hides
 
 
 def test_no_server_between_is_told_of_another_model_or_server() -> None:

@@ -45,8 +45,8 @@ def read(call: Call, document: dict[str, Any], **entry: Any) -> Asked:
     entry_of = Entry(**{name: getattr(ALICE, name) for name in ALICE.__slots__} | entry)
     asked = do_at_once(read_call(call, entry_of, "application/json", json.dumps(document).encode()))
     shorten(asked, asked.output, Kind.COMPATIBLE)
-    keep_to_price(asked)
-    ask_for_usage(asked)
+    keep_to_price(asked, entry_of.prices)
+    ask_for_usage(asked, Kind.COMPATIBLE)
     write(asked)
     return asked
 

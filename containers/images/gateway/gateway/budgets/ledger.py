@@ -104,11 +104,11 @@ class Ledger:
 
     def settle(
         self, reservation: Reservation, usage: Usage, *, entry: Entry, is_error: bool = False,
-        others: Sequence[str] = (), named: str = "", has_fees: bool = False,
+        others: Sequence[str] = (), named: str = "",
     ) -> None:  # fmt: skip
         """Counts what a call has cost, in place of what was reserved for it. `named`: the model that has answered."""
         answered_by, price = settle_price(entry.prices, (reservation.model, *others), named)
-        money = cost_by(entry.prices, answered_by, price, usage, has_fees=has_fees)
+        money = cost_by(entry.prices, answered_by, price, usage)
         self._give_back(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
         counts = Counts(

@@ -83,9 +83,7 @@ def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str)
     return (meant, price_of(prices, meant)) if meant else (models[0], dearest_of(prices, models))
 
 
-def cost_by(prices: Mapping[str, Price], model: str, price: Price | None, usage: Usage, *, has_fees: bool) -> int:
-    """What a call has cost. Where the price is not of this very model, or it may have cost more than its tokens, what
-    the provider says of it counts if that is more."""
+def cost_by(prices: Mapping[str, Price], model: str, price: Price | None, usage: Usage) -> int:
+    """What a call has cost. Where the price is not of this very model, what the provider says counts if it is more."""
     cost = cost_of(usage, price)
-    is_all = is_kept(prices, model) and not has_fees
-    return cost if is_all else max(cost, usage.money or 0)
+    return cost if is_kept(prices, model) else max(cost, usage.money or 0)

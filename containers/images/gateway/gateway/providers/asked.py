@@ -44,8 +44,6 @@ class Asked:
     hides_usage: bool = False
     is_cached: bool = False
     """Whether the provider may keep some of the input, which makes that dearer."""
-    has_fees: bool = False
-    """Whether the provider may charge something beside tokens."""
     others: tuple[str, ...] = ()
     """Models of which one answers where the first one is busy (OpenRouter)."""
     texts: LongTexts = field(default_factory=LongTexts)

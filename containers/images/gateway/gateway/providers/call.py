@@ -105,16 +105,16 @@ class ProviderCalls:
     def _settle(self, wish: Wish, asked: Asked, bill: Bill) -> None:
         self._ledger.settle(
             bill.reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, others=asked.others,
-            named=bill.model, has_fees=asked.has_fees,
+            named=bill.model,
         )  # fmt: skip
 
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
             shorten(asked, output, wish.provider.kind)
         if wish.entry.budget.is_of_money:
-            keep_to_price(asked)
+            keep_to_price(asked, wish.entry.prices)
         if wish.call is not Call.TRANSCRIPTION:
-            ask_for_usage(asked)
+            ask_for_usage(asked, wish.provider.kind)
             with self._rates.reading(wish.entry):
                 write(asked)
             asked.document, asked.texts = {}, LongTexts()  # a large one is not kept twice

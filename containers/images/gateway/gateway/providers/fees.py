@@ -1,12 +1,13 @@
 """What a provider charges beside tokens: for searches, for programs that it runs, for pictures that a tool makes. Pure.
 
-Nobody can say beforehand how much that will be, and most providers do not say it afterwards either. OpenRouter does.
+Nobody can say beforehand how much that will be. Most providers do not say it afterwards either, and none to an agent
+that hangs up.
 """
 
 import re
 from typing import Any
 
-from gateway.entries.entry import Entry, Kind
+from gateway.entries.entry import Entry
 from gateway.providers.slices import Slices
 from gateway.providers.unseen import SEARCHING, is_any
 from gateway.rules.refusals import RefusedError, Why
@@ -45,7 +46,6 @@ def _is_paid(tool: object) -> bool:
 
 
 def check_fees(entry: Entry) -> None:
-    """Of a call that may have some. Raises RefusedError where money is bounded, and what they are is not told."""
-    tells = entry.provider is not None and entry.provider.kind is Kind.OPENROUTER
-    if entry.budget.is_of_money and not tells:
+    """Of a call that may have some. Raises RefusedError where money is bounded."""
+    if entry.budget.is_of_money:
         raise RefusedError(Why.FORBIDDEN, WORDS)

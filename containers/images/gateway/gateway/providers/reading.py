@@ -39,8 +39,7 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     )
     for other in asked.others:
         _check_model(entry, other)
-    asked.has_fees = yield from may_have_fees(document)
-    if asked.has_fees:
+    if (yield from may_have_fees(document)):
         check_fees(entry)
     return asked
 

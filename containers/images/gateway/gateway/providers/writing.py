@@ -6,11 +6,13 @@ JSON object the last one counts, here and there.
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
-from gateway.entries.entry import Kind
+from gateway.budgets.prices import is_kept
+from gateway.entries.entry import Kind, Price
 from gateway.providers.asked import LENGTHS, Asked
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
@@ -30,6 +32,8 @@ was predicted and is not so costs as if it had been written. Betas stand in a he
 here too."""
 _HOSTS = "provider"
 """Where OpenRouter is told which hosts of a model may answer, whose prices differ."""
+_BY_HOST = re.compile(r":(?:nitro|exacto)(?![^:@])", re.IGNORECASE)
+"""In the name of a model: the fastest or the best of its hosts, whatever it asks for."""
 _PRIVATE = ("data_collection", "zdr")
 """What may be said there about what hosts keep."""
 LONG_INPUT = re.compile(r"context-1m-[\w-]*")
@@ -52,8 +56,9 @@ def shorten(asked: Asked, output: int, kind: Kind) -> None:
         asked.document[default] = each
 
 
-def keep_to_price(asked: Asked) -> None:
+def keep_to_price(asked: Asked, prices: Mapping[str, Price]) -> None:
     """Takes out of the call what would make it dearer than its price."""
+    _choose_no_dear_host(asked.document, prices)
     for name, known in _NOT_DEARER.items():
         if name in asked.document and asked.document[name] not in known:
             del asked.document[name]
@@ -62,19 +67,39 @@ def keep_to_price(asked: Asked) -> None:
         asked.document[_HOSTS] = kept
 
 
+def _choose_no_dear_host(document: dict[str, Any], prices: Mapping[str, Price]) -> None:
+    """By the name of a model, as of which staff keep no price."""
+
+    def name(each: object) -> object:
+        return each if not isinstance(each, str) or is_kept(prices, each) else _BY_HOST.sub("", each)
+
+    document["model"] = name(document["model"])
+    for others in ("models", "fallbacks"):
+        if isinstance(document.get(others), list):
+            document[others] = [
+                {"model": name(each["model"])} if isinstance(each, dict) else name(each) for each in document[others]
+            ]
+
+
 def keep_headers_to_price(headers: dict[str, str]) -> None:
     betas = [each.strip() for each in headers.pop("anthropic-beta", "").split(",")]
     if kept := [each for each in betas if each and not LONG_INPUT.fullmatch(each)]:
         headers["anthropic-beta"] = ",".join(kept)
 
 
-def ask_for_usage(asked: Asked) -> None:
-    """Has the provider tell at the end of a stream what it has cost."""
+def ask_for_usage(asked: Asked, kind: Kind) -> None:
+    """Has the provider tell at the end of a stream what it has cost. OpenRouter tells money only where it is to."""
+    is_wished = False
+    if kind is Kind.OPENROUTER:
+        wish = asked.document.pop("usage", None)
+        is_wished = isinstance(wish, dict) and wish.get("include") is True
+        if asked.call is Call.CHAT:
+            asked.document["usage"] = {"include": True}
     if asked.call is not Call.CHAT or not asked.is_stream:
         return
     options = asked.document.get("stream_options")
     options = dict(options) if isinstance(options, dict) else {}
-    asked.hides_usage = options.get("include_usage") is not True
+    asked.hides_usage = options.get("include_usage") is not True and not is_wished
     asked.document["stream_options"] = {**options, "include_usage": True}
 
 
