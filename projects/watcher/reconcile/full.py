@@ -87,11 +87,14 @@ def look_at(
 ) -> Round:
     """Looks at once at the containers of these keys only, because something has just happened to them.
 
+    The engine also tells of what a command does to a container. The command, which writes down itself what came of it,
+    needs the processors meanwhile: containers of projects that an operation holds are left to the next round.
+
     Raises as `reconcile`. It says nothing of any other container, and of no container that belongs to no project.
     """
     result = Round(at=clock.now())
     confinement = Confinement(result.failed)
-    options = Options(repair=repair, barred=barred, find_end=find_end, hand_over=hand_over)
+    options = Options(repair=repair, barred=barred, find_end=find_end, hand_over=hand_over, at_rest=True)
     reconcile_some(list(_ids_of(keys)), {}, keys, confinement, result, options)
     confinement.settle()
     return result

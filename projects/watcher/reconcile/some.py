@@ -8,6 +8,7 @@ from django.conf import settings
 
 from containers.vocabulary import Observation
 from projects.models import Project
+from projects.rules.status.lifecycle import Operation
 from projects.watcher.ends.ends import FindEnd
 from projects.watcher.failures import Confinement, locked_rows, note_success
 from projects.watcher.protection import is_exposed
@@ -22,13 +23,15 @@ HandOver = Callable[[Project, Repair], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a round goes. `before_each` is called before each project."""
+    """How a round goes. `before_each` is called before each project. `at_rest`: those that an operation holds are left
+    to a later round, also where nobody carries it out any more."""
 
     repair: bool
     barred: bool
     find_end: FindEnd
     hand_over: HandOver | None
     before_each: Callable[[], object] = lambda: None
+    at_rest: bool = False
 
 
 def reconcile_some(
@@ -41,6 +44,7 @@ def reconcile_some(
 ) -> None:
     """`groups` are the containers that a list has shown, and `changed_keys` those of which it may be too old."""
     chosen = Project.objects.filter(pk__in=ids, instance=settings.BERTH_INSTANCE)
+    chosen = chosen.filter(operation=Operation.NONE) if options.at_rest else chosen
     projects = chosen.select_related("owner", "plan", "agent_type")
     unskipped = _without_skipped(projects, result)
     for project, group, answer in with_answers(unskipped, groups, changed_keys, result, options.find_end):

@@ -14,7 +14,7 @@ from projects.models.processes import holder
 from projects.models.processes.holder import has_ended, name_holder
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
-from projects.watcher.reconcile.full import reconcile
+from projects.watcher.reconcile.full import look_at, reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
 
@@ -52,6 +52,18 @@ def test_what_a_killed_process_has_begun_is_finished_at_once(
     assert not project.record(claim)  # whoever it was: it writes nothing any more
     row = Project.objects.get()
     assert (row.operation, row.operation_holder) == ("", "")
+
+
+def test_an_event_about_what_an_operation_holds_is_left_to_the_next_round(
+    project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
+) -> None:
+    """Most are of the operation's own doing, and it tells what came of them."""
+    claim = claimed_by(ended)
+    engine.calls.clear()
+    look_at([project.container_key])
+    assert (Project.objects.get().operation_id, engine.calls) == (claim.id, [])
+    reconcile()
+    assert status_of(project) == "running"
 
 
 def test_the_engine_is_asked_about_it_anew(
