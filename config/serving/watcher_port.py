@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ctypes import c_double
 from http import HTTPStatus
 from socketserver import ThreadingMixIn
-from typing import Any, ClassVar
+from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 from django.conf import settings
@@ -45,8 +45,8 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
     address_family = socket.AF_INET
     daemon_threads = True
     request_queue_size = 64
-    allow_reuse_address: ClassVar[bool] = True
-    allow_reuse_port: ClassVar[bool] = True  # the next one begins before the former one ends, at a hand-over
+    allow_reuse_address = True
+    allow_reuse_port = True  # the next one begins before the former one ends, at a hand-over
 
     def __init__(self, host: str, port: int, due: c_double) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
