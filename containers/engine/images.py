@@ -39,12 +39,14 @@ class ImageFacts:
 class HostFacts:
     """The machine that runs the containers: its memory in bytes, its cores, and the version of the engine.
 
-    Each is None, or empty, where the engine does not say.
+    Each is None, or empty, where the engine does not say. `lacks`: what keeps agents inside elsewhere and cannot be
+    held here, by the words of `BERTH_SWARM_ACCEPT`.
     """
 
     memory: int | None = None
     cpus: int | None = None
     version: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 class KnowsImages(Protocol):

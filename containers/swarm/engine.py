@@ -72,7 +72,8 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         with self._connection.call() as client, understand_answer():
             version = str(client.info().get("ServerVersion") or "")[:64]
         memory, cpus = sum(node.memory for node in nodes), sum(node.cpus for node in nodes)
-        return HostFacts(memory=memory or None, cpus=cpus or None, version=version)
+        lacks = tuple(self._confinement.missing())
+        return HostFacts(memory=memory or None, cpus=cpus or None, version=version, lacks=lacks)
 
     def image_exists(self, image: str) -> bool:
         return bool(read_image_id(self._connection, image))

@@ -17,6 +17,8 @@ class EngineHost(models.Model):
     memory = models.PositiveBigIntegerField(null=True)  # in bytes; None where the engine has never said
     cpus = models.PositiveIntegerField(null=True)
     engine_version = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # What keeps agents inside elsewhere and cannot be held here: words of BERTH_SWARM_ACCEPT, a space between them.
+    lacks = models.CharField(max_length=200, blank=True, default="", db_default="")
     ask_again_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -62,7 +62,7 @@ def learn_host_memory() -> EngineHost:
     said = {"memory": told.memory, "cpus": told.cpus, "engine_version": told.version}
     known = {name: value for name, value in said.items() if value}
     again = now + (ASK_EVERY if told.memory else ASK_AGAIN_AFTER_SILENCE)
-    values = {**known, "ask_again_at": again}
+    values = {**known, "ask_again_at": again, **({"lacks": " ".join(told.lacks)} if told.memory else {})}
     return EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults=values)[0]
 
 

@@ -28,6 +28,7 @@ from projects.rules.status.urgency import ORDER, find_rank
 from projects.services.images.outdated import OldImages, find_old_images
 from projects.services.limits.capacity import Capacity, measure_capacity
 from projects.services.staff.batches import find_unfinished
+from projects.services.staff.lacks import Lack, find_lacks
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 MOST_SHOWN = 20
@@ -90,6 +91,7 @@ class Overview:
     broken_number: int
     looping: Sequence[Known]
     host: EngineHost | None
+    lacks: Sequence[Lack]
     in_use: InUse
     capacity: Capacity
     disk: Any
@@ -112,12 +114,14 @@ def read_overview() -> Overview:
     users = User.objects.filter(is_active=True)
     without = users.filter(second_factor=None)
     types = list(AgentType.objects.order_by("slug"))
+    host = EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first()
     return Overview(
         counts=_count(known),
         broken=broken[:MOST_SHOWN],
         broken_number=len(broken),
         looping=[each for each in known if each.is_looping][:MOST_SHOWN],
-        host=EngineHost.objects.filter(instance=settings.BERTH_INSTANCE).first(),
+        host=host,
+        lacks=find_lacks(host),
         in_use=_measure_use(),
         capacity=measure_capacity(),
         disk=_measure_disk(),

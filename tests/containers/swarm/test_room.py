@@ -7,6 +7,7 @@ import pytest
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
 from containers.swarm.confinement import Confinement
+from containers.swarm.engine import SwarmEngine
 from containers.swarm.nodes import find_room, read_node
 from containers.swarm.room import constraints_of, nodes_for
 from containers.swarm.what_specs_hold import MEASURES, api_of, explain_refusal, find_missing
@@ -100,6 +101,7 @@ def test_the_oldest_node_tells_what_all_hold(monkeypatch: pytest.MonkeyPatch) ->
         assert held.missing() == []
         fake.rows["nodes"].append(_running(2, "27.3.1"))
         assert held.missing() == ["swap"]
+        assert SwarmEngine().describe_host().lacks == ("swap",)
         fake.rows["nodes"].append({**_running(3, "24.0.7"), "Status": {"State": "down"}})
         assert held.missing() == ["no-new-privileges", "seccomp", "swap"]
         fake.rows["nodes"] = [_running(1, "")]

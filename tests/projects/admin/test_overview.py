@@ -1,6 +1,7 @@
 """The first page of the admin says how the installation is, and asks no engine for it."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
+from containers.engine.images import HostFacts
 from projects.models import AgentType, EngineHost, Plan, Project, Sample
 from projects.services.limits.capacity import learn_host_memory
 from projects.services.staff.overview import MOST_SHOWN, read_overview
@@ -100,6 +102,24 @@ def test_it_tells_of_the_machine_and_of_who_has_no_second_factor(
     assert "2 of 2 users" in page
     assert "?second_factor__isempty=1&amp;is_active__exact=1" in page
     assert f"of the staff {sam.email}" in page
+
+
+@pytest.mark.django_db
+def test_it_says_what_the_engine_cannot_hold_and_whether_that_is_accepted(
+    admin: Client, engine: MemoryEngine, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = HostFacts(memory=1 << 30, lacks=("seccomp", "swap"))
+    monkeypatch.setattr(engine, "describe_host", lambda: facts)
+    EngineHost.objects.all().delete()
+    settings.BERTH_SWARM_ACCEPT = ["swap"]
+    learn_host_memory()
+    page = page_of(admin)
+    assert "<strong>seccomp</strong> (not accepted: no agent is started)" in page
+    assert "<strong>swap</strong> (accepted): On a node that has swap" in page
+    facts = HostFacts(memory=1 << 30)  # its nodes were updated
+    EngineHost.objects.update(ask_again_at=timezone.now())
+    learn_host_memory()
+    assert "Agents are confined without" not in page_of(admin)
 
 
 @pytest.mark.django_db

@@ -47,6 +47,7 @@ TYPED_BY_NOBODY = {
     "projects.watch.names_warning": "a sentence of ours",
     "projects.enginehost.instance": "BERTH_INSTANCE",
     "projects.enginehost.engine_version": "the engine's, letters and digits",
+    "projects.enginehost.lacks": "words of the program",
     "projects.gateway.instance": "BERTH_INSTANCE",
     "projects.gateway.store": "drawn by lot",
     "projects.gateway.subnet": "the engine's",
