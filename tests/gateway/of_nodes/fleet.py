@@ -100,7 +100,7 @@ class Fleet:
         with suppress(Exception):  # as its threads go on
             self.leader.run()
         if time.monotonic() >= self._look_at:
-            look_after_gateway()
+            look_after_gateway()  # what goes wrong at the engine, it keeps as a warning
             self._look_at = time.monotonic() + LOOK_EVERY
 
     def watch_until(self, condition: Callable[[], T], *, within: float, what: str) -> T:

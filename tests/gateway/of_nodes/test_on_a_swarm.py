@@ -12,6 +12,7 @@ import pytest
 from containers.programs import is_root
 from projects.watcher.gateway.leases import Round
 from tests.gateway.of_nodes.fleet import Fleet, fleet, report
+from tests.gateway.of_nodes.world import run_node_script
 
 pytestmark = [
     pytest.mark.docker,
@@ -57,7 +58,9 @@ def test_an_agent_on_its_ways_from_node_to_node(ships: Fleet, pytestconfig: pyte
         ships.settle_on_a_worker(project)
         _cut_off(ships)
         ships.settle_on_a_worker(project)
+        _lose_the_manager(ships)
         _kill(ships)
+        assert len({who for who, _, _ in ships.telegram.polls_of}) > 3, "It has been several containers."
     ships.require_one_poller()
 
 
@@ -74,6 +77,17 @@ def _cut_off(ships: Fleet) -> None:
     report(f"answers {ships.answers('and now?', within=PATIENCE):.1f} s after the cut was mended")
     ships.watch_for(AWAY)
     ships.require_one_poller()
+
+
+def _lose_the_manager(ships: Fleet) -> None:
+    """Leases go on without it, for longer than one lasts."""
+    manager = ships.cluster.manager
+    ships.cluster.kill(manager)
+    ships.watch_for(2 * AWAY)
+    report(f"answers {ships.answers('alone?', within=PATIENCE):.1f} s later, without a manager for {2 * AWAY:.0f} s")
+    ships.cluster.revive(manager)
+    run_node_script(manager)
+    report(f"answers {ships.answers('back?', within=PATIENCE):.1f} s later, when the manager is back")
 
 
 def _kill(ships: Fleet) -> None:
