@@ -50,7 +50,7 @@ REST = 0.5
 """Seconds after a round, however long it took."""
 
 VOLUMES_EVERY, COMPARE_EVERY = 30.0, 60.0
-"""Seconds between two rounds that look at volumes, and that go through the whole table, and trust no row."""
+"""Seconds between two rounds that look at volumes, if the engine was there before, and that trust no row."""
 
 SETTLE = 0.02
 """Seconds to gather events before the next look at what they are about: a death is several of them in a row."""
@@ -144,7 +144,7 @@ class Watcher:
             return
         self._protection.step()
         now = time.monotonic()
-        include_volumes, narrow = now >= self._volumes_again_at, now < self._compare_again_at
+        include_volumes, narrow = now >= self._volumes_again_at and not self._failing, now < self._compare_again_at
         with self._changed.taking(include_put_off=True) as changed_keys:
             result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
         self._may_look, self._may_repair = True, not result.held
