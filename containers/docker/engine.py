@@ -45,8 +45,8 @@ from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Vo
 class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
     """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, host: str = "") -> None:
+        super().__init__(host)
         self._lookup = Lookup(self._connection)
         self._containers = Containers(self._connection, self._lookup)
         self._meter = Meter()

@@ -41,15 +41,11 @@ OLDEST_API = "1.41"
 class DockerClient(SwarmCalls):
     """docker-py's low-level client with bounded calls. Its constructor asks the engine for its version."""
 
-    def __init__(self) -> None:
-        environment = docker.utils.kwargs_from_env()
+    def __init__(self, host: str = "") -> None:
+        environment = {"base_url": host} if host else docker.utils.kwargs_from_env()
         # A fixed version keeps docker-py's constructor from calling the engine before the adapter below is in place.
-        super().__init__(
-            base_url=environment.get("base_url"),
-            tls=environment.get("tls", False),
-            version=OLDEST_API,
-            timeout=CALL_LIMIT,
-        )
+        base, tls = environment.get("base_url"), environment.get("tls", False)
+        super().__init__(base_url=base, tls=tls, version=OLDEST_API, timeout=CALL_LIMIT)
         self.trust_env = False
         self.headers.update({"Accept-Encoding": "identity", "User-Agent": f"Berth/{settings.BERTH_VERSION}"})
         self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
@@ -66,8 +62,7 @@ class DockerClient(SwarmCalls):
 
     def open_socket(self) -> socket.socket:
         """A connection to the engine that belongs to the caller."""
-        found: socket.socket = self._bounded.open_socket()
-        return found
+        return self._bounded.open_socket()
 
     def open_stream(self, path: str, *names: str, params: dict[str, Any], silence: float) -> requests.Response:
         """An answer to be read piece by piece. A read raises where `silence` seconds pass without a piece."""
@@ -131,7 +126,8 @@ class _ProcessState:
     Reads have a breaker of their own: an engine that is too slow for them may be fast enough for a command.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, host: str) -> None:
+        self._host = host
         self.breaker = Breaker()
         self.read_breaker = Breaker()
         self._client: DockerClient | None = None
@@ -139,14 +135,15 @@ class _ProcessState:
     def get_client(self) -> DockerClient:
         """No lock, as none is safe after a fork: where two threads both make a client, the later one stays."""
         if self._client is None:
-            self._client = DockerClient()
+            self._client = DockerClient(self._host)
         return self._client
 
 
 class Connection:
-    """Every call to the engine goes through `call`. Safe between threads, and after a fork."""
+    """Every call to the engine (of DOCKER_HOST, or `host`) goes through `call`. Safe between threads, after a fork."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "") -> None:
+        self._host = host
         self._states: dict[int, _ProcessState] = {}
 
     @contextmanager
@@ -178,7 +175,7 @@ class Connection:
         if left is not None and left <= 0:
             raise EngineUnavailableError(SLOW)
         is_reading = this_thread.is_reading
-        state = self._states.setdefault(os.getpid(), _ProcessState())
+        state = self._states.setdefault(os.getpid(), _ProcessState(self._host))
         breaker = state.read_breaker if is_reading else state.breaker
         began = breaker.admit(is_waited_for=left is not None)
         limit = CALL_LIMIT if seconds is None else seconds

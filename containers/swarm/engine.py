@@ -26,8 +26,9 @@ from containers.swarm.images import name_for_nodes
 from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
 from containers.swarm.looks import Looks
+from containers.swarm.memory import Memory, volume_driver
 from containers.swarm.nodes import list_nodes
-from containers.swarm.placement import place
+from containers.swarm.placement import Placement, place
 from containers.swarm.secrets import Secrets
 from containers.swarm.service_spec import service_payload
 from containers.swarm.services import Services
@@ -48,6 +49,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._verbs = Verbs(self._connection, self._services, self._secrets, self._lost)
         self._logs = Logs(self._connection, self._services, self._lost)
         self._looks = Looks(self._connection, self._services, self._logs, self._lost)
+        self._memory = Memory(self._connection)
         self._usages = Usages(self._connection, self._services)
         self._confinement = Confinement(self._connection)
 
@@ -100,26 +102,24 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         network = gateway_network_name() if spec.address else network_name()
         self._ensure_network(network)
         image = name_for_nodes(self._connection, spec.image)
-        make = partial(self._make, spec, network, image, api, place(self._connection, spec, image[0]))
+        make = partial(self._make, spec, network, image, api, place(self._connection, self._services, spec, image[0]))
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(
-        self, spec: ContainerSpec, network: str, image: tuple[str, str], api: tuple[int, int], constraints: list[str],
+        self, spec: ContainerSpec, network: str, image: tuple[str, str], api: tuple[int, int], placement: Placement,
         secrets: dict[str, str],
     ) -> str:  # fmt: skip
-        driver = settings.BERTH_SWARM_VOLUME_DRIVER
-        volume = {"Name": driver, "Options": settings.BERTH_SWARM_VOLUME_OPTIONS} if driver else {}
         payload = service_payload(
             spec,
             image=image,
             network=network,
             secrets=secrets,
             api=api,
-            volume=volume,
-            constraints=constraints,
+            volume=volume_driver(),
+            constraints=placement.constraints,
             name_servers=settings.BERTH_DNS,
         )
-        return self._services.create(payload)
+        return self._services.create(payload, home=placement.home)
 
     def look_ahead(self, key: str) -> Ahead:
         return list  # a stop looks by itself: while one ends, its tasks change
@@ -129,6 +129,8 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return self._verbs.stop_key(key, timeout=timeout)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
+        if volumes:
+            self._memory.remove_carrier(key)
         self._verbs.remove_key(key, volumes=volumes)
 
     def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:

@@ -7,7 +7,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import NoRoomError
 from containers.identity import is_ours
-from containers.swarm.nodes import Node, find_room
+from containers.swarm.nodes import Node, find_room, list_nodes
 from containers.swarm.services import LIST_SIZE
 from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 
@@ -32,6 +32,13 @@ def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerS
             f"No machine has {spec.memory // MEBIBYTE} MB of memory left for the agent: the most that one has is "
             f"{max(0, most) // MEBIBYTE} MB. Stop another agent, choose a smaller plan, or ask the staff for more room."
         )
+
+
+def free_here(connection: Connection) -> int:
+    """The bytes that no task has reserved on the node that we speak with; 0 where it takes no agents."""
+    with connection.call(size=LIST_SIZE) as client, understand_answer():
+        here, tasks = str(client.info()["Swarm"]["NodeID"]), client.tasks(filters={"desired-state": ["running"]})
+        return find_room(list_nodes(connection), tasks).get(here, 0)
 
 
 def _is_of(spec: ContainerSpec, task: Mapping[str, Any]) -> bool:

@@ -16,6 +16,9 @@ from containers.vocabulary import ContainerSpec
 IMAGE_LABEL = "berth.image"
 """The label that holds the id of the service's image, which the service itself may name by its registry's digest."""
 
+HOME_LABEL = "berth.home"
+"""The label that holds the id of the node that has what the agent remembers, where it is bound to that node."""
+
 CRASHES_LABEL = "berth.crashes"
 """The label that says how often the agent has ended by itself, up to the task that was made then: a Swarm forgets."""
 

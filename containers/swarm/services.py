@@ -12,7 +12,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
-from containers.swarm.service_spec import CRASHES_LABEL, HELD
+from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL
 from containers.swarm.tasks import Run, Service, read_run, read_service
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
@@ -86,7 +86,9 @@ class Services:
             tasks = client.tasks(filters={"service": [str(row["ID"])]})
         return read_service(row, tasks)
 
-    def create(self, payload: dict[str, Any]) -> str:
+    def create(self, payload: dict[str, Any], *, home: str = "") -> str:
+        """`home` is the node to which what the agent remembers binds it, if any does."""
+        payload["Labels"].update({HOME_LABEL: home} if home else {})
         with self._connection.call(about_one=True) as client, understand_answer():
             return client.create_service_from(payload)
 

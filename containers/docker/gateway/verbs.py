@@ -18,8 +18,8 @@ from containers.vocabulary import ContainerSpec, Observation
 class GatewayVerbs:
     """Implements `containers.engine.gateway.RunsGateway`, and what stands before each deploy."""
 
-    def __init__(self) -> None:
-        self._connection = Connection()
+    def __init__(self, host: str = "") -> None:
+        self._connection = Connection(host)
         self._egress = Egress(self._connection)
         self._gateway = Gateway(self._connection)
 

@@ -7,11 +7,13 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test import override_settings
 
-from containers.errors import EngineRefusedError, NoRoomError, SupersededError
+from containers.errors import EngineRefusedError, EngineUnavailableError, NoRoomError, SupersededError
+from containers.get_engine import get_single_host
 from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import deploy, make_spec, yes
 from tests.containers.inside import run_inside
 from tests.containers.swarm.under_test import SwarmUnderTest
+from tests.fakes.states import pack_state
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker
@@ -114,3 +116,35 @@ def test_each_crash_is_counted_also_those_that_the_swarm_has_forgotten(
         return counts[-1] > 6
 
     wait_until(has_crashed_often)
+
+
+def test_an_agent_whose_memory_was_brought_here_is_bound_to_this_node(swarm_under_test: SwarmUnderTest) -> None:
+    """What a single host's engine or a backup gives is filled in, and each later deploy stays with it."""
+    engine, key = swarm_under_test.engine, swarm_under_test.key
+    here = swarm_under_test.client.info()["Swarm"]["NodeID"]
+    spec = make_spec(swarm_under_test, user=20008)
+    volume, archive = f"{swarm_under_test.name}-data", pack_state({"note": "remembered"}, user=20008)
+    for _ in range(2):  # a second time, as after a move that was killed
+        engine.remove(key, volumes=True)
+        engine.write_state(key, volume=volume, labels=spec.labels, image=swarm_under_test.image, pieces=[archive])
+    with pytest.raises(EngineRefusedError, match="already"):
+        engine.write_state(key, volume=volume, labels=spec.labels, image=swarm_under_test.image, pieces=[archive])
+    for generation in (1, 2):
+        deploy(swarm_under_test, user=20008, generation=generation)
+        container = swarm_under_test.container_of(swarm_under_test.name)
+        assert _run(swarm_under_test, container, "cat", "/data/note") == "remembered"
+        found = swarm_under_test.client.inspect_service(swarm_under_test.name)["Spec"]
+        assert found["Labels"]["berth.home"] == here
+        assert found["TaskTemplate"]["Placement"]["Constraints"] == [f"node.id == {here}"]
+    with override_settings(BERTH_SWARM_VOLUME_DRIVER="local"), pytest.raises(EngineRefusedError, match="VOLUME_DRIVER"):
+        engine.write_state(key, volume=volume, labels=spec.labels, image=swarm_under_test.image, pieces=[])
+
+
+def test_the_engine_of_another_host_is_asked_beside_that_of_this_process(swarm_under_test: SwarmUnderTest) -> None:
+    """Each has its own connection: what one has, the other does not know."""
+    deploy(swarm_under_test)
+    other = get_single_host("unix:///var/run/docker.sock")
+    assert other.inspect(swarm_under_test.key) is None
+    with pytest.raises(EngineUnavailableError):
+        get_single_host("unix:///nowhere/docker.sock").ping()
+    assert swarm_under_test.engine.inspect(swarm_under_test.key) is not None

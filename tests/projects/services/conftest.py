@@ -7,6 +7,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Project
+from tests.fakes.engine import MemoryEngine
+from tests.projects.services.migrating import become_former
 
 
 @pytest.fixture
@@ -15,3 +17,11 @@ def control(api: APIClient, project: Project) -> Callable[..., Any]:
         return api.post(f"/api/projects/{project.id}/control{query}", {"action": action})
 
     return send
+
+
+@pytest.fixture
+def former(engine: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch) -> MemoryEngine:
+    """The single host on which Alice's agent runs. All are to move to the engine of this process."""
+    made = become_former(engine, project)
+    monkeypatch.setattr("projects.services.staff.migration.get_single_host", lambda _: made)
+    return made

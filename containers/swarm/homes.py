@@ -1,0 +1,35 @@
+"""On which node an agent's memory is, where a volume is on the disk of one node.
+
+An agent whose memory Berth itself has brought to a node stays there: elsewhere it would begin without. Its service says
+so, and each later one of it.
+"""
+
+from django.conf import settings
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import MissingError, understand_answer
+from containers.hardening import data_volume
+from containers.identity import is_ours
+from containers.swarm.service_spec import HOME_LABEL
+from containers.swarm.services import Services
+from containers.vocabulary import ContainerSpec
+
+
+def find_home(connection: Connection, services: Services, spec: ContainerSpec) -> str:
+    """The id of the node to which the agent is bound; empty where it may go to any.
+
+    The former service tells it. Where there is none, and the node that we speak with has the agent's memory, it is
+    that node: a move from a single host or a backup has brought it there.
+    """
+    if settings.BERTH_SWARM_VOLUME_DRIVER:
+        return ""
+    if former := services.of_key(spec.key):
+        return former[0].labels.get(HOME_LABEL, "")
+    try:
+        with connection.call(about_one=True) as client, understand_answer():
+            volume = client.inspect_volume(data_volume(spec.name))
+            if not is_ours(volume.get("Labels") or {}):
+                return ""
+            return str(client.info()["Swarm"]["NodeID"])
+    except MissingError:
+        return ""

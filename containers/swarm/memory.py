@@ -1,0 +1,71 @@
+"""Fills the volume of an agent's state on the node that Berth speaks with, piece by piece."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+
+from containers.call_limits import time_of_its_own
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.errors import EngineRefusedError
+from containers.identity import container_name
+from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
+
+SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0
+"""Seconds without a sign of the engine, for a volume however large, and for removing what it was filled through."""
+
+BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER says where agents keep what they remember: bring it there by yourself."
+
+
+def volume_driver() -> dict[str, Any]:
+    """Where the volumes of agents' states are made, as a service says it; empty for the disk of each node."""
+    driver = settings.BERTH_SWARM_VOLUME_DRIVER
+    return {"Name": driver, "Options": settings.BERTH_SWARM_VOLUME_OPTIONS} if driver else {}
+
+
+class Memory:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
+        """Raises `EngineRefusedError` where there is such a volume, or a driver has the volumes."""
+        if settings.BERTH_SWARM_VOLUME_DRIVER:
+            raise EngineRefusedError(BY_DRIVER)
+        if self._has_volume(volume):
+            raise EngineRefusedError(f"There is a volume {volume} already.")
+        own = handover_name(container_name(key))
+        self._remove_left(own)
+        payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels)
+        with self._connection.call() as client, understand_answer():
+            carrier = str(client.create_container_from_config(payload, own)["Id"])
+        try:
+            with self._connection.call(WRITE_LIMIT, about_one=True) as client:
+                client.put_pieces(carrier, "/", pieces, silence=SILENCE)
+        finally:
+            with time_of_its_own(CLEANING):  # or it would hold on to the volume
+                self._remove(carrier)
+
+    def _has_volume(self, volume: str) -> bool:
+        with suppress(MissingError), self._connection.call() as client:
+            client.inspect_volume(volume)
+            return True
+        return False
+
+    def remove_carrier(self, key: str) -> None:
+        """What a process that was killed has left: it holds on to its volume."""
+        self._remove_left(handover_name(container_name(key)))
+
+    def _remove_left(self, own: str) -> None:
+        with suppress(MissingError), self._connection.call() as client, understand_answer():
+            found = client.inspect_container(own)
+            is_left = str((found["Config"].get("Labels") or {}).get(HANDOVER_LABEL, "")).endswith(CARRIER)
+            container = str(found["Id"])
+            if not is_left:
+                return
+            self._remove(container)
+
+    def _remove(self, container: str) -> None:
+        with suppress(MissingError, ConflictError), self._connection.call() as client:
+            client.remove_container(container, v=False, force=True)

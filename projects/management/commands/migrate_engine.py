@@ -1,0 +1,86 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from containers.docker_api.client import Connection
+from containers.errors import EngineError
+from containers.swarm.room import free_here
+from projects.errors import ProjectError
+from projects.models.catalogue import MIB
+from projects.services.staff.migration import Migration, Move
+from projects.watcher.leader import Leadership, LeadershipLostError, become_leader, name_watcher
+
+NO_SWARM = "Set BERTH_ENGINE=swarm, and DOCKER_HOST to a manager of the Swarm to which the agents are to move."
+BERTH_RUNS = "A watcher of Berth is at work. Stop Berth everywhere: it would start again what is stopped here."
+
+
+class Command(BaseCommand):
+    help = (
+        "Move all agents of a single Docker host to the Swarm of DOCKER_HOST, with what they remember, one after the "
+        "other. Stop Berth before, and run this again where it was ended, no matter when."
+    )
+    requires_current_database = True
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--from", dest="host", required=True, help="such as unix:///var/run/docker.sock")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only say what would be done, and what is in the way"
+        )
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.BERTH_ENGINE != "swarm":
+            raise CommandError(NO_SWARM)
+        leadership = Leadership(name_watcher())
+        if leadership.is_elsewhere():
+            raise CommandError(BERTH_RUNS)
+        try:
+            migration = Migration(options["host"])
+            moves = migration.plan()
+            self._check(migration, moves)
+            if options["dry_run"]:
+                return
+            if not options["yes"] and input("Type move to begin: ") != "move":
+                raise CommandError("Nothing was changed.")
+            self._move_all(migration, moves, leadership)
+        except (EngineError, ProjectError) as error:
+            raise CommandError(f"{error} Mend that, and run this again.") from error
+        except LeadershipLostError as error:
+            raise CommandError(BERTH_RUNS) from error
+
+    def _check(self, migration: Migration, moves: list[Move]) -> None:
+        for move in moves:
+            self.stdout.write(_describe(move))
+        found = [*migration.obstacles(moves), *_lack_of_room(moves)]
+        if found:
+            raise CommandError("\n".join(["Nothing was changed.", *found]))
+
+    def _move_all(self, migration: Migration, moves: list[Move], leadership: Leadership) -> None:
+        if not leadership.take(become_leader):
+            raise CommandError(BERTH_RUNS)
+        try:
+            left = [move for move in moves if not move.is_done]
+            for number, move in enumerate(left, start=1):
+                self.stdout.write(f"{number} of {len(left)}: {move.project.container_key}")
+                self.stdout.flush()
+                migration.carry_out(move.project, alive=leadership.require)
+        finally:
+            leadership.give_back()
+        self.stdout.write(self.style.SUCCESS("All agents have moved. Start Berth with these settings."))
+
+
+def _lack_of_room(moves: list[Move]) -> list[str]:
+    """All memories come to the manager's node, and so do the agents."""
+    needed = sum(move.project.memory for move in moves if move.there is None and move.is_to_run)
+    free = free_here(Connection())
+    if needed <= free:
+        return []
+    return [f"The manager's node has {max(0, free) // MIB} MB left, and these agents need {needed // MIB} MB."]
+
+
+def _describe(move: Move) -> str:
+    key = move.project.container_key
+    if move.is_done:
+        return f"{key}: has moved"
+    return f"{key}: {'stop, copy, start' if move.is_to_run else 'copy; it is not to run'}"

@@ -1,0 +1,160 @@
+"""Moves the agents of one Docker host to the engine of this process, a Swarm, one after the other.
+
+Nothing of it is written down: each step asks what the two engines have. So a move that was ended anywhere goes on where
+it was. An agent has been moved once the Swarm has a service for it: from then on what the former host has is behind.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from accounts import clock
+from containers.agent_contract import AGENT_USER
+from containers.engine import Engine
+from containers.errors import EngineRefusedError
+from containers.get_engine import get_engine, get_single_host
+from containers.hardening import DATA, data_volume
+from containers.identity import container_name
+from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
+from projects.credentials.encryption import SecretUnreadableError
+from projects.errors import UnusableSettingsError
+from projects.models import Actor, Project
+from projects.rules.status.lifecycle import Action
+from projects.services.commands.control import control_project
+from projects.services.container_spec import check_spec, labels_of
+
+OPERATOR = Actor(label="operator", source="manage.py migrate_engine")
+
+STILL_UP = "The agent of {} still runs on the former host. Nothing was started anywhere else."
+WRONG_HOST = "The former host has nothing of this installation: --from names another one, or BERTH_INSTANCE does."
+ONE_ENGINE = "The former host is the manager that DOCKER_HOST names. Join it to the Swarm once its agents have moved."
+BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER is set: Berth brings memories to the manager's own disk only."
+
+Alive = Callable[[], None]
+"""Called again and again while something goes on; raises where it is to end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One agent, and what the two engines have of it."""
+
+    project: Project
+    former: Observation | None
+    there: Observation | None
+
+    @property
+    def is_to_run(self) -> bool:
+        return self.project.awaits_container
+
+    @property
+    def is_done(self) -> bool:
+        is_left = self.former is not None and self.former.is_up
+        return self.there is not None and not is_left and (self.there.is_up or not self.is_to_run)
+
+
+class Migration:
+    """From the single host at `host`."""
+
+    def __init__(self, host: str) -> None:
+        self._former: Engine = get_single_host(host)
+        self._swarm = get_engine()
+
+    def plan(self) -> list[Move]:
+        """All agents of this installation that are not being deleted, the oldest first. Raises `EngineError`."""
+        former, there = _seen(self._former), _seen(self._swarm)
+        rows = Project.objects.live().filter(instance=settings.BERTH_INSTANCE).order_by("created_at", "pk")
+        return [
+            Move(project=row, former=former.get(row.container_key), there=there.get(row.container_key))
+            for row in rows.select_related("agent_type", "plan", "owner")
+        ]
+
+    def obstacles(self, moves: Iterable[Move]) -> Iterator[str]:
+        """What would keep agents from running on the Swarm. Changes nothing. Raises `EngineError`."""
+        self._swarm.ping()
+        self._former.ping()
+        here, there = ({_identity(each) for each in _volumes(engine)} for engine in (self._former, self._swarm))
+        if not here:
+            yield WRONG_HOST
+        if here & there:
+            yield ONE_ENGINE
+        if settings.BERTH_SWARM_VOLUME_DRIVER:
+            yield BY_DRIVER
+        for move in moves:
+            if not move.is_done and (obstacle := self._obstacle(move.project)):
+                yield f"{move.project.container_key}: {obstacle}"
+
+    def _obstacle(self, project: Project) -> str:
+        for image in (project.agent_type.image, project.image_id):
+            if image and not self._swarm.image_exists(image):
+                return f"the Swarm's manager does not have its image, {image}."
+        if project.uid in {None, AGENT_USER}:
+            return "it has the user that all agents once had. Restart it on the former host first."
+        if project.operation_deadline is not None and project.operation_deadline > clock.now():
+            return "a command is under way. Try again in a minute."
+        try:
+            check_spec(project)
+        except (SecretUnreadableError, UnusableSettingsError) as error:
+            return str(error)
+        return ""
+
+    def carry_out(self, project: Project, *, alive: Alive) -> None:
+        """Stops, copies and starts one agent. May be called again after an end at any place.
+
+        Raises `EngineError` and `ProjectError`: then it may run nowhere, and in no case twice.
+        """
+        alive()
+        self._put_to_rest(project)
+        alive()
+        if self._swarm.inspect(project.container_key) is None:
+            self._bring_memory(project, alive)
+        alive()
+        project.refresh_from_db()
+        if project.awaits_container:
+            control_project(project=project, action=Action.RESTART, actor=OPERATOR)
+
+    def _put_to_rest(self, project: Project) -> None:
+        """No process of it is on the former host, and that host's engine starts none by itself."""
+        key = project.container_key
+        self._former.stop(key, timeout=project.agent_type.stop_timeout)
+        seen = self._former.inspect(key)
+        if seen is not None and (seen.is_up or seen.is_silent):
+            raise EngineRefusedError(STILL_UP.format(key))
+
+    def _bring_memory(self, project: Project, alive: Alive) -> None:
+        """All of it, and again from the start: what a killed move has left may be a part."""
+        key, image = project.container_key, project.agent_type.image
+        self._swarm.remove(key, volumes=True)
+        former = next(iter(_volumes(self._former, key)), None)
+        if former is None:
+            return  # it has never been started
+        with closing(_watched(self._former.read_state(key, image=image), alive)) as pieces:
+            self._swarm.write_state(
+                key,
+                volume=data_volume(container_name(key)),
+                labels={**former.labels, **labels_of(project)},
+                image=image,
+                pieces=pieces,
+            )
+
+
+def _watched(pieces: Iterator[bytes], alive: Alive) -> Generator[bytes]:
+    for piece in pieces:
+        alive()
+        yield piece
+
+
+def _seen(engine: Engine) -> Mapping[str, Observation]:
+    return {seen.key: seen for seen in engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE})}
+
+
+def _volumes(engine: Engine, key: str = "") -> list[Volume]:
+    """Of what agents remember."""
+    within = {INSTANCE_LABEL: settings.BERTH_INSTANCE, **({PROJECT_LABEL: key} if key else {})}
+    return [volume for volume in engine.list_volumes(within) if volume.name.endswith(DATA)]
+
+
+def _identity(volume: Volume) -> tuple[str, object]:
+    """Two engines never make a volume of one name at one moment: a copy is younger."""
+    return volume.name, volume.created_at

@@ -1,0 +1,100 @@
+"""The command that moves a single host's agents tells what is in the way before it touches anything."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import override_settings
+
+from accounts import clock
+from projects.models import Project
+from projects.watcher.leader import become_leader, step_down
+from tests.fakes.engine import MemoryEngine
+from tests.projects.services.migrating import check_moved
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def move(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """The command."""
+
+    def run(*more: str) -> None:
+        call_command("migrate_engine", "--from", "unix:///nowhere", "--yes", *more)
+
+    monkeypatch.setattr("projects.management.commands.migrate_engine.free_here", lambda _: 1 << 40)
+    with override_settings(BERTH_ENGINE="swarm"):
+        yield run
+
+
+def test_the_command_moves_all_and_has_nothing_to_do_then(
+    move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project, capsys: Any
+) -> None:
+    move("--dry-run")
+    assert (engine.containers, f"{project.id}: stop, copy, start" in capsys.readouterr().out) == ({}, True)
+    move()
+    check_moved(engine, former, project)
+    assert "1 of 1" in capsys.readouterr().out
+    move()
+    assert f"{project.id}: has moved" in capsys.readouterr().out
+
+
+def _no_image(engine: MemoryEngine, former: MemoryEngine) -> None:
+    engine.images.clear()
+
+
+def _other_host(engine: MemoryEngine, former: MemoryEngine) -> None:
+    former.reset()
+
+
+def _same_host(engine: MemoryEngine, former: MemoryEngine) -> None:
+    engine.volumes, engine.volume_labels = former.volumes, former.volume_labels
+    engine.volumes_since = former.volumes_since
+
+
+def _old_user(engine: MemoryEngine, former: MemoryEngine) -> None:
+    Project.objects.update(uid=None)
+
+
+def _busy(engine: MemoryEngine, former: MemoryEngine) -> None:
+    Project.objects.update(
+        operation="start", operation_id=Project.objects.get().pk, operation_deadline=clock.now() + timedelta(seconds=9)
+    )
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (_no_image, "does not have its image"),
+        (_other_host, "names another one"),
+        (_same_host, "the manager that DOCKER_HOST names"),
+        (_old_user, "Restart it on the former host"),
+        (_busy, "under way"),
+    ],
+)
+def test_what_is_in_the_way_is_told_before_anything_is_touched(
+    move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project, fault: Any, told: str
+) -> None:
+    fault(engine, former)
+    before = {name: each.state for name, each in former.containers.items()}
+    with pytest.raises(CommandError, match=told) as refused:
+        move()
+    assert "Nothing was changed." in str(refused.value)
+    assert ({name: each.state for name, each in former.containers.items()}, engine.containers) == (before, {})
+
+
+def test_it_is_refused_while_a_watcher_leads_or_where_there_is_no_room_or_no_swarm(
+    move: Callable[..., None], former: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert become_leader("somebody")
+    with pytest.raises(CommandError, match="Stop Berth"):
+        move()
+    step_down("somebody")
+    monkeypatch.setattr("projects.management.commands.migrate_engine.free_here", lambda _: 1)
+    with pytest.raises(CommandError, match="0 MB left"):
+        move()
+    with override_settings(BERTH_ENGINE="docker"), pytest.raises(CommandError, match="BERTH_ENGINE=swarm"):
+        move()
+    assert former.containers[project.container_name].is_up
