@@ -12,6 +12,7 @@ from projects.rules.status.lifecycle import (
     count_crashes,
     is_crash_loop,
 )
+from projects.rules.status.statuses import Status
 from tests.projects.rules.facts import ANY_FACTS, DOWN, LONG_AGO, MOMENT, NOW
 
 
@@ -42,6 +43,7 @@ def test_five_crashes_are_a_loop_and_a_fatal_exit_is_at_once(exit_code: int | No
 def test_a_loop_is_five_crashes_in_ten_minutes() -> None:
     assert CRASH_LIMIT == 5
     assert CRASH_WINDOW.total_seconds() == 600
+    assert "five times in ten minutes" in Status.CRASHED.traits.meaning
 
 
 @given(ANY_FACTS)
