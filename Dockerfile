@@ -60,6 +60,6 @@ VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
-    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen(f\"http://127.0.0.1:{os.environ.get('BERTH_WATCHER_PORT') or os.environ.get('BERTH_PORT', '8000')}/healthz\", timeout=4)"]
+    CMD ["python", "-c", "import urllib.request; from os import environ as e; urllib.request.urlopen(f\"http://127.0.0.1:{e.get('BERTH_ROLE') == 'watcher' and e.get('BERTH_WATCHER_PORT') or e.get('BERTH_PORT', '8000')}/healthz\", timeout=4)"]
 # exec: signals reach `serve` itself. Images of agents are looked for on the engine, and built there where they are missing.
 CMD ["sh", "-c", "python manage.py prepare && python manage.py build_images && exec python manage.py serve"]

@@ -98,6 +98,7 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
             answer = HttpResponse("Something broke.\n", status=500, content_type="text/plain")
         answer["Content-Length"] = str(len(answer.content))
         answer["Cache-Control"] = "no-store"
+        answer["Server"] = "berth"  # else the standard library tells which Python this is
         answer["X-Content-Type-Options"] = "nosniff"
         start_response(f"{answer.status_code} {HTTPStatus(answer.status_code).phrase}", list(answer.items()))
         return [] if environ.get("REQUEST_METHOD") == "HEAD" else [answer.content]

@@ -43,6 +43,11 @@ def ask(port: int, path: str, *, method: str = "GET", **headers: str) -> tuple[i
             return error.code, error.read().decode()
 
 
+def test_it_tells_nobody_which_python_it_is(port: int) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
+        assert answer.headers.get_all("Server") == ["berth"]
+
+
 def test_its_health_is_that_of_its_threads(port: int, due: c_double) -> None:
     assert ask(port, "/healthz") == (200, '{"status": "ok"}')
     assert ask(port, "/healthz", method="HEAD") == (200, "")
