@@ -130,7 +130,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         if volumes:
-            self._memory.remove_carrier(key)
+            self._memory.forget(key)
         self._verbs.remove_key(key, volumes=volumes)
 
     def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:

@@ -10,6 +10,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.hardening import data_volume
 from containers.identity import is_ours
+from containers.swarm.arrivals import Arrivals
 from containers.swarm.service_spec import HOME_LABEL
 from containers.swarm.services import Services
 from containers.vocabulary import ContainerSpec
@@ -18,13 +19,17 @@ from containers.vocabulary import ContainerSpec
 def find_home(connection: Connection, services: Services, spec: ContainerSpec) -> str:
     """The id of the node to which the agent is bound; empty where it may go to any.
 
-    The former service tells it. Where there is none, and the node that we speak with has the agent's memory, it is
-    that node: a move from a single host or a backup has brought it there.
+    The former service tells it, else what was noted when a move from a single host or a backup brought its memory.
+    Where neither is, and the node that we speak with has a memory of its, it is that node.
+
+    Raises `EngineUnavailableError` where its memory is still to come.
     """
     if settings.BERTH_SWARM_VOLUME_DRIVER:
         return ""
     if former := services.of_key(spec.key):
         return former[0].labels.get(HOME_LABEL, "")
+    if home := Arrivals(connection).find_home(spec.key):
+        return home
     try:
         with connection.call(about_one=True) as client, understand_answer():
             volume = client.inspect_volume(data_volume(spec.name))

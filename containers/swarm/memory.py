@@ -9,8 +9,9 @@ from django.conf import settings
 from containers.call_limits import time_of_its_own
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
-from containers.errors import EngineRefusedError
+from containers.errors import EngineError, EngineRefusedError
 from containers.identity import container_name
+from containers.swarm.arrivals import Arrivals
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
 SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0
@@ -28,16 +29,29 @@ def volume_driver() -> dict[str, Any]:
 class Memory:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._arrivals = Arrivals(connection)
 
     def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
-        """Raises `EngineRefusedError` where there is such a volume, or a driver has the volumes."""
+        """Raises `EngineRefusedError` where there is such a volume, or a driver has the volumes.
+
+        Until all of it is there, the agent is not started, also where this process is killed.
+        """
         if settings.BERTH_SWARM_VOLUME_DRIVER:
             raise EngineRefusedError(BY_DRIVER)
         if self._has_volume(volume):
             raise EngineRefusedError(f"There is a volume {volume} already.")
         own = handover_name(container_name(key))
         self._remove_left(own)
-        payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels)
+        self._arrivals.expect([key])
+        try:
+            self._fill(own, carrier_payload(container_name(key), image=image, volume=volume, labels=labels), pieces)
+        except BaseException:
+            with time_of_its_own(CLEANING), suppress(EngineError):
+                self._remove_volume(volume)
+            raise
+        self._arrivals.settle(key, home=self._node_id())
+
+    def _fill(self, own: str, payload: dict[str, Any], pieces: Iterable[bytes]) -> None:
         with self._connection.call() as client, understand_answer():
             carrier = str(client.create_container_from_config(payload, own)["Id"])
         try:
@@ -53,9 +67,18 @@ class Memory:
             return True
         return False
 
-    def remove_carrier(self, key: str) -> None:
-        """What a process that was killed has left: it holds on to its volume."""
+    def forget(self, key: str) -> None:
+        """Where it is, and what a process that was killed has left: that holds on to the volume."""
+        self._arrivals.forget_home(key)
         self._remove_left(handover_name(container_name(key)))
+
+    def _node_id(self) -> str:
+        with self._connection.call() as client, understand_answer():
+            return str(client.info()["Swarm"]["NodeID"])
+
+    def _remove_volume(self, volume: str) -> None:
+        with suppress(MissingError), self._connection.call() as client:
+            client.remove_volume(volume)
 
     def _remove_left(self, own: str) -> None:
         with suppress(MissingError), self._connection.call() as client, understand_answer():

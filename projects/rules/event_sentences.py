@@ -22,6 +22,7 @@ _OF = {
     ("lift suspension", "done"): "Suspension lifted",
     ("clear memory", "done"): "Memory cleared",
     ("clear memory", "failed"): "The memory could not be cleared",
+    ("move", "done"): "What it remembers was copied to another engine",
     ("adopt", "done"): "Taken over by this installation",
     ("verify bot", "done"): "Telegram confirmed the bot token",
     ("verify bot", "failed"): "Telegram did not confirm the bot token",

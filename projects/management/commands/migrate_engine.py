@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -8,11 +9,16 @@ from containers.errors import EngineError
 from containers.swarm.room import free_here
 from projects.errors import ProjectError
 from projects.models.catalogue import MIB
-from projects.services.staff.migration import Migration, Move
+from projects.services.staff.migration import Migration, Move, NotStartedError
 from projects.watcher.leader import Leadership, LeadershipLostError, become_leader, name_watcher
 
 NO_SWARM = "Set BERTH_ENGINE=swarm, and DOCKER_HOST to a manager of the Swarm to which the agents are to move."
 BERTH_RUNS = "A watcher of Berth is at work. Stop Berth everywhere: it would start again what is stopped here."
+SOME_DOWN = (
+    "All memories have come, and {} agents are DOWN, stopped on the former host and refused here. "
+    "Mend that, and run this again: until then they stay down."
+)
+MAY_BE_DOWN = "{0}: {1} Until you mend that and run this again, agent {0} may be DOWN, and those after it stay there."
 
 
 class Command(BaseCommand):
@@ -61,13 +67,27 @@ class Command(BaseCommand):
             raise CommandError(BERTH_RUNS)
         try:
             left = [move for move in moves if not move.is_done]
-            for number, move in enumerate(left, start=1):
-                self.stdout.write(f"{number} of {len(left)}: {move.project.container_key}")
-                self.stdout.flush()
-                migration.carry_out(move.project, alive=leadership.require)
+            migration.expect(left)
+            down = [sentence for sentence in self._move_each(migration, left, leadership) if sentence]
         finally:
             leadership.give_back()
+        if down:
+            raise CommandError("\n".join([SOME_DOWN.format(len(down)), *down]))
         self.stdout.write(self.style.SUCCESS("All agents have moved. Start Berth with these settings."))
+
+    def _move_each(self, migration: Migration, left: list[Move], leadership: Leadership) -> Iterator[str]:
+        """What keeps each one from running; an empty text where nothing does."""
+        for number, move in enumerate(left, start=1):
+            key = move.project.container_key
+            self.stdout.write(f"{number} of {len(left)}: {key}")
+            self.stdout.flush()
+            try:
+                migration.carry_out(move.project, alive=leadership.require)
+                yield ""
+            except NotStartedError as error:
+                yield f"{key}: {error}"
+            except (EngineError, ProjectError) as error:
+                raise CommandError(MAY_BE_DOWN.format(key, error)) from error
 
 
 def _lack_of_room(moves: list[Move]) -> list[str]:

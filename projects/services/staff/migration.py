@@ -1,31 +1,33 @@
 """Moves the agents of one Docker host to the engine of this process, a Swarm, one after the other.
 
-Nothing of it is written down: each step asks what the two engines have. So a move that was ended anywhere goes on where
-it was. An agent has been moved once the Swarm has a service for it: from then on what the former host has is behind.
+Each step asks what the two engines have, so that a move that was ended anywhere goes on where it was. An agent has been
+moved once the Swarm has a service for it: from then on what the former host has is behind. One that is not to run has
+none, and an event tells that it was copied. From the first move to the last, the Swarm starts none that is not moved.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.conf import settings
 
 from accounts import clock
 from containers.agent_contract import AGENT_USER
+from containers.docker_api.client import Connection
 from containers.engine import Engine
-from containers.errors import EngineRefusedError
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.get_engine import get_engine, get_single_host
 from containers.hardening import DATA, data_volume
 from containers.identity import container_name
+from containers.swarm.arrivals import Arrivals
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
 from projects.credentials.encryption import SecretUnreadableError
-from projects.errors import UnusableSettingsError
-from projects.models import Actor, Project
+from projects.errors import ProjectError, UnusableSettingsError
+from projects.models import Project
 from projects.rules.status.lifecycle import Action
 from projects.services.commands.control import control_project
 from projects.services.container_spec import check_spec, labels_of
-
-OPERATOR = Actor(label="operator", source="manage.py migrate_engine")
+from projects.services.staff.moved import MOVE, OPERATOR, Past, read_past
 
 STILL_UP = "The agent of {} still runs on the former host. Nothing was started anywhere else."
 WRONG_HOST = "The former host has nothing of this installation: --from names another one, or BERTH_INSTANCE does."
@@ -36,6 +38,10 @@ Alive = Callable[[], None]
 """Called again and again while something goes on; raises where it is to end."""
 
 
+class NotStartedError(Exception):
+    """The agent has been copied and was refused its start: it runs nowhere."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """One agent, and what the two engines have of it."""
@@ -43,14 +49,18 @@ class Move:
     project: Project
     former: Observation | None
     there: Observation | None
+    past: Past = field(default_factory=Past)
+    has_volume: bool = False
 
     @property
     def is_to_run(self) -> bool:
-        return self.project.awaits_container
+        return self.past.lets_run(self.project)
 
     @property
     def is_done(self) -> bool:
         is_left = self.former is not None and self.former.is_up
+        if not (is_left or self.is_to_run) and self.past.counts(self.former, is_there=self.has_volume):
+            return True
         return self.there is not None and not is_left and (self.there.is_up or not self.is_to_run)
 
 
@@ -60,15 +70,31 @@ class Migration:
     def __init__(self, host: str) -> None:
         self._former: Engine = get_single_host(host)
         self._swarm = get_engine()
+        self._arrivals = Arrivals(Connection())
 
     def plan(self) -> list[Move]:
         """All agents of this installation that are not being deleted, the oldest first. Raises `EngineError`."""
         former, there = _seen(self._former), _seen(self._swarm)
         rows = Project.objects.live().filter(instance=settings.BERTH_INSTANCE).order_by("created_at", "pk")
+        found = list(rows.select_related("agent_type", "plan", "owner"))
+        past, volumes = read_past(row.pk for row in found), {volume.key for volume in _volumes(self._swarm)}
         return [
-            Move(project=row, former=former.get(row.container_key), there=there.get(row.container_key))
-            for row in rows.select_related("agent_type", "plan", "owner")
+            Move(
+                project=row,
+                former=former.get(row.container_key),
+                there=there.get(row.container_key),
+                past=past[row.pk],
+                has_volume=row.container_key in volumes,
+            )
+            for row in found
         ]
+
+    def expect(self, moves: Iterable[Move]) -> None:
+        """Keeps the Swarm from starting those that it does not have, until each has been moved. Raises `EngineError`.
+
+        Otherwise a Berth that is started too early would start them with nothing, while they run on the former host.
+        """
+        self._arrivals.expect(move.project.container_key for move in moves if move.there is None)
 
     def obstacles(self, moves: Iterable[Move]) -> Iterator[str]:
         """What would keep agents from running on the Swarm. Changes nothing. Raises `EngineError`."""
@@ -102,7 +128,8 @@ class Migration:
     def carry_out(self, project: Project, *, alive: Alive) -> None:
         """Stops, copies and starts one agent. May be called again after an end at any place.
 
-        Raises `EngineError` and `ProjectError`: then it may run nowhere, and in no case twice.
+        Raises `EngineError` and `ProjectError`: then it may run nowhere, and in no case twice. Raises `NotStartedError`
+        where it has come, and only its start was refused.
         """
         alive()
         self._put_to_rest(project)
@@ -111,8 +138,8 @@ class Migration:
             self._bring_memory(project, alive)
         alive()
         project.refresh_from_db()
-        if project.awaits_container:
-            control_project(project=project, action=Action.RESTART, actor=OPERATOR)
+        if read_past([project.pk])[project.pk].lets_run(project):
+            _start(project)
 
     def _put_to_rest(self, project: Project) -> None:
         """No process of it is on the former host, and that host's engine starts none by itself."""
@@ -127,8 +154,9 @@ class Migration:
         key, image = project.container_key, project.agent_type.image
         self._swarm.remove(key, volumes=True)
         former = next(iter(_volumes(self._former, key)), None)
-        if former is None:
-            return  # it has never been started
+        if former is None:  # it has never been started
+            self._arrivals.settle(key)
+            return
         with closing(_watched(self._former.read_state(key, image=image), alive)) as pieces:
             self._swarm.write_state(
                 key,
@@ -137,6 +165,16 @@ class Migration:
                 image=image,
                 pieces=pieces,
             )
+        project.event(OPERATOR, MOVE, "done").save()
+
+
+def _start(project: Project) -> None:
+    try:
+        control_project(project=project, action=Action.RESTART, actor=OPERATOR)
+    except EngineUnavailableError:
+        raise  # the others could not be started either
+    except (EngineError, ProjectError) as error:
+        raise NotStartedError(str(error)) from error
 
 
 def _watched(pieces: Iterator[bytes], alive: Alive) -> Generator[bytes]:

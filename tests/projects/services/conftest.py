@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
-from tests.projects.services.migrating import become_former
+from tests.projects.services.migrating import FakeArrivals, become_former
 
 
 @pytest.fixture
@@ -24,4 +24,6 @@ def former(engine: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPat
     """The single host on which Alice's agent runs. All are to move to the engine of this process."""
     made = become_former(engine, project)
     monkeypatch.setattr("projects.services.staff.migration.get_single_host", lambda _: made)
+    monkeypatch.setattr("projects.services.staff.migration.Arrivals", FakeArrivals)
+    FakeArrivals.awaited = set()
     return made

@@ -1,6 +1,8 @@
 """A single host, of which all agents are to move to the engine of this process."""
 
+from collections.abc import Iterable
 from copy import deepcopy
+from typing import ClassVar
 
 from projects.models import Project
 from projects.services.staff.migration import Migration
@@ -9,6 +11,21 @@ from tests.fakes.states import pack_state, unpack_state
 
 HELD = ("containers", "volumes", "volume_labels", "states")
 """What an engine in memory has."""
+
+
+class FakeArrivals:
+    """Who is kept from being started on the Swarm."""
+
+    awaited: ClassVar[set[str]] = set()
+
+    def __init__(self, connection: object) -> None:
+        """A Swarm's, of which there is none."""
+
+    def expect(self, keys: Iterable[str]) -> None:
+        self.awaited.update(keys)
+
+    def settle(self, key: str) -> None:
+        self.awaited.discard(key)
 
 
 def become_former(engine: MemoryEngine, project: Project) -> MemoryEngine:

@@ -9,10 +9,12 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 from accounts import clock
+from containers.errors import EngineRefusedError
 from projects.models import Project
+from projects.services.staff.migration import Migration
 from projects.watcher.leader import become_leader, step_down
 from tests.fakes.engine import MemoryEngine
-from tests.projects.services.migrating import check_moved
+from tests.projects.services.migrating import FakeArrivals, check_moved
 
 pytestmark = pytest.mark.django_db
 
@@ -98,3 +100,26 @@ def test_it_is_refused_while_a_watcher_leads_or_where_there_is_no_room_or_no_swa
     with override_settings(BERTH_ENGINE="docker"), pytest.raises(CommandError, match="BERTH_ENGINE=swarm"):
         move()
     assert former.containers[project.container_name].is_up
+
+
+def test_one_whose_start_is_refused_is_named_as_down_and_started_when_it_is_run_again(
+    move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project, capsys: Any
+) -> None:
+    engine.fail("deploy", EngineRefusedError("The disk of the node is full."))
+    with pytest.raises(CommandError, match="1 agents are DOWN") as told:
+        move()
+    assert f"{project.id}: The disk of the node is full." in str(told.value)
+    move()
+    check_moved(engine, former, project)
+
+
+def test_all_wait_from_the_first_move_on_and_one_that_has_none_of_it_no_longer(
+    move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project
+) -> None:
+    former.fail("stop", EngineRefusedError("It does not stop."))
+    with pytest.raises(CommandError, match="may be DOWN"):
+        move()
+    assert FakeArrivals.awaited == {project.container_key}
+    former.remove(project.container_key, volumes=True)
+    Migration("").carry_out(project, alive=lambda: None)
+    assert FakeArrivals.awaited == set()

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from accounts import clock
 from containers.errors import EngineRefusedError
-from projects.models import Project
+from projects.models import Actor, Project
 from projects.services.staff.migration import Migration
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state, unpack_state
@@ -111,3 +111,17 @@ def test_one_that_its_owner_has_stopped_moves_without_being_started(
     Project.objects.update(desired="stopped")
     Migration("").carry_out(Project.objects.get(), alive=lambda: None)
     assert (engine.containers, set(engine.states)) == ({}, {f"{project.container_name}-data"})
+
+
+def test_what_was_copied_is_not_copied_again_after_its_owner_has_cleared_it_but_is_after_a_way_back(
+    engine: MemoryEngine, former: MemoryEngine, project: Project
+) -> None:
+    Project.objects.update(desired="stopped")
+    Migration("").carry_out(Project.objects.get(), alive=lambda: None)
+    assert Migration("").plan()[0].is_done
+    engine.remove(project.container_key, volumes=True)
+    assert not Migration("").plan()[0].is_done, "It is gone, and not by its owner."
+    project.event(Actor(label="alice", source="a session"), "clear memory", "done").save()
+    assert Migration("").plan()[0].is_done
+    former.containers[project.container_name].started_at = clock.now() + timedelta(seconds=1)
+    assert not Migration("").plan()[0].is_done

@@ -1,0 +1,53 @@
+"""What the events tell of agents that `manage.py migrate_engine` has moved before."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from containers.vocabulary import Observation
+from projects.models import Actor, Event, Project
+from projects.rules.status.lifecycle import Action, Desired
+from projects.services.commands.clearing import CLEAR
+
+OPERATOR = Actor(label="operator", source="manage.py migrate_engine")
+
+MOVE = "move"
+"""The action of an event: what an agent remembers was copied to the other engine."""
+
+
+@dataclass(slots=True)
+class Past:
+    """`copied_at`: when it was. `is_cleared`: its owner has cleared it since. `has_failed`: so has our own start."""
+
+    copied_at: datetime | None = None
+    is_cleared: bool = False
+    has_failed: bool = False
+
+    def counts(self, former: Observation | None, *, is_there: bool) -> bool:
+        """Whether the copy is still that of what the former host has: it has not run there since, on the way back."""
+        if self.copied_at is None or not (is_there or self.is_cleared):
+            return False
+        times = [] if former is None else [former.created_at, former.started_at]
+        return all(at is None or at < self.copied_at for at in times)
+
+    def lets_run(self, project: Project) -> bool:
+        """Whether it is to run, also where nothing but a start of ours that failed keeps it down."""
+        facts = project.facts()
+        is_wanted = facts.desired == Desired.RUNNING and not (facts.suspended or facts.gave_up)
+        return project.awaits_container or (is_wanted and self.has_failed)
+
+
+def read_past(projects: Iterable[UUID]) -> dict[UUID, Past]:
+    found = {pk: Past() for pk in projects}
+    rows = Event.objects.filter(project_id__in=list(found), action__in=[MOVE, CLEAR, Action.RESTART, Action.START])
+    for event in rows.order_by("at", "pk"):
+        past = found[event.project_id]
+        match event.action, event.outcome:
+            case "move", "done":
+                past.copied_at, past.is_cleared = event.at, False
+            case "clear memory", "done":
+                past.is_cleared = past.copied_at is not None
+            case _, outcome if event.action != CLEAR:
+                past.has_failed = outcome == "failed" and event.source == OPERATOR.source
+    return found

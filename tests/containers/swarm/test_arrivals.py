@@ -1,0 +1,72 @@
+"""No agent is started before what it remembers has come, and then where that is, whichever manager is asked."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from containers.docker_api.client import Connection, DockerClient
+from containers.errors import EngineUnavailableError
+from containers.hardening import data_volume
+from containers.identity import container_name
+from containers.swarm.arrivals import Arrivals
+from containers.swarm.homes import find_home
+from containers.swarm.memory import Memory
+from containers.swarm.services import Services
+from containers.volume_containers import handover_name
+from tests.containers.docker_api.calling import SPEC
+from tests.containers.swarm.manager import Manager, manager
+from tests.fakes.messages import Answer
+
+CARRIER = handover_name(container_name(SPEC.key))
+VOLUME = data_volume(SPEC.name)
+MISSING = Answer.json(404, {"message": "no such thing"})
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
+    def put(self: DockerClient, container: str, path: str, pieces: Any, *, silence: float) -> None:
+        list(pieces)
+
+    monkeypatch.setattr(DockerClient, "put_pieces", put)
+    with manager(monkeypatch) as found:
+        found.rows |= {"services": [], "tasks": [], "configs": []}
+        found.bodies["/containers/create"] = Answer.json(201, {"ID": "c", "Id": "c"})
+        found.bodies["/info"] = Answer.json(200, {"Swarm": {"NodeID": "n1"}})
+        found.bodies |= dict.fromkeys([f"/volumes/{VOLUME}", f"/containers/{CARRIER}/json"], MISSING)
+        found.bodies["/containers/c"] = Answer(204, b"")
+        yield found
+
+
+def bring(pieces: Any) -> None:
+    Memory(Connection()).write(SPEC.key, volume=VOLUME, labels=SPEC.labels, image="i", pieces=pieces)
+
+
+def home() -> str:
+    """As any server is told: none but the manager's has the volume."""
+    return find_home(Connection(), Services(Connection()), SPEC)
+
+
+def test_half_a_memory_goes_and_its_agent_waits_for_the_whole_and_runs_where_that_is(fake: Manager) -> None:
+    def broken() -> Iterator[bytes]:
+        yield b"half"
+        raise EngineUnavailableError("The former host is gone.")
+
+    with pytest.raises(EngineUnavailableError, match="former host"):
+        bring(broken())
+    assert [path.split("/", 2)[-1] for method, path in fake.requests if method == "DELETE"][-1] == f"volumes/{VOLUME}"
+    with pytest.raises(EngineUnavailableError, match="not here yet"):
+        home()
+    bring([b"all"])
+    assert home() == "n1"
+    Memory(Connection()).forget(SPEC.key)
+    assert (home(), fake.rows["configs"]) == ("", [])
+
+
+def test_what_is_expected_waits_until_it_has_come_or_nothing_has_to(fake: Manager) -> None:
+    Arrivals(Connection()).expect([SPEC.key])
+    Memory(Connection()).forget(SPEC.key)
+    with pytest.raises(EngineUnavailableError):
+        home()
+    Arrivals(Connection()).settle(SPEC.key)
+    assert home() == ""
