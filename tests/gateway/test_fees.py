@@ -10,7 +10,7 @@ from gateway.providers.writing import ask_for_usage
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-from tests.gateway.test_no_escape import IN_TOKENS, LENGTHS, read
+from tests.gateway.test_no_escape import IN_TOKENS, LENGTHS, LIMITS, read
 
 pytestmark = pytest.mark.one_database
 
@@ -23,6 +23,12 @@ WITH_FEES: tuple[dict[str, Any], ...] = (
     {"web_search_options": {}}, {"plugins": [{"id": "web"}]}, {"search_parameters": {"mode": "on"}},
     {"enable_search": True}, {"prompt": {"id": "pmpt_1"}}, {"preset": "mine"}, {"model": "a:online"},
     {"model": "gpt-4o-search-preview"}, {"model": "a@preset/mine"}, {"models": ["m", "a:online"]},
+    *({name: [{"model": "gpt-4o-search-preview"}]} for name in ("models", "fallbacks")), {"fallbacks": ["a:online"]},
+    *({"model": name} for name in ("sonar", "perplexity/Sonar-pro", "groq/compound", "compound-beta-mini")),
+    *({"tools": [tool]} for tool in ({"googleSearch": {}}, {"type": None}, {"retrieval": {}, "type": None})),
+    {"tools": [{"type": "namespace", "tools": [{"type": "namespace", "tools": [{"type": "web_search"}]}]}]},
+    {"input": [{"type": "tool_search_output", "tools": [{"type": "web_search"}]}]},
+    {"web_search_options": {"mode": "off"}}, {"search_parameters": {}},
 )  # fmt: skip
 
 
@@ -39,11 +45,26 @@ def test_what_costs_more_than_its_tokens_is_not_paid_from_a_budget_of_money(docu
 def test_an_agent_s_own_tools_cost_their_tokens() -> None:
     kinds = (
         "function", "custom", "mcp", "bash_20250124", "text_editor_20250728", "computer_20250124", "memory_20250818",
-        "web_fetch_20250910", "local_shell", "tool_search_tool_regex_20251119", None,
+        "web_fetch_20250910", "local_shell", "tool_search_tool_regex_20251119", "tool_search", "namespace", "computer",
     )  # fmt: skip
-    tools: list[Any] = [*({"type": kind} for kind in kinds), {"name": "mine"}, 5, None]
+    own = ({"name": "mine"}, {"function": {}, "type": None}, {"input_schema": {}})
+    inner = [{"type": "namespace", "tools": list(own)}, {"type": "mcp_list_tools", "tools": list(own)}]
+    tools: list[Any] = [*({"type": kind} for kind in kinds), *own, inner[0], 5, None]
+    free = {"enable_search": False, "plugins": [], "search_parameters": {"mode": "off"}, "input": inner}
     for call in LENGTHS:
-        assert read(call, {"model": "m", "tools": tools, "enable_search": False}).body
+        assert read(call, {"model": "m", "tools": tools, **free}).body
+    names = ("sonarqube-helper", "a/compounding", "unsonar", "my-compound")
+    assert all(
+        read(Call.CHAT, {"model": name}, models=None, prices=dict.fromkeys(names, Price(1, 1, 1))) for name in names
+    )
+
+
+def test_what_a_fallback_or_the_provider_s_own_tool_reads_is_reserved() -> None:
+    plain = read(Call.CHAT, {"model": "m", "tools": [{"name": "mine"}]}).input
+    assert plain < LIMITS.unseen_tokens
+    given = ({"fallbacks": ["a:online"]}, {"tools": [{"googleSearch": {}}]}, {"model": "sonar-pro"})
+    for each in given:
+        assert read(Call.CHAT, {"model": "m", **each}, models=None, budget=IN_TOKENS).input > LIMITS.unseen_tokens
 
 
 def test_a_name_chooses_no_dear_host_of_a_model_but_where_its_price_is_kept() -> None:
@@ -73,7 +94,8 @@ def test_openrouter_tells_what_a_call_has_cost_whatever_the_agent_wishes() -> No
 
 
 def test_no_server_between_is_told_of_another_model_or_server() -> None:
-    for name in ("extra_body", "extra_headers", "api_base", "base_url", "api_key", "user_config", "model_list"):
+    names = ("extra_body", "extra_headers", "api_base", "base_url", "api_key", "user_config", "model_list", "headers")
+    for name in (*names, "context_window_fallback_dict"):
         for call in (*LENGTHS, Call.EMBEDDINGS, Call.SPEECH):
             with pytest.raises(RefusedError) as refused:
                 read(call, {"model": "m", name: {"model": "dear", "max_tokens": 9**9}})

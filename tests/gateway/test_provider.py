@@ -174,9 +174,13 @@ FORM = (
 )
 
 
-def test_a_sound_passes_as_it_came_and_counts_a_flat_number(alice: Agent, provider: StreamingProvider) -> None:
+@pytest.mark.parametrize("budget", [{}, {"day_money": 10**9}, {"day_tokens": 10**6}], ids=["none", "money", "tokens"])
+def test_a_sound_passes_as_it_came_and_counts_a_flat_number(
+    alice: Agent, provider: StreamingProvider, budget: dict[str, int]
+) -> None:
     provider.tells_usage = False
-    alice.gateway.apply(alice.entry(models=["whisper"], limits={"media_tokens": 77}))
+    prices = {"whisper": {"input": 1, "output": 1}}
+    alice.gateway.apply(alice.entry(models=["whisper"], limits={"media_tokens": 77}, budget=budget, prices=prices))
     headers = {**alice.login, "Content-Type": "multipart/form-data; boundary=x"}
     path = "/llm/v1/audio/transcriptions"
     assert alice.ask("POST", path, FORM % b"whisper", headers=headers).status == 200

@@ -84,6 +84,7 @@ def test_what_would_keep_everybody_waiting_is_not_read() -> None:
         with pytest.raises(RefusedError) as refused:
             do_at_once(work)
         assert refused.value.why is Why.TOO_LARGE
+        assert "send fewer messages" in refused.value.words
 
 
 def test_of_each_project_one_waits_so_that_nobody_waits_behind_the_many_of_another() -> None:

@@ -108,7 +108,7 @@ class Ledger:
     ) -> None:  # fmt: skip
         """Counts what a call has cost, in place of what was reserved for it. `named`: the model that has answered."""
         answered_by, price = settle_price(entry.prices, (reservation.model, *others), named)
-        money = cost_by(entry.prices, answered_by, price, usage)
+        money = cost_by(price, usage)
         self._give_back(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
         counts = Counts(

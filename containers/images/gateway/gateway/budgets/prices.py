@@ -83,7 +83,6 @@ def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str)
     return (meant, price_of(prices, meant)) if meant else (models[0], dearest_of(prices, models))
 
 
-def cost_by(prices: Mapping[str, Price], model: str, price: Price | None, usage: Usage) -> int:
-    """What a call has cost. Where the price is not of this very model, what the provider says counts if it is more."""
-    cost = cost_of(usage, price)
-    return cost if is_kept(prices, model) else max(cost, usage.money or 0)
+def cost_by(price: Price | None, usage: Usage) -> int:
+    """What a call has cost. What the provider says counts if it is more: it may have charged what has no price."""
+    return max(cost_of(usage, price), usage.money or 0)

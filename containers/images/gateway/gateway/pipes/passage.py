@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from aiohttp import web
+
 from gateway.pipes.echo import Echo
+
+BEGUN = web.RequestKey("begun", bool)
+"""Of a request: something of its answer may have been sent."""
 
 
 class Meter(Protocol):

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from agent_contract import redact_credentials
 from gateway.pipes.echo import Echo, forms_of
-from gateway.pipes.passage import BrokenError, ExceededError, Meter, Passage, PayFor
+from gateway.pipes.passage import BEGUN, BrokenError, ExceededError, Meter, Passage, PayFor
 from gateway.pipes.relay import Relay
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.swap import answer_headers
@@ -36,6 +36,7 @@ async def pass_on(
     """
     response = _begin(request, answer, secrets, hides=hides)
     passage = Passage(Echo(*secrets), meter, pay, end)
+    request[BEGUN] = True
     try:
         await response.prepare(request)
         await _pass_pieces(answer, response, passage, Relay(request, response, answer, passage))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gateway.entries.entry import Limits
 from gateway.providers.slices import Slices
-from gateway.providers.unseen import AT_A_TIME, TELLING, adds_unseen, is_one_of, leads_elsewhere
+from gateway.providers.unseen import AT_A_TIME, TELLING, adds_unseen, is_one_of, leads_elsewhere, names_in
 
 _MEDIA = frozenset({
     "image", "image_url", "input_image", "audio", "input_audio", "document", "file", "input_file", "video_url",
@@ -55,9 +55,7 @@ def bound_input(document: dict[str, Any], size: int, limits: Limits, length_of: 
 
 def _of_a_picture(document: dict[str, Any], limits: Limits) -> int:
     """Also of a sound: of which it is nobody can tell by a flat number."""
-    models = document.get("models")
-    names = [document.get("model"), *(models if isinstance(models, list) else ())]
-    is_dear = any(isinstance(name, str) and _DEAR_PICTURES.search(name) for name in names)
+    is_dear = any(map(_DEAR_PICTURES.search, names_in(document)))
     return max(limits.media_tokens, OF_A_DEAR_PICTURE if is_dear else 0)
 
 

@@ -111,9 +111,9 @@ class ProviderCalls:
     def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
             shorten(asked, output, wish.provider.kind)
-        if wish.entry.budget.is_of_money:
-            keep_to_price(asked, wish.entry.prices)
-        if wish.call is not Call.TRANSCRIPTION:
+        if wish.call is not Call.TRANSCRIPTION:  # a form passes as it came
+            if wish.entry.budget.is_of_money:
+                keep_to_price(asked, wish.entry.prices)
             ask_for_usage(asked, wish.provider.kind)
             with self._rates.reading(wish.entry):
                 write(asked)

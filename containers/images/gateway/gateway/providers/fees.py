@@ -9,17 +9,15 @@ from typing import Any
 
 from gateway.entries.entry import Entry
 from gateway.providers.slices import Slices
-from gateway.providers.unseen import SEARCHING, is_any
+from gateway.providers.unseen import AT_A_TIME, OF_AGENTS, SEARCHING, names_in
 from gateway.rules.refusals import RefusedError, Why
 
 _FREE_TOOLS = re.compile(
-    r"function|custom|mcp|mcp_toolset|local_shell|apply_patch|computer_use_preview"
+    r"function|custom|namespace|tool_search|mcp|mcp_toolset|local_shell|apply_patch|computer|computer_use_preview"
     r"|(?:bash|text_editor|computer|memory|web_fetch|tool_search_tool_regex|tool_search_tool_bm25)_\d{8}"
 )
 """Types of tools that the agent runs itself, or that cost their tokens alone."""
-_PAID = (
-    "plugins", "preset", "web_search_options", "search_parameters", "enable_search",
-)  # fmt: skip
+_PAID = ("preset", "web_search_options", "search_parameters", "enable_search")
 """Names by which a provider is told to search, or to take what it has kept under a name, tools among it: of OpenRouter,
 OpenAI, xAI and Qwen."""
 WORDS = (
@@ -29,20 +27,52 @@ WORDS = (
 
 
 def may_have_fees(document: dict[str, Any]) -> Slices[bool]:
-    models = document.get("models")
-    names = [document.get("model"), *(models if isinstance(models, list) else ())]
     return (
-        any(document.get(name) is not None and document[name] is not False for name in _PAID)
+        any(_is_on(name, document.get(name)) for name in _PAID)
+        or bool(document.get("plugins"))
         or isinstance(document.get("prompt"), dict)
-        or any(isinstance(name, str) and SEARCHING.search(name) for name in names)
-        or (yield from is_any(_is_paid, document.get("tools")))
+        or any(map(SEARCHING.search, names_in(document)))
+        or (yield from _has_paid_tool(document))
     )
 
 
-def _is_paid(tool: object) -> bool:
-    if not isinstance(tool, dict) or tool.get("type") is None:
+def _is_on(name: str, value: object) -> bool:
+    if value is None or value is False:
         return False
-    return not (isinstance(tool["type"], str) and _FREE_TOOLS.fullmatch(tool["type"]))
+    return not (name == "search_parameters" and isinstance(value, dict) and value.get("mode") == "off")  # of xAI
+
+
+def _has_paid_tool(document: dict[str, Any]) -> Slices[bool]:
+    """Also within others: in a `namespace`, or in what a `tool_search` of the agent has found, an item of the input."""
+    left, items = list(_list(document.get("tools"))), _list(document.get("input"))
+    for begin in range(0, len(items), AT_A_TIME):
+        left += _within(items[begin : begin + AT_A_TIME])
+        yield
+    while left:
+        taken = left[-AT_A_TIME:]
+        del left[-AT_A_TIME:]
+        if any(map(_is_paid, taken)):
+            return True
+        left += _within(taken)
+        yield
+    return False
+
+
+def _within(holders: list[Any]) -> list[Any]:
+    return [tool for holder in holders if isinstance(holder, dict) for tool in _list(holder.get("tools"))]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_paid(tool: object) -> bool:
+    if not isinstance(tool, dict):
+        return False
+    kind = tool.get("type")
+    if kind is None:
+        return OF_AGENTS.isdisjoint(tool)
+    return not (isinstance(kind, str) and _FREE_TOOLS.fullmatch(kind))
 
 
 def check_fees(entry: Entry) -> None:

@@ -17,6 +17,7 @@ TAKEN = 8 * 1024
 """Bytes of a text that is taken out. To do that with shorter ones takes longer than to read them."""
 MOST_LEFT = 4 * 1024 * 1024
 """Bytes of all that is not taken out, and which is read in one go: a talk of a million tokens in short pieces."""
+_TOO_MUCH = "Texts shorter than 8 kB may be 4 MB together: send fewer messages, or shorten the talk."
 MOST_TEXTS = 50_000
 """That are looked at. Where there are more, what makes the request long is their number, and no text of it."""
 AT_A_TIME = 2000
@@ -96,7 +97,7 @@ def take_out(body: bytes) -> Slices[tuple[bytes, LongTexts]]:
             seen = 0
             yield
     if len(body) - taken > MOST_LEFT:
-        raise RefusedError(Why.TOO_LARGE, "The request has too much in short pieces.")
+        raise RefusedError(Why.TOO_LARGE, _TOO_MUCH)
     return (b"".join([*kept, body[at:]]) if kept else body), texts
 
 

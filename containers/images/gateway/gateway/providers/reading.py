@@ -11,8 +11,9 @@ from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
 _DETOURS = frozenset({
-    "api_base", "api_key", "base_url", "content_policy_fallbacks", "context_window_fallbacks", "custom_llm_provider",
-    "extra_body", "extra_headers", "extra_query", "model_list", "user_config",
+    "api_base", "api_key", "base_url", "content_policy_fallbacks", "context_window_fallback_dict",
+    "context_window_fallbacks", "custom_llm_provider", "extra_body", "extra_headers", "extra_query", "headers",
+    "model_list", "user_config",
 })  # fmt: skip
 """Names by which LiteLLM, as a server, takes another model, length, server or key than the ones that were looked at."""
 MOST_OTHERS = 100

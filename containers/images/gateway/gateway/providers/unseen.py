@@ -1,7 +1,8 @@
 """What of a call's input stands elsewhere, so that nobody here knows how long it is: it counts a flat number. Pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from gateway.providers.slices import Slices
@@ -10,14 +11,20 @@ AT_A_TIME = 1000
 """Objects that are looked at before others have their turn: some milliseconds."""
 
 _AGENTS_TOOLS = frozenset({"function", "custom"})
+OF_AGENTS = frozenset({"name", "function", "input_schema"})
+"""Without one of which a tool that has no type is the provider's (`googleSearch`)."""
 _UNSEEN = (
     "previous_response_id", "conversation", "container", "context_management", "mcp_servers", "plugins", "preset",
     "web_search_options",
 )  # fmt: skip
 """Names by which a provider adds something, or writes a talk anew that has become too long (`context_management`)."""
-SEARCHING = re.compile(r":online\b|-search-(?:preview|api)(?![a-z])|@preset/", re.IGNORECASE)
-"""In names of models that search the internet, and read what they find (OpenRouter, OpenAI). A date may follow, and how
-OpenRouter is to choose (`:floor`). Or the name is of what the account has kept, with whatever is in it."""
+SEARCHING = re.compile(
+    r":online\b|-search-(?:preview|api)(?![a-z])|@preset/|(?<![a-z])sonar(?![a-z])|(?<![\w-])compound(?![a-z])",
+    re.IGNORECASE,
+)
+"""In names of models that search the internet, and read what they find (OpenRouter, OpenAI, Perplexity, Groq). A date
+may follow, and how OpenRouter is to choose (`:floor`). Or the name is of what the account has kept, with whatever
+is in it."""
 _STORED = frozenset({"item_reference", "image_generation_call", "video_url", "input_video", "audio_url"})
 """Types of what the provider has kept, and of what has no bound of its own: an address may lead to hours of it."""
 _FETCHED = re.compile(
@@ -45,15 +52,22 @@ def leads_elsewhere(each: dict[str, Any]) -> bool:
 
 def adds_unseen(document: dict[str, Any]) -> Slices[bool]:
     """Whether the provider adds what stands elsewhere, by what the call says as a whole."""
-    models = document.get("models")
-    names = [document.get("model"), *(models if isinstance(models, list) else ())]
     return (
         any(document.get(name) for name in _UNSEEN)
         or isinstance(document.get("prompt"), dict)
-        or any(isinstance(name, str) and SEARCHING.search(name) for name in names)
+        or any(map(SEARCHING.search, names_in(document)))
         or (yield from is_any(_is_own_tool, document.get("tools")))
         or (yield from is_any(_is_kept, document.get("input")))
     )
+
+
+def names_in(document: dict[str, Any]) -> Iterator[str]:
+    """Of the models that may answer."""
+    lists = (others for name in ("models", "fallbacks") if isinstance(others := document.get(name), list))
+    for each in (document.get("model"), *chain.from_iterable(lists)):
+        name = each.get("model") if isinstance(each, dict) else each
+        if isinstance(name, str):
+            yield name
 
 
 def is_any(test: Callable[[object], bool], values: object) -> Slices[bool]:
@@ -73,4 +87,7 @@ def _is_kept(item: object) -> bool:
 
 def _is_own_tool(tool: object) -> bool:
     """Whether the provider runs it itself, and adds what it finds."""
-    return isinstance(tool, dict) and tool.get("type") is not None and not is_one_of(tool["type"], _AGENTS_TOOLS)
+    if not isinstance(tool, dict):
+        return False
+    kind = tool.get("type")
+    return OF_AGENTS.isdisjoint(tool) if kind is None else not is_one_of(kind, _AGENTS_TOOLS)

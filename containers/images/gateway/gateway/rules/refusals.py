@@ -19,6 +19,7 @@ class Why(Enum):
     TOO_LARGE = (413, "invalid_request_error", "request_too_large")
     RATE = (429, "requests", "rate_limit_error")
     QUOTA = (429, "insufficient_quota", "invalid_request_error")
+    FAULT = (500, "server_error", "api_error")
     UPSTREAM = (502, "server_error", "api_error")
     SILENT = (504, "server_error", "api_error")
 

@@ -3,14 +3,15 @@
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from aiohttp import web
 
 from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
 from gateway.pipes.connection import address_of
-from gateway.pipes.passage import BrokenError, ExceededError
+from gateway.pipes.passage import BEGUN, BrokenError, ExceededError
 from gateway.pipes.passing import LAST_WITHIN
 from gateway.providers.call import ProviderCalls
 from gateway.providers.wish import read_wish
@@ -66,9 +67,8 @@ class Door:
             return _cut(request, within=LAST_WITHIN)
         except (BrokenError, ConnectionError):
             return _cut(request)  # the second one: the agent has gone
-        except Exception as error:  # noqa: BLE001 - the last one there is: what it says could hold a credential
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)  # noqa: TRY400 - as above
+        except Exception as error:  # noqa: BLE001 - the last one there is
+            _log(error)
             return _cut(request)
 
     def _choose(self, request: web.BaseRequest) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
@@ -80,41 +80,45 @@ class Door:
 
     async def _ask_telegram(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            check_head(request)
-            entry, bot, path = self._find_bot(request)
-            with self._inside.counted(entry, request):
-                return await self._telegram.call(request, entry, bot, path)
+            with _answered(request):
+                check_head(request)
+                entry, bot, path = self._find_bot(request)
+                with self._inside.counted(entry, request):
+                    return await self._telegram.call(request, entry, bot, path)
         except RefusedError as error:
             return _answer(request, shape_for_telegram(error))
 
     async def _ask_provider(self, request: web.BaseRequest) -> web.StreamResponse:
         kind = Kind.ANTHROPIC if is_for_anthropic(request.raw_path) else Kind.OPENAI
         try:
-            check_head(request)
-            entry, provider = self._find_provider(request)
-            kind = kind if kind is Kind.ANTHROPIC else provider.kind
-            wish = read_wish(request, entry, provider)
-            with self._inside.counted(entry, request) as leave:
-                return await self._providers.answer(replace(wish, leave=leave))
+            with _answered(request):
+                check_head(request)
+                entry, provider = self._find_provider(request)
+                kind = kind if kind is Kind.ANTHROPIC else provider.kind
+                wish = read_wish(request, entry, provider)
+                with self._inside.counted(entry, request) as leave:
+                    return await self._providers.answer(replace(wish, leave=leave))
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
 
     async def _ask_server(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            check_head(request)
-            entry, path = self._find_servers(request)
-            with self._inside.counted(entry, request):
-                return await self._servers.call(request, entry, path)
+            with _answered(request):
+                check_head(request)
+                entry, path = self._find_servers(request)
+                with self._inside.counted(entry, request):
+                    return await self._servers.call(request, entry, path)
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, Kind.OPENAI))
 
     async def _ask_tunnel(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            target = wanted_target(request.raw_path)
-            given = request.headers.getall("Proxy-Authorization", ())
-            entry = find_agent(self._callers, given=given, address=address_of(request.transport))
-            with self._inside.counted(entry, request):
-                return await self._tunnels.call(request, entry, target)
+            with _answered(request):
+                target = wanted_target(request.raw_path)
+                given = request.headers.getall("Proxy-Authorization", ())
+                entry = find_agent(self._callers, given=given, address=address_of(request.transport))
+                with self._inside.counted(entry, request):
+                    return await self._tunnels.call(request, entry, target)
         except RefusedError as error:
             return _answer(request, shape_for_tunnel(error))
 
@@ -148,6 +152,26 @@ class Door:
     def _identify(self, request: web.BaseRequest, credential: str, words: str) -> Entry:
         found = self._callers.identify(credential=credential, address=address_of(request.transport))
         return let_in(found, otherwise=RefusedError(Why.CREDENTIAL, words))
+
+
+@contextmanager
+def _answered(request: web.BaseRequest) -> Iterator[None]:
+    """A fault of the gateway is a refusal like any other, where nothing of the answer is sent yet."""
+    try:
+        yield
+    except (RefusedError, BrokenError, ConnectionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the agent waits for an answer
+        _log(error)
+        if request.get(BEGUN):
+            raise BrokenError from None
+        raise RefusedError(Why.FAULT, "The gateway has failed.") from None
+
+
+def _log(error: Exception) -> None:
+    """Where it was alone: what it says could hold a credential."""
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)
 
 
 def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:

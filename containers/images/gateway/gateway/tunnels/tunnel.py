@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.base_protocol import BaseProtocol
 
 from gateway.entries.entry import Entry
-from gateway.pipes.passage import BrokenError, Pay
+from gateway.pipes.passage import BEGUN, BrokenError, Pay
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.connect import Resolve, open_far_end, resolve
@@ -118,6 +118,7 @@ class Forwarder:
 async def _carry(request: web.BaseRequest, forwarder: Forwarder, reader: asyncio.StreamReader, pay: Pay) -> None:
     loop = asyncio.get_running_loop()
     protocol: Any = request.protocol
+    request[BEGUN] = True
     with suppress(OSError):
         await request.writer.write(OPEN)
         protocol.set_parser(forwarder)

@@ -1,0 +1,53 @@
+"""A fault of the gateway itself is answered in the upstream's shape, and its log tells no credential."""
+
+import asyncio
+import logging
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
+from gateway.pipes.passage import BEGUN
+from gateway.serving.door import Door
+
+pytestmark = pytest.mark.one_database
+
+
+def answer(path: str, *, has_begun: bool = False, method: str = "POST") -> web.Response:
+    """What a request is answered of which the gateway cannot even tell who asks."""
+    fault = SimpleNamespace(identify=_fail)
+    parts: list[Any] = [*([fault] * 5), SimpleNamespace(wait_for=lambda _: 0), fault]
+    door: Any = Door(*parts)
+    request = make_mocked_request(method, path, {"Host": "a", "Authorization": "Bearer CANARY"})
+    if has_begun:
+        request[BEGUN] = True
+    found: web.Response = asyncio.run(door(request))
+    return found
+
+
+def _fail(**_: object) -> None:
+    raise KeyError("CANARY")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/llm/v1/chat/completions", b'"type": "server_error"'),
+        ("/llm/v1/messages", b'"type": "api_error"'),
+        ("/tg/bot1:CANARY/getMe", b'"error_code": 500'),
+        ("/out/CANARY/0123456789abcdef", b'"type": "server_error"'),
+    ],
+)
+def test_a_fault_is_answered_as_the_upstream_would(path: str, told: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR):
+        found = answer(path)
+    assert found.status == 500
+    assert isinstance(found.body, bytes)
+    assert told in found.body
+    assert "KeyError" in caplog.text
+    assert "CANARY" not in caplog.text + str(found.body)
+
+
+def test_a_fault_in_an_answer_that_has_begun_cuts_it() -> None:
+    assert answer("/llm/v1/chat/completions", has_begun=True).status == 502
