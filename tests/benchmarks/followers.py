@@ -130,7 +130,7 @@ def looking(server: Server, number: int) -> Iterator[list[int]]:
     project = f"/projects/{re.findall('id=.row-([0-9a-f-]+)', page)[0]}/changes"
     parts = get(HTTPConnection("127.0.0.1", server.port, timeout=60), project, cookie)[1].decode()
     known = "&seen=".join(re.findall(r'data-mark="([\w.]+)"', parts))
-    asked = (f"/projects/changes?{seen}", f"{project}?seen={known}")
+    asked = (f"/projects/changes?{seen}", f"{project}?quick=1&seen={known}")
     statuses, is_over = list[int](), threading.Event()
 
     def look(path: str, delay: float) -> None:

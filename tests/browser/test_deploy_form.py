@@ -5,9 +5,10 @@ import re
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, expect
 
+from accounts.models import User
 from containers.vocabulary import Health
 from projects.models import Project
-from tests.browser.project_pages import fill_in, let_pass
+from tests.browser.project_pages import deploy_named, fill_in, let_pass
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 
@@ -30,6 +31,20 @@ def test_a_refused_form_says_so_keeps_all_and_leads_to_the_field(home: Page) -> 
     home.keyboard.press("Tab")
     home.keyboard.press("Enter")
     expect(home.get_by_label("Name")).to_be_focused()
+
+
+def test_a_wrong_number_that_is_folded_away_is_shown_and_led_to(home: Page) -> None:
+    project = deploy_named(User.objects.get(), "Harbour pilot", 1)
+    number, more = home.get_by_label("Messages a minute"), home.get_by_text("More settings")
+    for button in ("Save", "Deploy"):
+        home.goto(f"/projects/{project.pk}/change") if button == "Save" else fill_in(home)
+        more.click()
+        number.fill("5000")
+        more.click()
+        expect(number).to_be_hidden()
+        home.get_by_role("button", name=button, exact=True).click()
+        expect(number).to_be_visible()
+        expect(number).to_be_focused()
 
 
 def test_the_form_tells_the_bot_and_the_provider_checks_and_leads_to_the_ready_bot(

@@ -44,6 +44,24 @@ def test_what_has_not_changed_is_answered_with_nothing_and_a_change_with_little(
     assert nothing.value.status == 204
 
 
+def test_the_moment_of_the_last_look_goes_back_where_it_does(home: Page) -> None:
+    """It does where an operation begins: what the watcher saw before says nothing any more."""
+    project = deploy_by_form(home)
+    home.goto(f"/projects/{project.pk}")
+    checked = home.locator("#checked")
+    with home.expect_response("**/changes*"):
+        home.clock.run_for(MOMENT)
+    told = {"Checked-At": "2031-01-01T01:02:03+00:00"}
+    home.route("**/changes*", lambda route: route.fulfill(status=204, headers=told))
+    home.clock.run_for(MOMENT)
+    expect(checked).to_have_text("As of 01:02:03 UTC")
+    home.unroute("**/changes*")
+    with home.expect_request("**/changes*") as asked:
+        home.clock.run_for(MOMENT)
+    assert "seen=details." in asked.value.url
+    assert "seen=checked." not in asked.value.url
+
+
 def test_a_page_that_nobody_looks_at_asks_for_nothing(home: Page) -> None:
     requests: list[str] = []
     home.wait_for_load_state("networkidle")  # the page itself may still be fetching its pictures

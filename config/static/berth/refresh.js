@@ -26,11 +26,13 @@ function tellChecked(at) {
   time.dateTime = at;
   time.textContent = `${at.slice(11, 19)} UTC`;
   document.getElementById("checked").replaceChildren("As of ", time);
+  seen.delete("checked"); // It is told again with the next part that is, also where it is what it was before.
 }
 
 async function refresh() {
   const marks = [...seen.values()].map(mark => `&seen=${mark}`).join("");
-  const answer = await fetch(address + marks, { cache: "no-store", signal: AbortSignal.timeout(20000) });
+  // `quick`: this script reads the moment of the last look in a header. Scripts of before do not.
+  const answer = await fetch(`${address}&quick=1${marks}`, { cache: "no-store", signal: AbortSignal.timeout(20000) });
   const away = answer.status === 404 ? "/" : answer.headers.get("HX-Redirect"); // deleted
   if (away) location.assign(away);
   if (!answer.ok || answer.redirected) throw new Error(`The page was not refreshed: ${answer.status}`);

@@ -15,7 +15,7 @@ from projects.models.rows.snapshot import Snapshot, take_snapshot
 from projects.rules.disk import describe_size
 from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.status.control import is_sensible
-from projects.rules.status.lifecycle import Action
+from projects.rules.status.lifecycle import Action, Desired
 from projects.rules.status.traits import Condition
 from projects.services.observation import refresh
 from projects.services.reports.logs import read_logs
@@ -90,7 +90,12 @@ def _read_tail(page: dict[str, Any]) -> list[LogLine]:
 
 def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:
     is_shown = is_new(snapshot.project, snapshot.facts.now)
-    return {"project": snapshot.project, "steps": describe_steps(snapshot) if is_shown else None}
+    is_to_run = snapshot.project.desired == Desired.RUNNING
+    return {
+        "project": snapshot.project,
+        "steps": describe_steps(snapshot) if is_shown else None,
+        "may_be_greeted": is_to_run and snapshot.status.traits.condition not in {Condition.DOWN, Condition.ENDED},
+    }
 
 
 def _describe_disk(project: Project) -> dict[str, Any]:

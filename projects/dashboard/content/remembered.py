@@ -33,7 +33,11 @@ class _Same(NamedTuple):
 
 
 class Memory(Generic[K, V]):
-    """Forgets everything where it grows too large: what is asked for again comes back by itself."""
+    """Forgets a quarter where it grows too large: what is asked for again comes back by itself.
+
+    Every fourth, and not the oldest: open pages ask in turn, so that the oldest are those that ask next. With a few
+    more pages than there is room for, most are still remembered.
+    """
 
     def __init__(self) -> None:
         self._same: dict[K, V] = {}
@@ -44,8 +48,9 @@ class Memory(Generic[K, V]):
 
     def keep(self, key: K, same: V) -> None:
         with self._lock:
-            if len(self._same) >= REMEMBERED:
-                self._same.clear()
+            if len(self._same) >= REMEMBERED and key not in self._same:
+                for each in list(self._same)[::4]:
+                    del self._same[each]
             self._same[key] = same
 
 

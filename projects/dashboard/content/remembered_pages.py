@@ -67,9 +67,14 @@ class Question(NamedTuple):
     seen: frozenset[str]
 
 
+def knows_quick_answers(request: HttpRequest) -> bool:
+    """Whether the page reads the header `Checked-At`. One that was opened before an upgrade may not."""
+    return "quick" in request.GET
+
+
 def read_question(request: HttpRequest) -> Question | None:
-    """None where the log is asked for, or the events of one kind alone."""
-    if "log" in request.GET or request.GET.get("event"):
+    """None where the log is asked for, or the events of one kind alone, or by a script that knows no quick answers."""
+    if not knows_quick_answers(request) or "log" in request.GET or request.GET.get("event"):
         return None
     return Question(read_run_number(request), frozenset(request.GET.getlist("seen")))
 

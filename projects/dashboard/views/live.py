@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from accounts.http import SignedInRequest
 from projects.dashboard.content.project_page import describe_live
 from projects.dashboard.content.project_rows import make_digest
-from projects.dashboard.content.remembered_pages import PageLook, answer_checked, read_question
+from projects.dashboard.content.remembered_pages import PageLook, answer_checked, knows_quick_answers, read_question
 from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
 from projects.errors import UnknownRunError
 
@@ -41,7 +41,7 @@ _AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
 def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """The parts that differ from those whose marks are in `seen`; 204 where none does. The log comes if asked for.
 
-    Where the moment of the last look alone is new, a header of the 204 tells it.
+    Where the moment of the last look alone is new, a header of the 204 tells it to a page that asks with `quick`.
     """
     question = read_question(request)
     look = PageLook(request.user.pk, project_id, question.run) if question else None
@@ -60,7 +60,7 @@ def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
         look.remember(page["snapshot"], [part["mark"] for part in parts if part["name"] != "checked"])
     changed = [part for part in parts if part["mark"] not in seen]
     checked_at = page["snapshot"].checked_at
-    if checked_at and all(part["name"] == "checked" for part in changed):
+    if knows_quick_answers(request) and checked_at and all(part["name"] == "checked" for part in changed):
         return answer_checked(checked_at)
     return render(request, "projects/parts.html", {"parts": changed}) if changed else HttpResponse(status=204)
 

@@ -32,7 +32,7 @@ def size_of(answer: Any) -> int:
 
 @pytest.fixture
 def changes(dashboard: Client, project: Project) -> Any:
-    return lambda *seen, **asked: dashboard.get(path_of(project, "/changes"), {"seen": seen, **asked})
+    return lambda *seen, **asked: dashboard.get(path_of(project, "/changes"), {"quick": 1, "seen": seen, **asked})
 
 
 def test_every_live_part_of_the_page_is_kept_up_to_date(
@@ -74,6 +74,21 @@ def test_with_time_alone_an_answer_is_small(changes: Any, project: Project, monk
     answer = changes(*seen.values())
     assert (answer.status_code, answer.content) == (204, b"")
     assert timezone.now() - timedelta(minutes=1) < datetime.fromisoformat(answer["Checked-At"]) <= later
+
+
+def test_a_page_of_before_an_upgrade_is_told_the_moment_as_a_part(
+    dashboard: Client, project: Project, changes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its script does not read the header, and does not say `quick`."""
+    watch_well()
+    seen = parts_of(changes())
+    changes(*seen.values())  # by now it is remembered
+    later = timezone.now() + timedelta(minutes=3)
+    monkeypatch.setattr("accounts.clock.now", lambda: later)
+    monkeypatch.setattr("django.utils.timezone.now", lambda: later)
+    watch_well()
+    old = dashboard.get(path_of(project, "/changes"), {"seen": seen.values()})
+    assert (old.status_code, set(parts_of(old))) == (200, {"checked"})
 
 
 def test_the_words_beside_the_link_follow_the_pairing(changes: Any, project: Project) -> None:

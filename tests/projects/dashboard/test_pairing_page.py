@@ -1,8 +1,10 @@
 """The pages on which an owner pairs with their agent, and hands links to others."""
 
 import re
+from datetime import timedelta
 
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from containers.agent_contract import PairingKind, read_pairing_code
@@ -22,6 +24,15 @@ def test_the_owner_pairs_by_a_button_until_somebody_has(dashboard: Client, proje
     page = dashboard.get(path_of(project))
     assert "It answers nobody yet." not in text_of(page)
     assert set(re.findall(r'href="(https://t.me/[^"]+)"', page.content.decode())) == {"https://t.me/harbour_bot"}
+
+
+def test_nobody_is_sent_to_an_agent_that_does_not_run(dashboard: Client, project: Project) -> None:
+    Project.objects.update(bot_username="harbour_bot", created_at=timezone.now() - timedelta(hours=1))
+    said = []
+    for action in ("stop", "start"):
+        dashboard.post(path_of(project, "/control"), {"action": action})
+        said.append("Say hello" in text_of(dashboard.get(path_of(project))))
+    assert said == [False, True]
 
 
 def test_a_link_for_somebody_else_is_shown_once(dashboard: Client, project: Project, engine: MemoryEngine) -> None:

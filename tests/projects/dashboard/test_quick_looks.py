@@ -51,14 +51,14 @@ class Open:
     def __init__(self, dashboard: Client, project: Project | None = None) -> None:
         self.dashboard = dashboard
         self.path = path_of(project, "/changes") if project else "/projects/changes"
-        self.seen: dict[str, Any] = {} if project else marks_of(dashboard.get("/"))
+        self.seen: dict[str, Any] = {"quick": 1} if project else marks_of(dashboard.get("/"))
 
     def look(self) -> Any:
         answer = self.dashboard.get(self.path, self.seen)
         if answer.status_code == 200 and self.path != "/projects/changes":
             told = dict(part.split(".", 1) for part in re.findall(r'data-mark="([\w.]+)"', answer.content.decode()))
             shown = dict(mark.split(".", 1) for mark in self.seen.get("seen", []))
-            self.seen = {"seen": [f"{name}.{digest}" for name, digest in (shown | told).items()]}
+            self.seen = {"quick": 1, "seen": [f"{name}.{digest}" for name, digest in (shown | told).items()]}
         return answer
 
     def until_quick(self, answered: list[int]) -> None:

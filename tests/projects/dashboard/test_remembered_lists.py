@@ -67,6 +67,18 @@ def test_whatever_happens_it_is_told(
     assert any(short) == (connection.vendor == "postgresql")
 
 
+def test_a_few_pages_more_than_are_remembered_push_out_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open pages ask in turn, again and again."""
+    monkeypatch.setattr(remembered, "REMEMBERED", 40)
+    memory: remembered.Memory[int, int] = remembered.Memory()
+    known = []
+    for page in [*range(44)] * 20:
+        known.append(memory.get(page) is not None)
+        memory.keep(page, page)
+    assert sum(known[-440:]) > 220
+    assert len(memory._same) <= 40
+
+
 def test_what_is_known_costs_one_query_and_reads_no_project(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:

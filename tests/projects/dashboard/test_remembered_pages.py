@@ -49,7 +49,7 @@ class Page:
         self.dashboard, self.path, self.seen = dashboard, path_of(project, "/changes"), {"checked": "checked.none"}
 
     def ask(self, **more: Any) -> tuple[int, str]:
-        answer = self.dashboard.get(self.path, {"seen": list(self.seen.values()), **more})
+        answer = self.dashboard.get(self.path, {"quick": 1, "seen": list(self.seen.values()), **more})
         return answer.status_code, answer.content.decode()
 
     def look(self, **more: Any) -> set[str]:
