@@ -46,12 +46,16 @@ class GatewayAddress:
 
     `knows_sources`: it sees from which agent's address a request comes. Where the engine's firewall cannot be set it
     does not: then entries have no address, and the credential alone counts.
+
+    `nodes`: the ids of all nodes that there are, of which those `without` run no gateway. Empty on a single host.
     """
 
     host: str
     port: int = PORT
     knows_sources: bool = True
     warning: str = ""
+    nodes: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
 
     @property
     def url(self) -> str:

@@ -11,6 +11,7 @@ from containers.docker_api.errors import understand_answer
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """`memory` is in bytes, `cpus` in cores. `is_ready`: its manager hears of it. `is_active`: it takes new agents.
+    `is_drained`: it runs nothing of the Swarm's. One that is paused is neither: what is there runs on.
 
     `labels` are those that operators gave it; `daemon_labels` those of its daemon.json. `engine` is its version.
     """
@@ -26,6 +27,7 @@ class Node:
     labels: Mapping[str, str] = field(default_factory=dict)
     daemon_labels: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
+    is_drained: bool = False
 
 
 def list_nodes(connection: Connection) -> list[Node]:
@@ -43,6 +45,7 @@ def read_node(row: Mapping[str, Any]) -> Node:
         address=str(status.get("Addr") or ""),
         is_ready=status["State"] == "ready",
         is_active=spec["Availability"] == "active",
+        is_drained=spec["Availability"] == "drain",
         is_manager=spec.get("Role") == "manager",
         memory=int(resources.get("MemoryBytes") or 0),
         cpus=int(resources.get("NanoCPUs") or 0) // 1_000_000_000,

@@ -1,7 +1,7 @@
 """Has a gateway run on each node of the Swarm, and knows the ways to them."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
@@ -11,12 +11,13 @@ from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, understand_answer
-from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError
+from containers.errors import EngineRefusedError, EngineUnavailableError, ImageNotPulledError, NameTakenError
 from containers.gateway.authority import name_of_node
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.tls_transport import ServiceContexts, TlsTransport
 from containers.gateway.words import GatewaySpec
 from containers.identity import is_our_helper
+from containers.swarm.gateway.image_there import ImageThere
 from containers.swarm.gateway.papers import Papers
 from containers.swarm.gateway.payload import LABEL, MADE_LABEL, NODE_LABEL, NodePlan, service_payload
 from containers.swarm.nodes import Node, list_nodes
@@ -37,37 +38,46 @@ class _Late(NamedTuple):
     row: Mapping[str, Any]
 
 
+class Ensured(NamedTuple):
+    """All nodes, and why the gateways of some are not yet as they are to be; empty where all are."""
+
+    nodes: Sequence[Node]
+    warning: str
+
+
 class NodeGateways:
     def __init__(self, connection: Connection, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._connection = connection
         self._papers = Papers(connection, now)
         self._contexts = ServiceContexts(settings.BERTH_ENCRYPTION_KEYS, instance=settings.BERTH_INSTANCE, now=now)
 
-    def ensure(self, spec: GatewaySpec, *, image: str, listens_at: IPv4Address) -> str:
-        """Returns why the gateways of some nodes are not yet as they are to be; empty where all are.
+    def ensure(self, spec: GatewaySpec, *, image: ImageThere, listens_at: IPv4Address) -> Ensured:
+        """Has them be as they are to be, as far as they can be now.
 
         A node that is away gets its gateway when it comes, and that of a node which the Swarm has forgotten is removed.
-        What has to be changed is changed on one node with each call, and on the next one once that one answers.
+        What has to be changed is changed on one node with each call, and on the next one once that one answers. A node
+        that does not have the image keeps the one before. Raises `ImageNotPulledError` where no node has a gateway, and
+        none can get one for that.
         """
-        nodes = list_nodes(self._connection)
+        found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in self._rows()}
+        known = found.keys() | self._papers.nodes()
+        nodes = list_nodes(self._connection)  # after those: of a node that joins meanwhile nothing is removed
+        self._forget(known - {node.node_id for node in nodes}, found)
+        waiting = [node for node in nodes if _waits(node, image, found.get(node.node_id))]
+        if waiting and not found and not any(map(image.is_on, nodes)):
+            raise ImageNotPulledError(f"No gateway can be made. {image.explain(waiting)}")
         with self._connection.call() as client, understand_answer():
             api = client.read_api()
-        found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in self._rows()}
         late = []
         for node in nodes:
-            files = {"gateway_key": spec.key, **self._papers.of_node(node.node_id)}
-            plan = NodePlan(
-                spec=spec, node=node.node_id, image=image, listens_at=listens_at, api=api, files=files
-            )  # fmt: skip
             row = found.get(node.node_id)
-            if row is None:
-                self._make(plan)
-            elif row["Spec"]["Labels"].get(MADE_LABEL) != plan.made:
-                late.append(_Late(node, plan, row))
-        for gone in found.keys() - {node.node_id for node in nodes}:
-            self._remove(found[gone])
-            self._papers.remove(node=gone)
-        return self._update_next(late, nodes, found) if late else ""
+            if name := image.name if image.is_on(node) else _image_of(row):
+                files = {"gateway_key": spec.key, **self._papers.of_node(node.node_id)}
+                plan = NodePlan(spec=spec, node=node.node_id, image=name, listens_at=listens_at, api=api, files=files)
+                late += self._settle(node, plan, row)
+        others = [node for node in nodes if node not in waiting]
+        warning = self._update_next(late, others, found) if late else ""
+        return Ensured(nodes, warning or image.explain(waiting))
 
     def way_to(self, node: Node) -> TlsTransport:
         return TlsTransport(node.address, name=name_of_node(node.node_id), contexts=self._contexts)
@@ -83,6 +93,12 @@ class NodeGateways:
             rows = client.services(filters={"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]})
             return [row for row in rows if is_our_helper(row["Spec"]["Labels"] or {}, LABEL)]
 
+    def _settle(self, node: Node, plan: NodePlan, row: Mapping[str, Any] | None) -> list[_Late]:
+        if row is None:
+            self._make(plan)
+            return []
+        return [] if row["Spec"]["Labels"].get(MADE_LABEL) == plan.made else [_Late(node, plan, row)]
+
     def _make(self, plan: NodePlan) -> None:
         payload = service_payload(plan, self._papers.make(plan), made=plan.made)
         # Where somebody else was faster, the next look finds what that one has made.
@@ -92,13 +108,14 @@ class NodeGateways:
     def _update_next(self, late: Sequence[_Late], nodes: Sequence[Node], found: Mapping[str, Mapping[str, Any]]) -> str:
         waiting = {each.node.node_id for each in late}
         for node in nodes:
-            if node.node_id in found and node.node_id not in waiting and node.is_ready and node.is_active:
-                state = (found[node.node_id].get("UpdateStatus") or {}).get("State", "completed")
-                if state != "completed" or not self._answers(node):
-                    return (
-                        f"The gateway of {node.name} does not answer since it was changed. Those of {len(late)} other "
-                        "nodes stay as they are until it does."
-                    )
+            if node.node_id not in found or node.node_id in waiting or not node.is_ready or node.is_drained:
+                continue
+            # One whose update has failed is "paused" for good, although the Swarm may have got it to work since.
+            state = (found[node.node_id].get("UpdateStatus") or {}).get("State", "")
+            if state == "updating":
+                return f"The gateway of {node.name} is being changed. {_others_stay(late)}"
+            if not self._answers(node):
+                return f"The gateway of {node.name} does not answer. {_others_stay(late)}"
         each = late[0]
         secrets = self._papers.make(each.plan)
         payload = service_payload(each.plan, secrets, made=each.plan.made)
@@ -113,6 +130,13 @@ class NodeGateways:
             self._papers.remove(node=each.node.node_id, keep=secrets)
         return ""
 
+    def _forget(self, gone: Iterable[str], found: Mapping[str, Mapping[str, Any]]) -> None:
+        """Also the papers of one whose service was removed by a process that ended before it was done."""
+        for node in gone:
+            if node in found:
+                self._remove(found[node])
+            self._papers.remove(node=node)
+
     def _answers(self, node: Node) -> bool:
         try:
             return GatewayClient(self.way_to(node), within=ANSWERS_WITHIN).is_ready()
@@ -122,3 +146,18 @@ class NodeGateways:
     def _remove(self, row: Mapping[str, Any]) -> None:
         with suppress(MissingError), self._connection.call() as client:
             client.remove_service(row["ID"])
+
+
+def _image_of(row: Mapping[str, Any] | None) -> str:
+    """As which image its tasks run; empty where there is no service."""
+    return str(row["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"]) if row else ""
+
+
+def _waits(node: Node, image: ImageThere, row: Mapping[str, Any] | None) -> bool:
+    """Whether it is to have another gateway and lacks the image. One that is away or drained pulls nothing, either."""
+    is_at_work = node.is_ready and not node.is_drained
+    return is_at_work and not image.is_on(node) and _image_of(row) != image.name
+
+
+def _others_stay(late: Sequence[_Late]) -> str:
+    return f"Those of {len(late)} other nodes stay as they are until it answers."

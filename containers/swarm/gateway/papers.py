@@ -47,6 +47,13 @@ class Papers:
             with suppress(MissingError, EngineRefusedError), self._connection.call() as client:
                 client.remove_secret(secret)
 
+    def nodes(self) -> set[str]:
+        """The ids of the nodes that have some."""
+        with self._connection.call() as client, understand_answer():
+            rows = client.secrets(filters={"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]})
+            labels = [row["Spec"].get("Labels") or {} for row in rows]
+            return {str(each[NODE_LABEL]) for each in labels if is_our_helper(each, LABEL) and each.get(NODE_LABEL)}
+
     def _list(self, *, node: str) -> dict[str, str]:
         """The ids of ours by their names. Without a node those of all."""
         chosen = [f"{LABEL}={settings.BERTH_INSTANCE}", *([f"{NODE_LABEL}={node}"] if node else [])]

@@ -15,8 +15,8 @@ from containers.firewall.node import CONFIG, split_subnet
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.identity import gateway_network_name, network_name
+from containers.swarm.gateway.image_there import find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
-from containers.swarm.images import name_for_nodes
 from containers.swarm.nodes import list_nodes
 from containers.swarm.places import find_places
 from containers.vocabulary import Observation
@@ -68,9 +68,12 @@ class GatewayVerbs:
         self._ensure_network(gateway_network_name())
         behind, _ = split_subnet(IPv4Network(settings.BERTH_SWARM_SUBNET))
         host = AgentsNetwork(subnet=behind).host
-        image, _ = name_for_nodes(self._connection, spec.image or GATEWAY.image)
-        warning = self._gateways.ensure(spec, image=image, listens_at=host)
-        return GatewayAddress(host=str(host), knows_sources=False, warning=warning)
+        image = find_image(self._connection, spec.image or GATEWAY.image)
+        nodes, warning = self._gateways.ensure(spec, image=image, listens_at=host)
+        known, drained = (
+            frozenset(node.node_id for node in some) for some in (nodes, [each for each in nodes if each.is_drained])
+        )
+        return GatewayAddress(host=str(host), knows_sources=False, warning=warning, nodes=known, without=drained)
 
     def gateway(self) -> Transport:
         return _NoGateway()

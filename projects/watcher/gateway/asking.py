@@ -14,14 +14,19 @@ AT_ONCE = 16
 
 T = TypeVar("T")
 
-_places = threading.BoundedSemaphore(AT_ONCE)  # of a watcher, which never forks
+PLACES_OF_LEASES = threading.BoundedSemaphore(AT_ONCE)  # of a watcher, which never forks
+PLACES_OF_LOOKS = threading.BoundedSemaphore(AT_ONCE)
+"""Others than those of leases, which are to be renewed in time while a look waits for silent gateways."""
 
 
-def ask_all(ask: Callable[[str, Transport], T], ways: Mapping[str, Transport], *, within: float) -> dict[str, T]:
+def ask_all(
+    ask: Callable[[str, Transport], T], ways: Mapping[str, Transport], *, within: float,
+    places: threading.BoundedSemaphore = PLACES_OF_LEASES,
+) -> dict[str, T]:  # fmt: skip
     """The answers, by nodes, of those that have answered. `within` is the time that each question has."""
     act = partial(_ask, ask)
     try:
-        answers = do_side_by_side(act, list(ways.items()), places=_places, most=AT_ONCE, within=2 * within)
+        answers = do_side_by_side(act, list(ways.items()), places=places, most=AT_ONCE, within=2 * within)
     except TimeoutError:
         return {}
     return {node: answer for node, answer in zip(ways, answers, strict=True) if answer is not None}

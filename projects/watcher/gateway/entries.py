@@ -8,6 +8,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -32,55 +33,84 @@ AT_ONCE = 100
 """Projects that one message tells of."""
 
 
+class _Known(NamedTuple):
+    """What of a project's row is compared with the gateway's word."""
+
+    pk: object
+    key: str
+    version: int
+    is_in_flight: bool
+    is_in_force: bool
+    leaves_node: bool
+
+
 def reconcile_entries(client: GatewayClient) -> int:
     """Returns of how many projects the gateway was told. Raises `EngineError`."""
-    now, sources = clock.now(), knows_sources()
-    _raise_if_settings_changed(digest_settings(knows_sources=sources))
-    held = client.versions()
+    return reconcile_with(client, client.versions(), read_in_force())
+
+
+def reconcile_with(client: GatewayClient, held: Mapping[str, Standing], rows: Mapping[str, _Known]) -> int:
+    """The same, with what the gateway holds and the rows that were read after that, for one look at all gateways."""
     valid = {key for key, standing in held.items() if not standing.is_void}
-    behind = [project for project in _find_known(valid) if _differs(project, held.get(project.container_key), now)]
-    told = 0
+    known = [*rows.values(), *_find_resting(valid - rows.keys())]
+    behind = [each for each in known if _differs(each, held.get(each.key))]
+    told, sources = 0, knows_sources()
     for first in range(0, len(behind), AT_ONCE):
         told += _tell(client, behind[first : first + AT_ONCE], held, sources=sources)
     return told + _void_strangers(client, held, valid)
 
 
-def _find_known(valid: set[str]) -> Iterator[Project]:
-    """Projects that may be in force, and those that are `valid` for the gateway; without their credentials.
+def read_in_force() -> dict[str, _Known]:
+    """The projects that may be in force, by their keys."""
+    now = clock.now()
+    _raise_if_settings_changed(digest_settings(knows_sources=knows_sources()))
+    return {each.key: each for each in _read_known(_known_rows().filter(~AT_REST), now)}
 
-    Of the others, which may be a million, both sides say that they are void.
-    """
+
+def _find_resting(keys: set[str]) -> Iterator[_Known]:
+    """Those at rest that are valid for the gateway. Of others, maybe a million, both sides say that they are void."""
+    now, rest = clock.now(), [pk for key in sorted(keys) if (pk := as_uuid(key))]
+    for first in range(0, len(rest), AT_ONCE):
+        yield from _read_known(_known_rows().filter(pk__in=rest[first : first + AT_ONCE]), now)
+
+
+def _known_rows() -> "QuerySet[Project]":
+    """Without their credentials."""
     known = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
     hidden = [field.name for field in Project._meta.concrete_fields if field.name.endswith("_ciphertext")]
-    rows = known.select_related("owner", "plan").defer(*hidden, "log_tail", "settings").order_by("pk")
-    found = set()
-    for project in rows.filter(~AT_REST).iterator(chunk_size=500):
-        found.add(project.container_key)
-        yield project
-    rest = [pk for key in sorted(valid - found) if (pk := as_uuid(key))]
-    for first in range(0, len(rest), AT_ONCE):
-        yield from rows.filter(pk__in=rest[first : first + AT_ONCE])
+    return known.select_related("owner", "plan").defer(*hidden, "log_tail", "settings").order_by("pk")
 
 
-def _differs(project: Project, standing: Standing | None, now: datetime) -> bool:
-    if project.operation_in_flight(now):
+def _read_known(rows: "QuerySet[Project]", now: datetime) -> Iterator[_Known]:
+    for project in rows.iterator(chunk_size=500):
+        yield _Known(
+            pk=project.pk,
+            key=project.container_key,
+            version=project.entry_version,
+            is_in_flight=project.operation_in_flight(now),
+            is_in_force=is_in_force(project),
+            leaves_node=project.leaves_node,
+        )
+
+
+def _differs(known: _Known, standing: Standing | None) -> bool:
+    if known.is_in_flight:
         return False  # it tells the gateway itself, and when is its own business
-    in_force = is_in_force(project)
-    if project.leaves_node and standing is not None and standing.is_void:
+    if known.leaves_node and standing is not None and standing.is_void:
         return False  # it was made so, that it may count on another node
     if standing is None:
-        return in_force  # of one that is void it need not hear
-    return standing.version != project.entry_version or standing.is_void == in_force
+        return known.is_in_force  # of one that is void it need not hear
+    return standing.version != known.version or standing.is_void == known.is_in_force
 
 
-def _tell(client: GatewayClient, projects: Iterable[Project], held: Mapping[str, Standing], *, sources: bool) -> int:
+def _tell(client: GatewayClient, known: Iterable[_Known], held: Mapping[str, Standing], *, sources: bool) -> int:
     """Raises each row's version above what the gateway has, where that has to change, and tells what it says then."""
-    for project in projects:
-        standing = held.get(project.container_key)
-        if standing is not None and standing.version >= project.entry_version:
-            rows = Project.objects.filter(pk=project.pk, entry_version__lte=standing.version)
+    for each in known:
+        standing = held.get(each.key)
+        if standing is not None and standing.version >= each.version:
+            rows = Project.objects.filter(pk=each.pk, entry_version__lte=standing.version)
             rows.update(entry_version=standing.version + 1)
-    fresh = list(_fresh(project.pk for project in projects))
+    fresh = list(_fresh(each.pk for each in known))
     for version, some in _read_words(fresh, sources=sources).items():
         _apply(client, version, some)
     return len(fresh)

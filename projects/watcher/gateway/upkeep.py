@@ -22,6 +22,7 @@ from projects.services.limits.budgets import forget_past
 from projects.watcher.gateway.news import Remembered
 from projects.watcher.gateway.plain_credentials import PlainCredentials
 from projects.watcher.gateway.sightings import find_astray, note_absence, note_sightings
+from projects.watcher.gateway.usage import forget_nodes
 from projects.watcher.gateway.visits import look_at_all
 from projects.watcher.pulse import Pulse
 from projects.watcher.threads import LastingThread
@@ -93,10 +94,13 @@ def _look(before: Remembered | None) -> str:
     sightings, silent = look_at_all(ways)
     note_sightings(sightings, before)
     forget_past()
-    if place.address.warning:
-        return f"{FORMER_GOES_ON} {place.address.warning}"
-    if silent:
-        return SOME_SILENT.format(count=len(silent), nodes=", ".join(sorted(silent))[:150])
+    forget_nodes(place.address.nodes)
+    late = place.address.warning
+    if silent := silent - place.address.without:
+        nodes = ", ".join(sorted(silent))[: 80 if late else 150]
+        return f"{SOME_SILENT.format(count=len(silent), nodes=nodes)} {late}".rstrip()
+    if late:
+        return f"{FORMER_GOES_ON} {late}"
     return ASTRAY.format(address=astray) if (astray := find_astray(sightings)) else ""
 
 

@@ -49,6 +49,13 @@ def read_usage(client: GatewayClient, *, node: str = "") -> int:
     return written
 
 
+def forget_nodes(known: Collection[str]) -> None:
+    """How far the counts of nodes were read that are no more. Nothing on a single host, which has none."""
+    if known:
+        of_nodes = Gateway.objects.filter(pk__startswith=f"{settings.BERTH_INSTANCE} ")
+        of_nodes.exclude(pk__in=[row_of(node) for node in known]).delete()
+
+
 def _take_over(cursor: Gateway, page: UsagePage) -> int:
     """Writes the page and moves the cursor, together, unless another process has read on meanwhile."""
     if not page.rows and (page.store, page.seq) == (cursor.store, cursor.seq):

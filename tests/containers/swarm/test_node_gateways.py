@@ -7,14 +7,19 @@ import pytest
 from cryptography.fernet import Fernet
 
 from containers.docker_api.client import Connection
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineUnavailableError, ImageNotPulledError
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.words import GatewaySpec
+from containers.swarm.gateway.image_there import NOT_PUSHED, ImageThere, find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.gateway.payload import NODE_LABEL
+from containers.swarm.pulls import job_name
 from tests.containers.swarm.manager import Manager, manager
+from tests.containers.swarm.test_pulls import task
+from tests.fakes.messages import Answer
 
 pytestmark = pytest.mark.one_database
+DIGEST = "r:5/berth/gateway@sha256:" + "b" * 64
 SPEC = GatewaySpec(key=Fernet.generate_key().decode())
 
 
@@ -49,7 +54,8 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def ensure(gateways: NodeGateways, image: str = "one") -> str:
-    return gateways.ensure(SPEC, image=image, listens_at=IPv4Address("10.231.0.1"))
+    wanted = ImageThere(name=image)
+    return gateways.ensure(SPEC, image=wanted, listens_at=IPv4Address("10.231.0.1")).warning
 
 
 def images(swarm: Manager) -> dict[str, str]:
@@ -81,7 +87,7 @@ def test_another_image_goes_to_one_node_after_the_other(swarm: Manager, silent: 
     assert ensure(gateways, "two") == ""
     assert images(swarm) == {"n1": "two", "n2": "one"}
     silent.add("10.0.0.1")
-    assert "The gateway of host1 does not answer since it was changed." in ensure(gateways, "two")
+    assert "The gateway of host1 does not answer." in ensure(gateways, "two")
     assert images(swarm) == {"n1": "two", "n2": "one"}
     silent.clear()
     ensure(gateways, "two")
@@ -93,3 +99,72 @@ def test_none_is_left_where_nobody_needs_them(swarm: Manager) -> None:
     ensure(gateways)
     gateways.remove()
     assert (swarm.rows["services"], swarm.rows["secrets"]) == ([], [])
+
+
+def test_a_failed_update_holds_up_no_other_once_its_gateway_answers(swarm: Manager, silent: set[str]) -> None:
+    gateways = NodeGateways(Connection())
+    ensure(gateways)
+    ensure(gateways, "two")
+    swarm.rows["services"][0]["UpdateStatus"] = {"State": "updating"}
+    assert "The gateway of host1 is being changed." in ensure(gateways, "two")
+    swarm.rows["services"][0]["UpdateStatus"] = {"State": "paused"}
+    silent.add("10.0.0.1")
+    assert "The gateway of host1 does not answer." in ensure(gateways, "two")
+    silent.clear()
+    assert ensure(gateways, "two") == ""
+    assert images(swarm) == {"n1": "two", "n2": "two"}
+
+
+def test_a_drained_node_has_no_gateway_that_others_wait_for(swarm: Manager, silent: set[str]) -> None:
+    gateways = NodeGateways(Connection())
+    ensure(gateways)
+    swarm.rows["nodes"][0]["Spec"]["Availability"] = "drain"
+    silent.add("10.0.0.1")
+    ensure(gateways, "two")
+    assert ensure(gateways, "two") == ""
+    assert images(swarm) == {"n1": "two", "n2": "two"}
+
+
+def test_papers_of_a_node_that_is_no_more_go_although_its_service_went_before(swarm: Manager) -> None:
+    gateways = NodeGateways(Connection())
+    ensure(gateways)
+    swarm.rows["nodes"] = [node(2)]
+    swarm.rows["services"] = [row for row in swarm.rows["services"] if row["Spec"]["Labels"][NODE_LABEL] == "n2"]
+    ensure(gateways)
+    assert {row["Spec"]["Labels"][NODE_LABEL] for row in swarm.rows["secrets"]} == {"n2"}
+
+
+def _is_pulled(swarm: Manager, *nodes: str) -> None:
+    swarm.bodies[f"/services/{job_name(DIGEST)}"] = Answer.json(200, {"ID": "job"})
+    swarm.rows["tasks"] = [task(each, "complete", container="c") for each in nodes]
+
+
+def _ensure_of_registry(swarm: Manager, **image: Any) -> str:
+    swarm.bodies["/images/gateway/json"] = Answer.json(200, {"Id": "sha256:new", **image})
+    wanted = find_image(Connection(), "gateway")
+    ensured = NodeGateways(Connection()).ensure(SPEC, image=wanted, listens_at=IPv4Address("10.231.0.1"))
+    return ensured.warning
+
+
+def test_with_a_registry_no_gateway_is_changed_where_its_image_is_not(swarm: Manager, settings: Any) -> None:
+    ensure(NodeGateways(Connection()))
+    settings.BERTH_REGISTRY = "r:5"
+    assert NOT_PUSHED in _ensure_of_registry(swarm)
+    swarm.bodies[f"/services/{job_name(DIGEST)}"] = Answer.json(404, {"message": "no such service"})
+    warning = _ensure_of_registry(swarm, RepoDigests=[DIGEST])
+    assert "2 (host1, host2)" in warning
+    assert images(swarm) == {"n1": "one", "n2": "one"}
+    swarm.rows["nodes"].append(node(3))
+    _is_pulled(swarm, "n2")
+    assert "2 (host1, host3)" in _ensure_of_registry(swarm, RepoDigests=[DIGEST])
+    assert images(swarm) == {"n1": "one", "n2": DIGEST}
+    _is_pulled(swarm, "n1", "n2", "n3")
+    assert _ensure_of_registry(swarm, RepoDigests=[DIGEST]) == ""
+    assert images(swarm) == {"n1": DIGEST, "n2": DIGEST, "n3": DIGEST}
+
+
+def test_with_a_registry_none_is_made_of_an_image_that_no_node_has(swarm: Manager, settings: Any) -> None:
+    settings.BERTH_REGISTRY = "r:5"
+    with pytest.raises(ImageNotPulledError, match=NOT_PUSHED):
+        _ensure_of_registry(swarm)
+    assert not swarm.rows.get("services")
