@@ -5,7 +5,7 @@ On another network no firewall rule of Berth's holds, and without its own an age
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,14 @@ _REFUSED = re.compile(r"address already in use|invalid address|user specified ip
 """What the engine says where somebody has the address, or it is none of the network."""
 
 _LIMITS = re.compile(r"\d{1,18} \d{1,18} \d{1,9}", re.ASCII)
+
+_EMPTY = (
+    "Privileged", "CapAdd", "GroupAdd", "Devices", "DeviceRequests", "DeviceCgroupRules", "Binds", "VolumesFrom",
+    "PortBindings", "PublishAllPorts",
+)  # fmt: skip
+"""What Berth gives no agent anything of."""
+
+_OWN_SPACES = frozenset({"", "private"})
 
 _DEFAULT = {"default": "bridge"}
 """What the engine calls the network of a container that was made with none."""
@@ -131,8 +139,25 @@ def has_more_privileges(answer: Mapping[str, Any], labels: Mapping[str, str]) ->
     if not _made_with(labels):
         return False
     host = answer.get("HostConfig") or {}
-    security = host.get("SecurityOpt") or []
-    more = any(host.get(name) for name in ("Privileged", "CapAdd", "Devices", "Binds", "PortBindings"))
-    shares = any(str(host.get(name) or "").startswith("host") for name in ("PidMode", "IpcMode", "UTSMode"))
-    is_open = not host.get("ReadonlyRootfs") or "seccomp=unconfined" in security or NO_PRIVILEGES_ANEW not in security
-    return more or shares or is_open
+    is_open = not host.get("ReadonlyRootfs") or _is_unconfined(host.get("SecurityOpt") or [])
+    mounts = host.get("Mounts") or []
+    return is_open or _is_shared(host) or any(map(host.get, _EMPTY)) or not all(map(_is_own_volume, mounts))
+
+
+def _is_unconfined(security: Collection[str]) -> bool:
+    """Whether it lacks what Berth gives it, or has what takes a confinement away: of AppArmor, SELinux or seccomp."""
+    others = [each for each in security if each != NO_PRIVILEGES_ANEW and not each.startswith("seccomp=")]
+    return bool(others) or "seccomp=unconfined" in security or NO_PRIVILEGES_ANEW not in security
+
+
+def _is_shared(host: Mapping[str, Any]) -> bool:
+    """Whether it has a namespace of the host's or of another container's. Others call their own one private."""
+    spaces = [host.get(name) or "" for name in ("PidMode", "IpcMode", "UTSMode", "UsernsMode")]
+    network = str(host.get("NetworkMode") or "")
+    return not _OWN_SPACES.issuperset(spaces) or network == "host" or network.startswith("container:")
+
+
+def _is_own_volume(mount: Mapping[str, Any]) -> bool:
+    """One of the engine's with options may be any folder of the host; Berth gives it a size at most."""
+    driver = (mount.get("VolumeOptions") or {}).get("DriverConfig") or {}
+    return mount["Type"] in {"volume", "tmpfs"} and set(driver.get("Options") or {}) <= {"size"}

@@ -129,13 +129,14 @@ def _stop(project: Project, actor: Actor) -> ForeseenError | None:
         project.event(actor, Action.STOP, "recorded").save()
         return None
     try:
-        looking = LookingAhead(project)
-        claim = claim_stop(project, **stopped)
-        if claim is None:
-            project.event(actor, Action.STOP, "recorded").save()
-            return None
-        with released_if_broken(project, claim), command_deadline():
-            outcome = take_down(project, claim, looking.if_undisturbed())
+        with command_deadline():
+            looking = LookingAhead(project)
+            claim = claim_stop(project, **stopped)
+            if claim is None:
+                project.event(actor, Action.STOP, "recorded").save()
+                return None
+            with released_if_broken(project, claim):
+                outcome = take_down(project, claim, looking.if_undisturbed())
         return _record_stop(project, claim, outcome, actor)
     finally:
         COMMANDS.give_back(actor.label)

@@ -27,17 +27,20 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     what they suspended it for. Raises `ProjectSuspendedError`, `OperationInProgressError`, `ProjectGoneError` and
     `EngineError`.
     """
-    claim, looking = None, LookingAhead(project)
-    if by_staff or not project.is_suspended:
-        claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
-    if claim is None:
-        _record_refusal(project, actor)
-        return False
+    if project.is_suspended and not by_staff:
+        return _record_refusal(project, actor)
     if not COMMANDS.try_take(actor.label):
+        claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
+        if claim is None:
+            return _record_refusal(project, actor)
         project.record(claim, events=[project.event(actor, "delete", "recorded")])
         return False
     try:
         with command_deadline():
+            looking = LookingAhead(project)
+            claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
+            if claim is None:
+                return _record_refusal(project, actor)
             outcome = remove_container(project, looking.if_undisturbed())
     finally:
         COMMANDS.give_back(actor.label)
@@ -68,9 +71,9 @@ def claim_deletion(
     )
 
 
-def _record_refusal(project: Project, actor: Actor) -> None:
-    """Returns where another deletion is under way. Raises `ProjectSuspendedError`, and `OperationInProgressError` where
-    a suspension was lifted at this moment.
+def _record_refusal(project: Project, actor: Actor) -> bool:
+    """Returns False where another deletion is under way. Raises `ProjectSuspendedError`, and `OperationInProgressError`
+    where a suspension was lifted at this moment.
     """
     project.refresh_from_db()
     is_deleted = project.desired == Desired.DELETED
@@ -78,6 +81,7 @@ def _record_refusal(project: Project, actor: Actor) -> None:
     if not is_deleted:
         check_may_be_deleted(project)
         raise operation_in_progress(project)
+    return False
 
 
 def check_may_be_deleted(project: Project) -> None:

@@ -7,7 +7,9 @@ from projects.rules.status.lifecycle import Operation
 
 
 class LookingAhead:
-    """Begins to look. `project` is as it was read before, and is the same object as the one that is claimed after."""
+    """Begins to look, within the caller's deadline. `project` is as it was read before, and is the same object as the
+    one that is claimed after.
+    """
 
     def __init__(self, project: Project) -> None:
         self._project = project

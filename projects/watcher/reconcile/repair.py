@@ -137,8 +137,10 @@ def _realign(project: Project) -> bool:
         if not project.awaits_container:
             raise  # noted in the row, and looked at again ever more rarely
         return _start(project, Remedy.REALIGN)
-    log.warning("Somebody changed %s past Berth, and it was set right: %s.", project.container_name, ", ".join(mended))
-    project.event(SYSTEM, Remedy.REALIGN, "done", detail=", ".join(mended)).save()
+    if mended:  # else it is gone by now, or was set right meanwhile
+        what = ", ".join(mended)
+        log.warning("Somebody changed %s past Berth, and it was set right: %s.", project.container_name, what)
+        project.event(SYSTEM, Remedy.REALIGN, "done", detail=what).save()
     return True
 
 

@@ -43,11 +43,22 @@ def test_what_a_kernel_cannot_count_is_no_change(host: dict[str, Any]) -> None:
         {"ReadonlyRootfs": False},
         {"PidMode": "host"},
         {"Binds": ["/:/host"]},
+        {"Mounts": [{"Type": "bind", "Source": "/", "Target": "/host"}]},
+        {"Mounts": [{"Type": "volume", "VolumeOptions": {"DriverConfig": {"Options": {"o": "bind", "device": "/"}}}}]},
+        {"DeviceRequests": [{"Driver": "nvidia", "Count": -1}]},
+        {"VolumesFrom": ["other"]},
+        {"PidMode": "container:other"},
+        {"IpcMode": "container:other"},
+        {"UsernsMode": "host"},
+        {"NetworkMode": "container:other"},
+        {"SecurityOpt": ["no-new-privileges:true", "apparmor=unconfined"]},
+        {"SecurityOpt": ["no-new-privileges:true", "label=disable"]},
     ],
 )
 def test_more_privileges_are_a_change(host: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("containers.docker.drift.wanted_policy", lambda: "no")
-    assert not has_changed(answer(), PAYLOAD["Labels"])
+    for made in ({}, {"Mounts": None, "DeviceRequests": None, "UTSMode": None}):
+        assert not has_changed(answer(**made), PAYLOAD["Labels"])
     assert has_changed(answer(**host), PAYLOAD["Labels"])
 
 

@@ -122,6 +122,15 @@ def test_what_somebody_changed_of_a_container_is_changed_back(victim: Project, e
     assert engine.calls.count(("realign", victim.container_key)) == 1
 
 
+def test_what_was_right_again_by_then_is_told_nobody(
+    victim: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.drift(victim.container_name)
+    monkeypatch.setattr(engine, "realign", lambda _: [])
+    assert look() == []
+    assert not Event.objects.filter(project_id=victim.pk, action="realign").exists()
+
+
 def test_a_container_that_was_moved_while_it_was_down_is_moved_back_before_it_starts(
     victim: Project, engine: MemoryEngine
 ) -> None:
