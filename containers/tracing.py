@@ -28,6 +28,26 @@ _EXPORTERS = frozenset({"", "otlp"})
 _PROTOCOLS = frozenset({"", "http/protobuf"})
 
 
+_COMPLAINS_EVERY = 60.0
+
+
+class _Complaints(logging.Handler):
+    """What the library says quotes the collector's address and the headers, and with them a credential. Of that the log
+    has the class of the error, at most once a minute.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._last = float("-inf")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now = time.monotonic()
+        if now - self._last < _COMPLAINS_EVERY:
+            return
+        self._last = now
+        log.warning("Traces may be missing: the library that sends them complains (%s).", _name_error(record))
+
+
 class _Tracing:
     """`tracer` is of the process. None: nobody asks for traces."""
 
@@ -50,6 +70,7 @@ def begin_to_trace(process: str, *, version: str) -> None:
     if exporter not in _EXPORTERS or protocol not in _PROTOCOLS:
         log.error("Traces are sent by OTLP over http/protobuf alone, so that this process sends none.")
         return
+    _quiet_library()
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415 - only where asked for
             OTLPSpanExporter,
@@ -100,6 +121,18 @@ def _trace_to(processor: "SpanProcessor", process: str, *, version: str) -> None
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(processor)
     _Tracing.tracer = provider.get_tracer("berth", version)
+
+
+def _quiet_library() -> None:
+    """Before it reads the environment: it also complains of headers that it cannot read."""
+    theirs = logging.getLogger("opentelemetry")
+    theirs.propagate, theirs.handlers = False, [_Complaints()]
+
+
+def _name_error(record: logging.LogRecord) -> str:
+    told = record.args if isinstance(record.args, tuple) else ()
+    errors = [each for each in (*told, *(record.exc_info or ())) if isinstance(each, BaseException)]
+    return type(errors[0]).__name__ if errors else "without an error"
 
 
 def _is_asked_for() -> bool:

@@ -1,5 +1,6 @@
 """Traces name words of the program alone, are sent where OTEL_* says so, and cost nothing where it does not."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -163,3 +164,18 @@ def test_a_collector_gets_them(collector: tuple[str, list[tuple[str, bytes]]], m
     assert path == "/v1/traces"
     for word in (b"GET projects", b"http.status", b"1.2.3", b"watcher", b"berth"):
         assert word in body
+
+
+def test_no_credential_of_the_collector_comes_into_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor what its library says of headers that it cannot read. An address of no scheme is not tried again."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "htpp://collector/v1/traces?api-key=s3cret")
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
+    tracing.begin_to_trace("watcher", version="1")
+    tracing.note_span("engine ping", since=0.0)
+    wait_until(lambda: bool(caplog.records), within=30, what="Nothing was said")
+    logging.getLogger("opentelemetry.util.re").warning("Header format invalid! %s", "api-key s3cret")
+    assert [each.getMessage() for each in caplog.records] == [
+        "Traces may be missing: the library that sends them complains (InvalidSchema)."
+    ]
