@@ -87,6 +87,24 @@ def is_on_this_machine(request: HttpRequest) -> bool:
     return address is None or ip_address(address).is_loopback
 
 
+def is_asked_here(request: HttpRequest) -> bool:
+    """Whether the client is on this machine, at a port that no proxy stands in front of: who says to be one is none.
+
+    A page whose host's name leads to this machine is no client of it, so that the host is asked for, too.
+    """
+    if any(header in request.META for header in _PASSED_ON):
+        return False
+    host = request.META.get("HTTP_HOST", "").strip()
+    is_named = host.partition(":")[0].lower() == "localhost" or is_loopback(host)
+    return is_named and is_loopback(request.META.get("REMOTE_ADDR", ""))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether this is an address of this machine for itself, with or without a port."""
+    address = _address(host)
+    return address is not None and ip_address(address).is_loopback
+
+
 def _forwarded_address(request: HttpRequest | Request) -> str | None:
     """The address that the first of our proxies has seen; None where there is none, or too few have passed it on."""
     hops = settings.BERTH_TRUSTED_PROXIES

@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from ctypes import c_double
 from http import HTTPStatus
 from socketserver import ThreadingMixIn
@@ -19,6 +20,7 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.db import connections
 from django.http import HttpResponse, JsonResponse
 
+from accounts.http import is_asked_here, is_loopback
 from config.metrics.view import metrics
 
 logger = logging.getLogger("berth.serve")
@@ -26,14 +28,26 @@ logger = logging.getLogger("berth.serve")
 MOST = 8
 """Who asks at a time. Further ones are sent away."""
 
+KEPT = 4
+"""Further places, for who asks on this machine: its health is asked for here, and who is not told it ends it."""
+
 PATIENCE = 5.0
-"""Seconds for a request to come, and for its answer to go."""
+"""Seconds for each piece of a request to come, and of its answer to go."""
+
+WHOLE = 15.0
+"""Seconds for all of a connection. `/metrics` waits for the database for some of them."""
+
+AGAIN = 0.5
+"""Seconds until a port that could not be had is tried again."""
 
 View = Callable[[WSGIRequest], HttpResponse]
 
 
 class _Handler(WSGIRequestHandler):
     timeout = PATIENCE
+
+    def version_string(self) -> str:
+        return "berth"  # else what the standard library refuses tells which Python this is
 
     def log_message(self, *_: object) -> None:
         """Nothing: somebody asks every few seconds."""
@@ -46,19 +60,17 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     request_queue_size = 64
     allow_reuse_address = True
-    allow_reuse_port = True  # the next one begins before the former one ends, at a hand-over
 
     def __init__(self, host: str, port: int, due: c_double) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._due, self._places = due, threading.BoundedSemaphore(MOST)
-        self._views: dict[str, View] = {"/healthz": self._tell_health, "/metrics": metrics}
+        self._due = due
+        self._places, self._kept = threading.BoundedSemaphore(MOST), threading.BoundedSemaphore(KEPT)
+        self._views: dict[str, View] = {"/healthz": self._tell_health, "/metrics": self._tell_metrics}
         super().__init__((host, port), _Handler)
         self.set_app(self._answer)
 
     def server_bind(self) -> None:
         """Without the look-up of the host's name that the standard library begins with."""
-        if hasattr(socket, "SO_REUSEPORT"):
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -66,13 +78,14 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
         self.setup_environ()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
+        places = self._places_of(client_address)
+        if not places.acquire(blocking=False):
             self.shutdown_request(request)
             return
         try:
             super().process_request(request, client_address)
         except BaseException:
-            self._places.release()
+            places.release()
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -80,7 +93,18 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
             super().process_request_thread(request, client_address)
         finally:
             connections.close_all()
-            self._places.release()
+            self._places_of(client_address).release()
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """Until its time is over, however often a piece of it comes."""
+        deadline = threading.Timer(WHOLE, _shut, [request])
+        deadline.daemon = True
+        deadline.start()
+        try:
+            super().finish_request(request, client_address)
+        finally:
+            deadline.cancel()
+            deadline.join()  # before the socket is closed, and its number another's
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that has left is no fault, and all else `_answer` has told."""
@@ -88,11 +112,7 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
         try:
             view = self._views.get(environ.get("PATH_INFO", ""))
-            answer = (
-                HttpResponse("Not found.\n", status=404, content_type="text/plain")
-                if view is None
-                else (view(WSGIRequest(environ)))
-            )
+            answer = _tell_nothing() if view is None else view(WSGIRequest(environ))
         except Exception:
             logger.exception("The watcher could not answer.")
             answer = HttpResponse("Something broke.\n", status=500, content_type="text/plain")
@@ -108,16 +128,44 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
         hangs = time.monotonic() > self._due.value
         return JsonResponse({"status": "unavailable" if hangs else "ok"}, status=503 if hangs else 200)
 
+    def _tell_metrics(self, request: WSGIRequest) -> HttpResponse:
+        """No proxy stands in front of this port: BERTH_TRUSTED_PROXIES counts those of the web server."""
+        may_read = settings.BERTH_METRICS_TOKEN or is_asked_here(request)
+        return metrics(request) if may_read else _tell_nothing()
+
+    def _places_of(self, client_address: Any) -> threading.BoundedSemaphore:
+        return self._kept if is_loopback(client_address[0]) else self._places
+
+
+def _tell_nothing() -> HttpResponse:
+    return HttpResponse("Not found.\n", status=404, content_type="text/plain")
+
+
+def _shut(request: socket.socket) -> None:
+    with suppress(OSError):  # the client has left
+        request.shutdown(socket.SHUT_RDWR)
+
 
 def open_watcher_port(due: c_double) -> None:
-    """Where a port is set. `due`: by then the watcher will have shown that it lives. Where it cannot, it goes on."""
-    port = settings.BERTH_WATCHER_PORT
-    if settings.BERTH_ROLE != "watcher" or not port:
-        return
-    try:
-        server = WatcherPort(settings.BERTH_HOST, port, due)
-    except OSError as error:
-        log = "The watcher tells nobody how it is: it cannot listen on %s:%s (%s)."
-        logger.error(log, settings.BERTH_HOST, port, error.strerror or error)  # noqa: TRY400 - says it all
-        return
-    threading.Thread(target=server.serve_forever, name="watcher port", daemon=True).start()
+    """Where a port is set. `due`: by then the watcher will have shown that it lives. It goes on without the port."""
+    if settings.BERTH_ROLE == "watcher" and settings.BERTH_WATCHER_PORT:
+        threading.Thread(target=_listen, args=(due,), name="watcher port", daemon=True).start()
+
+
+def _listen(due: c_double) -> None:
+    """As soon as nobody else does: at a hand-over the next watcher begins before the former one ends."""
+    host, port, waits = settings.BERTH_HOST, settings.BERTH_WATCHER_PORT, False
+    while True:
+        try:
+            server = WatcherPort(host, port, due)
+        except OSError as error:
+            if not waits:
+                log = "The watcher tells nobody how it is: it cannot listen on %s:%s (%s). It tries again until it can."
+                logger.warning(log, host, port, error.strerror or error)
+            waits = True
+            time.sleep(AGAIN)
+        else:
+            if waits:
+                logger.info("The watcher listens on %s:%s now.", host, port)
+            server.serve_forever()
+            return

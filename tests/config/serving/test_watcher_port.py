@@ -1,5 +1,6 @@
 """A watcher that runs alone tells at a port of its own whether it is at work, and its metrics; and nobody else more."""
 
+import io
 import socket
 import threading
 import time
@@ -10,10 +11,13 @@ from ctypes import c_double
 from typing import Any
 
 import pytest
+from django.test import RequestFactory
 
+from accounts import http
 from config.serving import watcher_port
 from config.serving.watcher_port import MOST, WatcherPort, open_watcher_port
 from tests.config.metrics.reading import Scrape
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
 
@@ -46,6 +50,12 @@ def ask(port: int, path: str, *, method: str = "GET", **headers: str) -> tuple[i
 def test_it_tells_nobody_which_python_it_is(port: int) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
         assert answer.headers.get_all("Server") == ["berth"]
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        client.sendall(b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 101 + b"\r\n")
+        told = client.makefile("rb").read()
+    assert b" 431 " in told
+    assert b"Server: berth\r\n" in told
+    assert b"python" not in told.lower()
 
 
 def test_its_health_is_that_of_its_threads(port: int, due: c_double) -> None:
@@ -63,6 +73,34 @@ def test_it_tells_its_metrics_to_whom_the_web_server_would(port: int, settings: 
     settings.BERTH_METRICS_TOKEN = TOKEN
     assert ask(port, "/metrics")[0] == 401
     assert ask(port, "/metrics", Authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{name: "127.0.0.1"} for name in ("X-Forwarded-For", "X_Forwarded_For", "X-Real-IP", "Forwarded", "Via")]
+    + [{"Host": host} for host in ("rebound.example", "rebound.example:8001", "127.0.0.1.example", "203.0.113.5", "")],
+)
+def test_nobody_says_to_be_here_by_a_header(headers: dict[str, str], port: int, settings: Any) -> None:
+    settings.BERTH_TRUSTED_PROXIES = 1
+    assert ask(port, "/metrics", **headers) == (404, "Not found.\n")
+
+
+@pytest.mark.parametrize("forwarded", [None, "127.0.0.1", "203.0.113.9, 127.0.0.1"])
+def test_another_machine_is_told_nothing(forwarded: str | None, settings: Any) -> None:
+    """As if it came from there, which this test has none of."""
+    settings.BERTH_TRUSTED_PROXIES = 1
+    environ = {"REMOTE_ADDR": "203.0.113.5", "HTTP_HOST": "127.0.0.1", "PATH_INFO": "/metrics", "REQUEST_METHOD": "GET"}
+    environ |= {"HTTP_X_FORWARDED_FOR": forwarded} if forwarded else {}
+    with WatcherPort("127.0.0.1", 0, c_double(0.0)) as server:
+        told = server._answer({**environ, "wsgi.input": io.BytesIO()}, lambda *_: None)
+    assert told == [b"Not found.\n"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8001", "127.0.0.1", "127.0.0.1:8001", "[::1]:8001"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "::ffff:127.0.0.1"])
+def test_this_machine_is_known_by_its_own_names(host: str, address: str, rf: RequestFactory, settings: Any) -> None:
+    settings.BERTH_TRUSTED_PROXIES = 1
+    assert http.is_asked_here(rf.get("/metrics", HTTP_HOST=host, REMOTE_ADDR=address))
 
 
 @pytest.mark.parametrize("path", ["/", "/readyz", "/api/projects", "/admin/", "/healthz/", "/metrics/../admin/"])
@@ -95,6 +133,36 @@ def test_who_says_nothing_keeps_few_places_and_not_for_long(port: int, monkeypat
             each.close()
 
 
+def test_who_sends_a_little_at_a_time_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watcher_port, "WHOLE", 0.2, raising=False)
+    with socket.create_connection(("127.0.0.1", port), timeout=0.02) as client:
+
+        def is_sent_away() -> bool:
+            try:
+                client.sendall(b"G")
+                return client.recv(1) == b""
+            except TimeoutError:
+                return False
+            except OSError:
+                return True
+
+        wait_until(is_sent_away, within=10, what="The connection was kept")
+
+
+def test_others_take_no_place_of_this_machines_own(due: c_double) -> None:
+    pairs = [socket.socketpair() for _ in range(MOST + 1)]
+    with WatcherPort("127.0.0.1", 0, due) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        for _, ours in pairs:
+            server.process_request(ours, ("203.0.113.5", 1))
+        pairs[-1][0].settimeout(10)
+        assert pairs[-1][0].recv(1) == b""
+        assert ask(server.server_port, "/healthz")[0] == 200
+        server.shutdown()
+    for theirs, _ in pairs:
+        theirs.close()
+
+
 @pytest.mark.parametrize(("role", "chosen"), [("all", 1), ("web", 1), ("watcher", 0)])
 def test_it_listens_only_where_it_is_told_to(role: str, chosen: int, settings: Any, due: c_double) -> None:
     settings.BERTH_ROLE, settings.BERTH_WATCHER_PORT = role, chosen
@@ -103,11 +171,26 @@ def test_it_listens_only_where_it_is_told_to(role: str, chosen: int, settings: A
     assert threading.active_count() == before
 
 
-def test_a_port_that_cannot_be_had_ends_no_watcher(
-    settings: Any, due: c_double, caplog: pytest.LogCaptureFixture
+def test_of_two_watchers_the_next_waits_until_the_former_has_ended(
+    settings: Any, due: c_double, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
+    made: list[WatcherPort] = []
+
+    def make(*arguments: Any) -> WatcherPort:
+        made.append(WatcherPort(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(watcher_port, "WatcherPort", make)
+    monkeypatch.setattr(watcher_port, "AGAIN", 0.02, raising=False)
+    caplog.set_level("INFO", "berth.serve")
+    with WatcherPort("127.0.0.1", 0, due) as former:
         settings.BERTH_ROLE, settings.BERTH_HOST = "watcher", "127.0.0.1"
-        settings.BERTH_WATCHER_PORT = other.getsockname()[1]
+        settings.BERTH_WATCHER_PORT = former.server_port
         open_watcher_port(due)
-    assert "it cannot listen on 127.0.0.1" in caplog.text
+        wait_until(lambda: "it cannot listen on 127.0.0.1" in caplog.text, within=10, what="It was not said")
+        assert not made
+    wait_until(lambda: bool(made), within=30, what="The port was not taken")
+    assert ask(settings.BERTH_WATCHER_PORT, "/healthz")[0] == 200
+    made[0].shutdown()
+    made[0].server_close()
+    assert [each.levelname for each in caplog.records if each.name == "berth.serve"] == ["WARNING", "INFO"]
