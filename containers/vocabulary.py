@@ -99,7 +99,7 @@ class Observation:
     container that is running and healthy. `is_silent`: the engine answers for others, and says of this its name, id and
     labels alone. `has_drifted`: somebody changed its networks, limits or privileges, or who starts it again.
     `is_hearsay`: the engine will say more of how it ended. `mounts`: its volumes by their paths, where it was inspected
-    as the only one of its key. `node`: its machine, of several. `has_new_state`: this deploy made its state.
+    as the only one of its key. `node`: its machine, of several.
     """
 
     name: str
@@ -120,7 +120,6 @@ class Observation:
     is_hearsay: bool = False
     mounts: Mapping[str, str] | None = field(default=None, compare=False)
     node: str = ""
-    has_new_state: bool = field(default=False, compare=False)
 
     @property
     def key(self) -> str:

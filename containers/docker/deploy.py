@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
 from containers.agent_contract import SECRETS_PATH
@@ -61,14 +60,17 @@ class Deployment:
         self._realign = realign
         self._quota = quota
         self._handover = handover
+        self._begin_anew: Callable[[], None] = lambda: None
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
         self._is_new = False
         self._was_there = False
-        self._has_new_state = False
         self._is_first = spec.is_first
 
-    def run(self, confirm: Callable[[], bool], has_rules: Callable[[], bool]) -> Observation:
+    def run(
+        self, confirm: Callable[[], bool], has_rules: Callable[[], bool], begin_anew: Callable[[], None]
+    ) -> Observation:
+        self._begin_anew = begin_anew
         try:
             kept = self._room.make(has_rules)
             with time_limit(DEPLOY_LIMIT):
@@ -77,8 +79,7 @@ class Deployment:
                     container = self._set_right(container)
                 if not container.is_up:
                     self._bring_up(container, confirm)
-                made = self._lookup.look_up(container.container_id) or self._room.find() or container
-                return replace(made, has_new_state=self._has_new_state)
+                return self._lookup.look_up(container.container_id) or self._room.find() or container
         except EngineError:
             self._undo()
             raise
@@ -116,8 +117,9 @@ class Deployment:
     def _create(self) -> Observation:
         spec = self._spec
         self._prepare_volumes()
+        if is_new := self._state in self._new_volumes:
+            self._begin_anew()  # by now, for an engine that falls silent makes it all the same
         try:
-            is_new = self._state in self._new_volumes
             container_id = self._quota.create(self._connection, spec, state=self._state, is_new=is_new)
         except EngineUnavailableError as error:
             # It may have been created all the same.
@@ -147,14 +149,14 @@ class Deployment:
 
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
-        is_filled = self._has_new_state = self._is_new and self._state in self._new_volumes
+        is_filled = self._is_new and self._state in self._new_volumes
         handover = self._handover(self._spec)
         if self._is_new and self._room.is_handed_over:
             # The volume cannot have gone before the container that held on to it, but since.
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
             self._deliver(container, self._spec.user)
             if was_gone():
-                self._has_new_state = True
+                self._begin_anew()
                 handover.complete(container, is_new=True)
         else:
             self._deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))

@@ -104,6 +104,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
+        begin_anew: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
     ) -> Observation:
         has_rules = self._admit(spec)
@@ -112,7 +113,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
             shared = self._connection, self._lookup, self._containers
             room = Room(*shared, spec, retire, seen)
             deployment = Deployment(*shared, spec, room, self._alignment.align, self._quota, self._handover)
-            return deployment.run(lambda: has_rules() and confirm(), has_rules)
+            return deployment.run(lambda: has_rules() and confirm(), has_rules, begin_anew)
 
         try:
             return run(spec, seen)

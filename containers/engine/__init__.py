@@ -80,6 +80,7 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
+        begin_anew: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
     ) -> Observation:
         """Makes and starts the container of this spec and generation, and returns it as it is then.
@@ -92,7 +93,8 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         - A newer generation: raises `SupersededError`.
         - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
         - A container of the name or the key that is not ours: raises `NameTakenError`.
-        - No state of a key that is not new: makes an empty one, and says so (`has_new_state`), where it can tell.
+        - No state of the key: calls `begin_anew`, maybe more than once, where it can tell, and makes an empty one. The
+          container is started after that.
 
         `seen` is what `inspect` has just told of the key, so that nobody asks for it again. Where it is so no more, the
         engine is asked.

@@ -91,13 +91,10 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         raise EngineRefusedError("Images are not tried in a Swarm. Try them on a single host (BERTH_ENGINE=docker).")
 
     def deploy(
-        self,
-        spec: ContainerSpec,
-        *,
-        confirm: Callable[[], bool],
-        retire: Callable[[Observation], None] = lambda _: None,
+        self, spec: ContainerSpec, *, confirm: Callable[[], bool],
+        retire: Callable[[Observation], None] = lambda _: None, begin_anew: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
-    ) -> Observation:
+    ) -> Observation:  # fmt: skip
         api = self._confinement.require()
         network = gateway_network_name() if spec.address else network_name()
         self._ensure_network(network)

@@ -6,7 +6,7 @@ from django.test import override_settings
 
 from containers.identity import is_labelled
 from containers.vocabulary import PROJECT_LABEL
-from tests.containers.engine_fixtures import EngineUnderTest, deploy
+from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec
 
 
 def test_volumes_are_listed_with_and_without_a_container(under_test: EngineUnderTest) -> None:
@@ -29,10 +29,16 @@ def test_volumes_of_other_installations_are_not_listed(under_test: EngineUnderTe
         assert under_test.engine.list_volumes({PROJECT_LABEL: under_test.key}) == []
 
 
-def test_a_deploy_says_whether_it_made_the_state(under_test: EngineUnderTest) -> None:
-    assert deploy(under_test).has_new_state
-    assert not deploy(under_test, generation=2).has_new_state
+def test_a_deploy_says_whether_it_makes_the_state(under_test: EngineUnderTest) -> None:
+    def makes(generation: int) -> bool:
+        made: list[bool] = []
+        spec = make_spec(under_test, generation=generation)
+        under_test.engine.deploy(spec, confirm=lambda: True, begin_anew=lambda: made.append(True))
+        return bool(made)
+
+    assert makes(1)
+    assert not makes(2)
     under_test.engine.remove(under_test.key)
-    assert not deploy(under_test, generation=3).has_new_state
+    assert not makes(3)
     under_test.engine.remove(under_test.key, volumes=True)
-    assert deploy(under_test, generation=4).has_new_state
+    assert makes(4)

@@ -61,19 +61,17 @@ class MemoryEngine(RunsMemoryGateway):
         return HostFacts(memory=self.memory_of_host, cpus=8, version="29.1.0")
 
     def deploy(
-        self,
-        spec: ContainerSpec,
-        *,
-        confirm: Callable[[], bool],
-        retire: Callable[[Observation], None] = lambda _: None,
+        self, spec: ContainerSpec, *, confirm: Callable[[], bool],
+        retire: Callable[[Observation], None] = lambda _: None, begin_anew: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
-    ) -> Observation:
+    ) -> Observation:  # fmt: skip
         self._enter("deploy", spec.key)
         self._check_firewall(spec)
         before = self.volumes.copy()
         self._step("deploy.create")
         container = self._settle_name(spec, retire)
-        made = {volume for volume in self._volumes_of(spec.key) - before if volume.endswith("-data")}
+        if any(volume.endswith("-data") for volume in self._volumes_of(spec.key) - before):
+            begin_anew()
         try:
             if not container.is_up:
                 self._step("deploy.confirm")
@@ -85,7 +83,7 @@ class MemoryEngine(RunsMemoryGateway):
             self._undo(container, self._volumes_of(spec.key) - before | {f"{spec.name}-secrets"})
             raise
         self._answer("deploy")
-        return replace(container.observation, has_new_state=bool(made))
+        return container.observation
 
     def look_ahead(self, key: str) -> Ahead:
         return list

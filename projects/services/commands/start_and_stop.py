@@ -23,12 +23,11 @@ from containers.vocabulary import AgentReport, ContainerState, Health, Observati
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError, UnusableSettingsError
 from projects.models import Project
-from projects.models.event import SYSTEM
 from projects.models.operation import Claim
 from projects.models.processes.watcher import agents_are_barred
-from projects.rules.alerts import GONE, MEMORY
 from projects.rules.status.lifecycle import Desired
 from projects.services.agent_users import learn_users
+from projects.services.commands.lost_memory import tell_of_lost_memory
 from projects.services.container_spec import build_spec
 from projects.services.credentials.pairing_secret import ensure_pairing_secret
 from projects.services.gateway.former import stay_with
@@ -72,8 +71,6 @@ def bring_up(
         return Outcome(error=error, values=_look_after_failure(project) | failure(failure_code(error)))
     if place is None and made.container_id != project.container_id:
         leave_gateway(project)
-    if made.has_new_state and project.has_state:
-        project.event(SYSTEM, MEMORY, GONE).save()  # it is so also where this operation fails
     image = made.image_id or project.image_id
     return Outcome(values=_observed(project, _as_started(made)) | {"image_id": image, "has_state": True})
 
@@ -113,6 +110,7 @@ def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observati
             replace(build_spec(project, place), is_first=claim.is_first),
             confirm=lambda: project.holds(claim),
             retire=lambda ended: keep_run(project, ended),
+            begin_anew=lambda: tell_of_lost_memory(project, claim),
             seen=seen,
         )
     finally:

@@ -110,7 +110,10 @@ def test_one_that_is_gone_by_now_is_as_good_as_removed(engine: DockerEngine, dae
 def test_a_state_that_the_engine_had_to_make_anew_is_handed_over(engine: DockerEngine, daemon: FaultySocket) -> None:
     """Somebody has removed it in the moment in which no container held on to it."""
     daemon.script[f"GET /volumes/{STATE}"] = [MADE_NOW]
-    assert deploy(engine, SEEN).state is ContainerState.RUNNING
+    told: list[bool] = []
+    began = f"POST /containers/{ID}/start"
+    assert deploy(engine, SEEN, begin_anew=lambda: told.append(began in asked(daemon))).state is ContainerState.RUNNING
+    assert told == [False]
     assert f"GET /containers/{ID}/archive" in asked(daemon)
     daemon.script[f"GET /volumes/{STATE}"] = [FAILED]
     with pytest.raises(EngineUnavailableError):

@@ -1,15 +1,20 @@
 """What an agent remembered was removed from the engine: its owner is told when it starts without it, once."""
 
 from collections.abc import Callable
+from uuid import uuid4
 
 import pytest
 from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project
+from projects.models.operation import Claim
 from projects.rules.alerts import AlertKind, find_kind
+from projects.services.commands.lost_memory import tell_of_lost_memory
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
+
+SILENT = EngineUnavailableError("Silent.")
 
 
 def told(project: Project) -> list[str]:
@@ -38,6 +43,28 @@ def test_the_owner_is_told_once_that_it_starts_with_an_empty_memory(
     shown = [each for each in api.get(f"/api/projects/{stopped.pk}/events").json() if each["action"] == "memory"]
     assert [(each["outcome"], each["actor"]) for each in shown] == [("gone", "system")]
     assert find_kind("memory", "gone", needs_owner=False) is AlertKind.DEGRADED
+
+
+@pytest.mark.parametrize(
+    "silence", [lambda engine: engine.fail("deploy.start", SILENT), lambda engine: engine.lose("deploy")]
+)
+def test_so_they_are_where_nobody_learns_how_that_start_went(
+    api: APIClient, stopped: Project, engine: MemoryEngine, silence: Callable[[MemoryEngine], None]
+) -> None:
+    """The next one finds the memory that this one made."""
+    prune(engine, stopped)
+    silence(engine)
+    assert command(api, stopped, "start") == 503
+    assert told(stopped) == ["gone"]
+    assert command(api, stopped, "start") == 200
+    assert told(stopped) == ["gone"]
+
+
+def test_an_operation_that_has_lost_the_project_tells_nobody(stopped: Project) -> None:
+    Project.objects.filter(pk=stopped.pk).update(has_state=True)
+    stopped.has_state = True
+    tell_of_lost_memory(stopped, Claim(id=uuid4(), generation=1, contested=False))
+    assert told(stopped) == []
 
 
 def test_so_they_are_where_the_watcher_makes_it_again(project: Project, engine: MemoryEngine) -> None:
