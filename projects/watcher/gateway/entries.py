@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -36,7 +37,7 @@ AT_ONCE = 100
 class _Known(NamedTuple):
     """What of a project's row is compared with the gateway's word."""
 
-    pk: object
+    pk: UUID
     key: str
     version: int
     is_in_flight: bool
@@ -87,7 +88,7 @@ def _read_known(rows: "QuerySet[Project]", now: datetime) -> Iterator[_Known]:
             pk=project.pk,
             key=project.container_key,
             version=project.entry_version,
-            is_in_flight=project.operation_in_flight(now),
+            is_in_flight=bool(project.operation_in_flight(now)),
             is_in_force=is_in_force(project),
             leaves_node=project.leaves_node,
         )
