@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from gateway.entries.entry import Kind, Price
+from gateway.entries.entry import Kind, Price, Provider
 from gateway.providers.asked import Asked
+from gateway.providers.fees import UNKNOWN, WORDS
 from gateway.providers.writing import ask_for_usage
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
@@ -25,7 +26,7 @@ WITH_FEES: tuple[dict[str, Any], ...] = (
     {"model": "gpt-4o-search-preview"}, {"model": "a@preset/mine"}, {"models": ["m", "a:online"]},
     *({name: [{"model": "gpt-4o-search-preview"}]} for name in ("models", "fallbacks")), {"fallbacks": ["a:online"]},
     *({"model": name} for name in ("sonar", "perplexity/Sonar-pro", "groq/compound", "compound-beta-mini")),
-    *({"tools": [tool]} for tool in ({"googleSearch": {}}, {"type": None}, {"retrieval": {}, "type": None})),
+    {"tools": [{"googleSearch": {}}]}, {"tools": [{"type": None}]}, {"tools": [{"retrieval": {}, "type": None}]},
     {"tools": [{"type": "namespace", "tools": [{"type": "namespace", "tools": [{"type": "web_search"}]}]}]},
     {"input": [{"type": "tool_search_output", "tools": [{"type": "web_search"}]}]},
     {"web_search_options": {"mode": "off"}}, {"search_parameters": {}},
@@ -38,7 +39,7 @@ def test_what_costs_more_than_its_tokens_is_not_paid_from_a_budget_of_money(docu
         given = {"model": "m", **document}
         with pytest.raises(RefusedError) as refused:
             read(call, given, models=None)
-        assert refused.value.why is Why.FORBIDDEN
+        assert (refused.value.why, refused.value.words) == (Why.FORBIDDEN, WORDS)
         assert read(call, given, models=None, budget=IN_TOKENS).body
 
 
@@ -47,7 +48,7 @@ def test_an_agent_s_own_tools_cost_their_tokens() -> None:
         "function", "custom", "mcp", "bash_20250124", "text_editor_20250728", "computer_20250124", "memory_20250818",
         "web_fetch_20250910", "local_shell", "tool_search_tool_regex_20251119", "tool_search", "namespace", "computer",
     )  # fmt: skip
-    own = ({"name": "mine"}, {"function": {}, "type": None}, {"input_schema": {}})
+    own: tuple[dict[str, Any], ...] = ({"name": "mine"}, {"function": {}, "type": None}, {"input_schema": {}})
     inner = [{"type": "namespace", "tools": list(own)}, {"type": "mcp_list_tools", "tools": list(own)}]
     tools: list[Any] = [*({"type": kind} for kind in kinds), *own, inner[0], 5, None]
     free = {"enable_search": False, "plugins": [], "search_parameters": {"mode": "off"}, "input": inner}
@@ -62,7 +63,11 @@ def test_an_agent_s_own_tools_cost_their_tokens() -> None:
 def test_what_a_fallback_or_the_provider_s_own_tool_reads_is_reserved() -> None:
     plain = read(Call.CHAT, {"model": "m", "tools": [{"name": "mine"}]}).input
     assert plain < LIMITS.unseen_tokens
-    given = ({"fallbacks": ["a:online"]}, {"tools": [{"googleSearch": {}}]}, {"model": "sonar-pro"})
+    given: tuple[dict[str, Any], ...] = (
+        {"fallbacks": ["a:online"]},
+        {"tools": [{"googleSearch": {}}]},
+        {"model": "sonar-pro"},
+    )
     for each in given:
         assert read(Call.CHAT, {"model": "m", **each}, models=None, budget=IN_TOKENS).input > LIMITS.unseen_tokens
 
@@ -79,6 +84,20 @@ def test_a_name_chooses_no_dear_host_of_a_model_but_where_its_price_is_kept() ->
         assert sent["model"] == left
         assert sent["models"] == [left]
         assert sent["fallbacks"] == [left, {"model": left}]
+
+
+def test_a_model_of_which_nobody_says_what_it_costs_is_not_paid_from_a_budget_of_money() -> None:
+    document = {"model": "m", "models": ["b"]}
+    kinds = {kind: Provider("v", "k", kind, "http://a.example") for kind in Kind}
+    for kind, provider in kinds.items():
+        each = {"models": None, "provider": provider}
+        if kind is Kind.OPENROUTER:
+            assert read(Call.CHAT, document, **each).body
+            continue
+        with pytest.raises(RefusedError, match=UNKNOWN):
+            read(Call.CHAT, document, **each)
+        assert read(Call.CHAT, document, **each, budget=IN_TOKENS).body
+        assert read(Call.CHAT, {"model": "M-20261122", "models": ["b:free"]}, **each).body
 
 
 def test_openrouter_tells_what_a_call_has_cost_whatever_the_agent_wishes() -> None:

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.one_database
 
 LIMITS = Limits(answer_tokens=100, media_tokens=2000, unseen_tokens=200_000)
 ALICE = Entry(
-    "p", budget=Budget(day_tokens=10**9, day_money=10**9), prices={"m": Price(1, 1, 1)}, limits=LIMITS,
-    models=frozenset({"m", "a"}),
+    "p", budget=Budget(day_tokens=10**9, day_money=10**9), prices=dict.fromkeys("ma", Price(1, 1, 1)),
+    limits=LIMITS, models=frozenset({"m", "a"}),
 )  # fmt: skip
 LENGTHS = {
     Call.CHAT: ("max_completion_tokens", "max_tokens", "n_predict", "max_new_tokens"),
@@ -146,8 +146,9 @@ def test_a_picture_counts_by_the_model_that_looks_at_it() -> None:
     for model, others, is_dear in (
         ("openai/gpt-4o-mini-2024-07-18", [], True), ("m", ["gpt-4o-mini"], True), ("gpt-4o", [], False),
     ):  # fmt: skip
-        asked = read(Call.CHAT, {"model": model, "models": others, **picture}, models=None)
-        assert (asked.input >= OF_A_DEAR_PICTURE) == is_dear
+        for name in ("models", "fallbacks"):
+            asked = read(Call.CHAT, {"model": model, name: others, **picture}, models=None, budget=IN_TOKENS)
+            assert (asked.input >= OF_A_DEAR_PICTURE) == is_dear
 
 
 def test_another_model_that_may_answer_must_be_allowed_and_comes_without_wishes_of_its_own() -> None:

@@ -11,7 +11,7 @@ _DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=$|:)")
 """Of a variant, in the name of its model: `-2026-11-22` of OpenAI, `-20261122` of Anthropic."""
 _ROUTER = re.compile(r"@preset/|openrouter/|(?:.*/)?(?:auto|router)(?:[:@].*)?$")
 """Names that stand for whichever model the provider takes."""
-_FREE = ":free"
+FREE = ":free"
 """Costs nothing, whatever the price of its model."""
 
 
@@ -43,7 +43,7 @@ def _base(model: str) -> str:
     """Without its variant, as OpenRouter writes these, and without what Ollama calls the latest one."""
     name = _undated(model).partition("@preset/")[0]
     whose, slash, own = name.rpartition("/")
-    return name if name.endswith(_FREE) else f"{whose}{slash}{own.partition(':')[0]}"
+    return name if name.endswith(FREE) else f"{whose}{slash}{own.partition(':')[0]}"
 
 
 def _bare(name: str) -> str:

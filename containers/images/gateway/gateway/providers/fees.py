@@ -5,9 +5,11 @@ that hangs up.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
-from gateway.entries.entry import Entry
+from gateway.budgets.prices import FREE, dearest_of
+from gateway.entries.entry import Entry, Kind
 from gateway.providers.slices import Slices
 from gateway.providers.unseen import AT_A_TIME, OF_AGENTS, SEARCHING, names_in
 from gateway.rules.refusals import RefusedError, Why
@@ -24,6 +26,7 @@ WORDS = (
     "This agent's budget is one of money, and what tools of the provider cost beside tokens cannot be counted. "
     "Ask without them."
 )
+UNKNOWN = "This agent's budget is one of money, and staff keep no price for this model, so that nobody can count it."
 
 
 def may_have_fees(document: dict[str, Any]) -> Slices[bool]:
@@ -79,3 +82,15 @@ def check_fees(entry: Entry) -> None:
     """Of a call that may have some. Raises RefusedError where money is bounded."""
     if entry.budget.is_of_money:
         raise RefusedError(Why.FORBIDDEN, WORDS)
+
+
+def check_prices(entry: Entry, models: Sequence[str]) -> None:
+    """Raises RefusedError where money is bounded and nobody says what one of them costs: staff keep no price for it,
+    and of all providers OpenRouter alone tells what a call has cost."""
+    tells = entry.provider is not None and entry.provider.kind is Kind.OPENROUTER
+    if entry.budget.is_of_money and not tells and not all(_has_price(entry, model) for model in models):
+        raise RefusedError(Why.FORBIDDEN, UNKNOWN)
+
+
+def _has_price(entry: Entry, model: str) -> bool:
+    return model.lower().endswith(FREE) or dearest_of(entry.prices, [model]) is not None

@@ -3,7 +3,7 @@
 from gateway.entries.entry import Entry
 from gateway.meters.usage import OF_A_SECOND
 from gateway.providers.asked import Asked, read_asked, read_json, read_name
-from gateway.providers.fees import check_fees, may_have_fees
+from gateway.providers.fees import check_fees, check_prices, may_have_fees
 from gateway.providers.long_texts import take_out
 from gateway.providers.slices import Slices
 from gateway.providers.sounds import read_model
@@ -42,6 +42,7 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
         _check_model(entry, other)
     if (yield from may_have_fees(document)):
         check_fees(entry)
+    check_prices(entry, (asked.model, *asked.others))
     return asked
 
 
@@ -69,6 +70,7 @@ def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
         raise RefusedError(Why.BAD, "The form must name one model.")
     read_name(model)
     _check_model(entry, model)
+    check_prices(entry, (model,))
     count = max(entry.limits.media_tokens, OF_A_SECOND * -(-len(body) // SECOND))
     return Asked(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
 
