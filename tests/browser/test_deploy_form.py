@@ -37,7 +37,10 @@ def test_a_wrong_number_that_is_folded_away_is_shown_and_led_to(home: Page) -> N
     project = deploy_named(User.objects.get(), "Harbour pilot", 1)
     number, more = home.get_by_label("Messages a minute"), home.get_by_text("More settings")
     for button in ("Save", "Deploy"):
-        home.goto(f"/projects/{project.pk}/change") if button == "Save" else fill_in(home)
+        if button == "Save":
+            home.goto(f"/projects/{project.pk}/change")
+        else:
+            fill_in(home)
         more.click()
         number.fill("5000")
         more.click()
