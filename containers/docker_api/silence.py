@@ -36,7 +36,8 @@ def _is_silent(response: requests.Response) -> bool:
     body: Any = response.raw._fp  # noqa: SLF001 - of http.client; urllib3 has no other way to it
     sock: Any = getattr(response.raw.connection, "sock", None)
     patience = sock.gettimeout() if sock and not isinstance(sock, ssl.SSLSocket) else None
-    if not patience or body.fp is None or _has_come(body, sock, patience):
+    is_whole = body.fp is None or body.length == 0
+    if not patience or is_whole or _has_come(body, sock, patience):
         return False
     poll = select.poll()
     poll.register(sock, select.POLLIN)

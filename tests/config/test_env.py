@@ -28,7 +28,6 @@ UNUSABLE = [
     ("BERTH_TOKEN_KEY", "short"),
     ("BERTH_ENCRYPTION_KEYS", "not-a-fernet-key"),
     ("BERTH_ENGINE", "podman"),
-    ("BERTH_ENGINE", "swarm"),  # with a gateway
     ("BERTH_SWARM_ACCEPT", "seccomp,everything"),
     ("BERTH_SWARM_VOLUME_OPTIONS", "type=nfs device"),
     ("BERTH_INSTANCE", "Not A Name"),

@@ -73,6 +73,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (containers.GatewaySilentError(SENTENCE), 502, "engine_error", {}),
     (containers.ImageMissingError(SENTENCE), 502, "engine_error", {}),
     (containers.ImageNotPulledError(SENTENCE), 502, "engine_error", {}),
+    (containers.AlteredError(SENTENCE), 502, "engine_error", {}),
     (containers.AddressUnusableError(SENTENCE), 502, "engine_error", {}),
     (containers.NameTakenError(SENTENCE), 502, "engine_error", {}),
     (containers.SupersededError(SENTENCE), 409, "superseded", {}),

@@ -41,7 +41,7 @@ DIFFERENCES = {
     "test_quarantine_leaves_alone_what_carries_no_id": "there was none before there were ids",
     "test_the_list_shows_the_networks_of_a_healthy_container_too": _NETWORKS,
     "test_the_state_of_another_installation_is_not_read": _STATE,
-    "test_a_deploy_says_whether_it_made_the_state": _STATE,
+    "test_a_deploy_says_whether_it_makes_the_state": _STATE,
     "test_volumes_are_listed_with_and_without_a_container": "credentials are in no volume",
     "test_what_is_missing_cannot_be_changed_back_and_is_no_error": _NETWORKS,
     "test_what_somebody_changed_is_seen_and_changed_back": _NETWORKS,

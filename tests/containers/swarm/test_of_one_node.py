@@ -1,5 +1,6 @@
 """What is a Swarm's own, on a real one of one node."""
 
+import os
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import deploy, make_spec, yes
 from tests.containers.inside import run_inside
 from tests.containers.swarm.under_test import SwarmUnderTest
+from tests.engines import USUAL
 from tests.fakes.states import pack_state
 from tests.waiting import wait_until
+
+THE_TESTS_OWN = os.environ.get("DOCKER_HOST") or USUAL  # before a test names another one
 
 pytestmark = pytest.mark.docker
 
@@ -140,10 +144,12 @@ def test_an_agent_whose_memory_was_brought_here_is_bound_to_this_node(swarm_unde
         engine.write_state(key, volume=volume, labels=spec.labels, image=swarm_under_test.image, pieces=[])
 
 
-def test_the_engine_of_another_host_is_asked_beside_that_of_this_process(swarm_under_test: SwarmUnderTest) -> None:
+def test_the_engine_of_another_host_is_asked_beside_that_of_this_process(
+    swarm_under_test: SwarmUnderTest,
+) -> None:
     """Each has its own connection: what one has, the other does not know."""
     deploy(swarm_under_test)
-    other = get_single_host("unix:///var/run/docker.sock")
+    other = get_single_host(THE_TESTS_OWN)
     assert other.inspect(swarm_under_test.key) is None
     with pytest.raises(EngineUnavailableError):
         get_single_host("unix:///nowhere/docker.sock").ping()
