@@ -53,13 +53,13 @@ class Node:
         return not self.is_void and self.leases.holds("p")
 
     def apply(self, version: int, *, void: bool, lease: Granted | None) -> bool:
-        if version > self.version:
+        if version > self.version or (void and version == self.version):
             self.version, self.is_void = version, void
             if void:
                 self.leases.drop("p")
         if lease is not None:
             self.renew(version, lease)
-        return self.version >= version and self.is_void
+        return void and self.version == version
 
     def renew(self, version: int, lease: Granted) -> None:
         if version == self.version and not self.is_void:
@@ -157,6 +157,15 @@ def _renew(world: World, node: Node) -> Waits:
         world.begin(world.deliver(node, row.version, void=False, lease=lease, answers=[]))
 
 
+def reconcile(world: World) -> Waits:
+    """Tells nodes what the row says, as an entry, and may have read it long ago."""
+    while True:
+        yield world.chance.uniform(0, 10)
+        row, node = world.row, world.nodes[world.chance.choice(NODES)]
+        yield halt(world.chance)
+        world.begin(world.deliver(node, row.version, void=False, lease=None, answers=[]))
+
+
 def disturb(world: World) -> Waits:
     """The engine moves the agent, nodes are cut off and start anew."""
     while True:
@@ -177,5 +186,6 @@ def disturb(world: World) -> Waits:
 def tell(world: World) -> None:
     for _ in range(3):
         world.begin(lead(world))
+    world.begin(reconcile(world))
     world.begin(disturb(world))
     world.run()

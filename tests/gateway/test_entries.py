@@ -10,6 +10,7 @@ import pytest
 from cryptography.fernet import Fernet, MultiFernet
 from gateway.entries.entry import Entry, digest, read_entry
 from gateway.entries.fields import EntryError
+from gateway.entries.leases import Lease, tick
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Change, Table
 
@@ -53,6 +54,23 @@ def test_a_tombstone_makes_void_and_a_late_entry_does_not_raise_the_dead(table: 
     assert apply(table, 2, entry()) == {PROJECT: 3}
     assert table.find(digest("v")) is None
     assert table.is_void(digest("v"))
+
+
+def test_of_one_version_the_tombstone_holds_also_after_a_restart(
+    tmp_path: Path, keys: MultiFernet, table: Table
+) -> None:
+    """The answer is the number alone, and whoever asked for a tombstone lets another node begin by it."""
+    leases, lease = table.leases, Lease(table.leases.as_document()["epoch"], tick() + 20)
+    asyncio.run(table.apply([Change(PROJECT, entry())], 8, lease))
+    assert leases.holds(PROJECT)
+    assert apply(table, 8, void=(PROJECT,)) == {PROJECT: 8}
+    assert not leases.holds(PROJECT)
+    asyncio.run(table.apply([Change(PROJECT, entry())], 8, lease))
+    for each in (table, Table(Store(tmp_path, keys))):
+        assert each.versions() == {PROJECT: {"version": 8, "void": True}}
+        assert not leases.holds(PROJECT)
+        assert apply(each, 8, entry()) == {PROJECT: 8}
+        assert each.find(digest("v")) is None
 
 
 def test_a_project_that_comes_back_with_its_credential_is_valid_again(table: Table) -> None:

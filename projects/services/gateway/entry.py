@@ -31,6 +31,8 @@ class Word:
     entry: Entry | None
     node: str = ""
     """The node whose gateway may have a lease for it, where there are several."""
+    leaves: bool = False
+    """That gateway is told that it is void, which lets it count on another node."""
 
 
 def is_in_force(project: Project) -> bool:
@@ -53,7 +55,7 @@ def make_word(
 
 def make_void(project: Project) -> Word:
     key, node = project.container_key, project.gateway_node
-    return Word(project=key, version=project.entry_version, entry=None, node=node)
+    return Word(project=key, version=project.entry_version, entry=None, node=node, leaves=project.leaves_node)
 
 
 @sensitive_variables()

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 from functools import partial
 
 from django.views.decorators.debug import sensitive_variables
@@ -59,6 +60,8 @@ def _judge(word: Word, told: dict[str, str]) -> str:
 @sensitive_variables()
 def _say_on(word: Word, within: float, to: tuple[str, Transport]) -> str:
     node, way = to
+    if word.leaves and node == word.node:
+        word = replace(word, entry=None)
     return _say_to(way, word, within=within if node == word.node else min(within, OTHERS_WITHIN))
 
 

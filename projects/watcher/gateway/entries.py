@@ -42,7 +42,9 @@ class _Known(NamedTuple):
     version: int
     is_in_flight: bool
     is_in_force: bool
-    leaves_node: bool
+    leaves: str
+    """The node on which it is to be void, that it may count on another one. Who gives leases sees to that, and an entry
+    that came between would undo it."""
 
 
 def reconcile_entries(client: GatewayClient) -> int:
@@ -50,14 +52,16 @@ def reconcile_entries(client: GatewayClient) -> int:
     return reconcile_with(client, client.versions(), read_in_force())
 
 
-def reconcile_with(client: GatewayClient, held: Mapping[str, Standing], rows: Mapping[str, _Known]) -> int:
+def reconcile_with(
+    client: GatewayClient, held: Mapping[str, Standing], rows: Mapping[str, _Known], *, node: str = ""
+) -> int:
     """The same, with what the gateway holds and the rows that were read after that, for one look at all gateways."""
     valid = {key for key, standing in held.items() if not standing.is_void}
     known = [*rows.values(), *_find_resting(valid - rows.keys())]
-    behind = [each for each in known if _differs(each, held.get(each.key))]
+    behind = [each for each in known if _differs(each, held.get(each.key), node)]
     told, sources = 0, knows_sources()
     for first in range(0, len(behind), AT_ONCE):
-        told += _tell(client, behind[first : first + AT_ONCE], held, sources=sources)
+        told += _tell(client, behind[first : first + AT_ONCE], held, node=node, sources=sources)
     return told + _void_strangers(client, held, valid)
 
 
@@ -90,28 +94,35 @@ def _read_known(rows: "QuerySet[Project]", now: datetime) -> Iterator[_Known]:
             version=project.entry_version,
             is_in_flight=bool(project.operation_in_flight(now)),
             is_in_force=is_in_force(project),
-            leaves_node=project.leaves_node,
+            leaves=_left_by(project),
         )
 
 
-def _differs(known: _Known, standing: Standing | None) -> bool:
+def _left_by(project: Project) -> str:
+    """Of a project that counts nowhere each node may be told."""
+    return project.gateway_node if project.leaves_node and is_in_force(project) else ""
+
+
+def _differs(known: _Known, standing: Standing | None, node: str) -> bool:
     if known.is_in_flight:
         return False  # it tells the gateway itself, and when is its own business
-    if known.leaves_node and standing is not None and standing.is_void:
-        return False  # it was made so, that it may count on another node
+    if known.leaves and known.leaves == node:
+        return False
     if standing is None:
         return known.is_in_force  # of one that is void it need not hear
     return standing.version != known.version or standing.is_void == known.is_in_force
 
 
-def _tell(client: GatewayClient, known: Iterable[_Known], held: Mapping[str, Standing], *, sources: bool) -> int:
+def _tell(
+    client: GatewayClient, known: Iterable[_Known], held: Mapping[str, Standing], *, node: str, sources: bool
+) -> int:
     """Raises each row's version above what the gateway has, where that has to change, and tells what it says then."""
     for each in known:
         standing = held.get(each.key)
         if standing is not None and standing.version >= each.version:
             rows = Project.objects.filter(pk=each.pk, entry_version__lte=standing.version)
             rows.update(entry_version=standing.version + 1)
-    fresh = list(_fresh(each.pk for each in known))
+    fresh = [each for each in _fresh(each.pk for each in known) if not node or _left_by(each) != node]
     for version, some in _read_words(fresh, sources=sources).items():
         _apply(client, version, some)
     return len(fresh)

@@ -32,7 +32,7 @@ def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set
     held = look.ask(GatewayClient.versions)
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
     rows = read_in_force() if held else {}  # after it, since they tell what was spent
-    look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows))
+    look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
     seen: dict[str, Sighting] = {}
     for sightings in look.ask(GatewayClient.sightings).values():
         for project, sighting in sightings.items():

@@ -11,6 +11,7 @@ from containers.gateway.leases import LEASE
 from projects.models import Project
 from projects.services.gateway.entry import is_in_force
 from projects.services.gateway.moves import WAIT_FOR
+from projects.services.gateway.telling import tell
 from projects.watcher.gateway.leases import SILENT_AFTER, Round
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
@@ -95,6 +96,27 @@ def test_after_a_short_silence_it_counts_where_it_was(nodes: Nodes, leader: Roun
     nodes.by_name["a"].is_there = True
     leader.run()
     assert nodes.letting_pass(agent) == {"a"}
+
+
+@pytest.mark.parametrize("teller", ["the watcher", "a command"])
+def test_a_node_that_it_leaves_hears_nothing_that_undoes_it(
+    nodes: Nodes, leader: Round, agent: Project, control: Control, teller: str
+) -> None:
+    """It was silent for a while, and its lease runs on; the agent has moved, and somebody tells all nodes."""
+    nodes.by_name["a"].is_there = False
+    nodes.now += SILENT_AFTER
+    leader.run()
+    nodes.by_name["a"].is_there = True
+    nodes.run_on(agent, "b")
+    if teller == "the watcher":
+        look_after_gateway()
+        assert nodes.letting_pass(agent) == {"a"}, "Whoever gives leases makes it void."
+    else:
+        agent.refresh_from_db()
+        tell(agent)
+        assert nodes.letting_pass(agent) == set()
+    leader.run()
+    assert nodes.letting_pass(agent) == {"b"}
 
 
 def test_a_stop_counts_at_once_and_a_start_waits_for_nobody(

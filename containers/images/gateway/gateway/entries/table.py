@@ -85,7 +85,8 @@ class Table:
 
     async def apply(self, changes: Iterable[Change], version: int, lease: Lease | None = None) -> dict[str, int]:
         """Returns the version that holds for each project now, which is a later one where that came first. Those that
-        hold in this version have the lease.
+        hold in this version have the lease. Of an entry and a tombstone of one version the tombstone holds, whichever
+        came first: who asks for a tombstone and is told its own version knows that the project is void.
 
         On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError.
         """
@@ -117,7 +118,7 @@ class Table:
             after = follow(before, project=change.project, version=version, document=change.document)
             if after.entry is not None and after.entry.project != change.project:
                 raise EntryError("An entry names another project than its message.")
-            if before is None or before.version < version:
+            if before is None or before.version < version or _is_end(before, after):
                 newer[change.project] = after
         self._refuse_shared({**self._records, **newer})
         return newer
@@ -144,3 +145,8 @@ class Table:
         kept = [entry for entry in entries if entry.address and not entry.assigned]
         self._at = {entry.address: entry for entry in kept if entry.address and shared[entry.address] == 1}
         self._addresses = {address for address in shared if address}
+
+
+def _is_end(before: Record, after: Record) -> bool:
+    """Whether it is the tombstone of the very version that is there as an entry."""
+    return after.version == before.version and after.entry is None and before.entry is not None
