@@ -18,6 +18,7 @@ WITHIN = 10.0
 """Seconds for one question."""
 
 GARBLED = "The gateway gave an answer that Berth does not understand."
+NOT_AT_WORK = "The gateway is not at work yet."
 _SIGHTED_WORDS = ("budget_period", "astray_from")
 _COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 
@@ -112,7 +113,10 @@ class GatewayClient:
         return set(map(str, renewed))
 
     def read_clock(self) -> GatewayClock:
+        """Of a gateway that is at work: one that is not can be granted nothing, and takes its time for all else."""
         answer = self._ask("ping")
+        if answer.get("ready", True) is not True:
+            raise EngineUnavailableError(NOT_AT_WORK)
         epoch, clock = answer.get("epoch"), answer.get("clock")
         if not isinstance(epoch, str) or isinstance(clock, bool) or not isinstance(clock, int | float):
             raise EngineUnavailableError(GARBLED)

@@ -6,7 +6,7 @@ was restored: the row's goes above it.
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -128,15 +128,22 @@ def _tell(
     return len(fresh)
 
 
-def lease_entries(client: GatewayClient, keys: Iterable[str], *, node: str, lease: Lease) -> None:
+def lease_entries(
+    client: GatewayClient, keys: Iterable[str], *, node: str, lease: Lease, goes_on: Callable[[], bool]
+) -> None:
     """Tells the gateway of this node what it lacks of these projects, and grants them the lease, which is from before
-    their rows are read. Not of those that no longer count there. Raises `EngineError`.
+    their rows are read. Not of those that no longer count there. Each word asks whether it `goes_on`.
+
+    Raises `EngineError`.
     """
     sources, wanted = knows_sources(), sorted(keys)
     for first in range(0, len(wanted), AT_ONCE):
         here = _fresh(wanted[first : first + AT_ONCE]).filter(gateway_node=node, leaves_node=False)
+        if not goes_on():
+            return
         for version, some in _read_words(list(here), sources=sources).items():
-            _apply(client, version, [word for word in some if word.entry], lease)
+            if goes_on():
+                _apply(client, version, [word for word in some if word.entry], lease)
 
 
 def _fresh(keys: Iterable[object]) -> "QuerySet[Project]":

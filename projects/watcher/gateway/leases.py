@@ -1,13 +1,12 @@
 """Grants leases to the gateways of a Swarm's nodes, and moves them to where agents run. In a thread of its own.
 
-What cannot be reached keeps nobody waiting: each question to a gateway has its time, and all are asked side by side.
+What cannot be reached keeps nobody waiting: each question to a gateway has its time.
 """
 
 import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 
 from django.conf import settings
@@ -23,6 +22,7 @@ from projects.services.gateway.holders import Holding, leave, let_go, read_holdi
 from projects.services.gateway.moves import Step, next_step
 from projects.watcher.gateway.asking import ask_all
 from projects.watcher.gateway.entries import lease_entries
+from projects.watcher.gateway.leaving import make_void
 from projects.watcher.gateway.upkeep import Gateways, is_needed
 from projects.watcher.pulse import Pulse
 from projects.watcher.threads import LastingThread
@@ -34,6 +34,9 @@ EVERY = 2.0
 
 WITHIN = 2.0
 """Seconds for one question to a gateway."""
+
+FILL_WITHIN = 4.0
+"""Seconds, and one question more, for the entries that gateways have missed. The next round goes on with them."""
 
 SILENT_AFTER = 4.0
 """Seconds without an answer after which a gateway counts as silent."""
@@ -83,7 +86,7 @@ class Leasing(LastingThread):
             connections.close_all()
 
 
-def threads_for_gateways(leads: Callable[[], bool], pulse: Pulse) -> tuple[Gateways, "Leasing"]:
+def threads_for_gateways(leads: Callable[[], bool], pulse: Pulse) -> tuple[Gateways, Leasing]:
     return Gateways(leads, pulse), Leasing(leads, pulse)
 
 
@@ -95,21 +98,27 @@ class Round:
         self._ways: Mapping[str, Transport] = {}
         self._heard: dict[str, float] = {}
         self._left: dict[Holding, float] = {}
+        self._sick: set[str] = set()
+        """Nodes whose gateways have not answered all in this round, and are asked no more in it."""
+        self._were_sick: set[str] = set()
 
     def run(self) -> None:
         """Raises `EngineError` only where no gateway is known yet."""
+        self._sick, self._were_sick = set(), self._sick
         places = self._look()
-        clocks = ask_all(_read_clock, self._ways, within=WITHIN)
+        clocks = ask_all(lambda _, way: GatewayClient(way, within=WITHIN).read_clock(), self._ways, within=WITHIN)
         now = self._now()
         self._heard |= dict.fromkeys(clocks, now)
         holdings = read_holdings()
         for each in holdings:
             self._heard.setdefault(each.node, now)
+        self._grant(holdings, clocks)  # before anything that may take long
+        granted = set(holdings)
         for _ in range(PASSES):
             if places is None or not self._move(holdings, places, clocks):
                 break
             holdings = read_holdings()
-        self._grant(holdings, clocks)
+        self._grant([each for each in holdings if each not in granted], clocks)
 
     def _look(self) -> Mapping[str, str] | None:
         """Where agents run. None where the engine does not say: then leases go on where they are."""
@@ -125,7 +134,9 @@ class Round:
     def _move(self, holdings: Iterable[Holding], places: Mapping[str, str], clocks: Mapping[str, GatewayClock]) -> bool:
         """Returns whether rows have changed."""
         self._left = {each: self._left.get(each, self._now()) for each in holdings if each.leaves}
-        void = self._make_void([each for each in self._left if self._is_elsewhere(each, places)], clocks)
+        elsewhere = [each for each in self._left if self._is_elsewhere(each, places)]
+        void, sick = make_void(elsewhere, self._well(clocks), within=WITHIN)
+        self._sick |= sick
         leaving, changed = [], False
         for each in holdings:
             node = places.get(each.key, "")
@@ -154,21 +165,10 @@ class Round:
     def _is_silent(self, node: str) -> bool:
         return self._now() - self._heard.get(node, self._now()) >= SILENT_AFTER
 
-    def _make_void(self, leaving: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> set[Holding]:
-        """Those of which the gateway that they leave answers that they are void there, as of this version or later."""
-        words: dict[tuple[str, int], list[Holding]] = defaultdict(list)
-        for each in leaving:
-            if each.node in clocks:
-                words[each.node, each.version].append(each)
-        void: set[Holding] = set()
-        for (node, version), some in words.items():
-            try:
-                client = GatewayClient(self._ways[node], within=WITHIN)
-                held = client.apply(version=version, void=[each.key for each in some])
-            except EngineError:
-                continue
-            void |= {each for each in some if held.get(each.key) == version}
-        return void
+    def _well(self, clocks: Mapping[str, GatewayClock]) -> dict[str, Transport]:
+        """Those that answer; last those that have not answered all in the round before."""
+        nodes = sorted(clocks.keys() - self._sick, key=self._were_sick.__contains__)
+        return {node: self._ways[node] for node in nodes}
 
     def _grant(self, holdings: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> None:
         """The clocks were read before the rows."""
@@ -176,18 +176,21 @@ class Round:
         for each in holdings:
             if each.counts and not each.leaves and each.node in clocks:
                 versions[each.node][each.key] = each.version
-        ways = {node: self._ways[node] for node in versions}
+        ways = {node: way for node, way in self._well(clocks).items() if node in versions}
         leases = {node: clocks[node].lease() for node in ways}
         renewed = ask_all(partial(_renew, versions=versions, leases=leases), ways, within=WITHIN)
+        self._sick |= ways.keys() - renewed.keys()
+        until = time.monotonic() + FILL_WITHIN
         for node, done in renewed.items():
             if missed := versions[node].keys() - done:
-                with suppress(EngineError):
-                    client = GatewayClient(self._ways[node], within=WITHIN)
-                    lease_entries(client, missed, node=node, lease=leases[node])
+                self._fill(node, missed, leases[node], until)
 
-
-def _read_clock(_node: str, way: Transport) -> GatewayClock:
-    return GatewayClient(way, within=WITHIN).read_clock()
+    def _fill(self, node: str, missed: Iterable[str], lease: Lease, until: float) -> None:
+        try:
+            client = GatewayClient(self._ways[node], within=WITHIN)
+            lease_entries(client, missed, node=node, lease=lease, goes_on=lambda: time.monotonic() < until)
+        except EngineError:
+            self._sick.add(node)
 
 
 def _renew(

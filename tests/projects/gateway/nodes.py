@@ -25,7 +25,7 @@ class NodeGateway:
 
     def __init__(self, home: Path, now: Callable[[], float]) -> None:
         self._home, self._now = home, now
-        self.is_there = True
+        self.is_there = self.is_ready = True
         self.restart()
 
     def restart(self) -> None:
@@ -38,7 +38,7 @@ class NodeGateway:
             raise EngineUnavailableError(NOT_THERE)
         message = json.loads(line)
         if message["do"] == "ping":
-            told: dict[str, Any] = {"ok": True, "protocol": 1, "ready": True, **self._leases.as_document()}
+            told: dict[str, Any] = {"ok": True, "protocol": 1, "ready": self.is_ready, **self._leases.as_document()}
         else:
             told = asyncio.run(self._commands.answer(message))
         return json.dumps(told).encode() + b"\n"
