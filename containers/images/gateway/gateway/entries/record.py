@@ -20,6 +20,8 @@ class Record:
     """The entry as it came, for the disk."""
     void: tuple[str, ...] = ()
     """Digests of virtual credentials that counted once."""
+    leased: bool = False
+    """Of a tombstone: whether the last entry before it needed a lease."""
 
     @property
     def virtual(self) -> tuple[str, ...]:
@@ -28,7 +30,13 @@ class Record:
         return tuple(service.virtual for service in services if service)
 
     def as_document(self) -> dict[str, Any]:
-        return {"project": self.project, "version": self.version, "entry": self.document, "void": list(self.void)}
+        return {
+            "project": self.project,
+            "version": self.version,
+            "entry": self.document,
+            "void": list(self.void),
+            "leased": self.leased,
+        }
 
 
 def follow(before: Record | None, *, project: str, version: int, document: dict[str, Any] | None) -> Record:
@@ -41,7 +49,8 @@ def follow(before: Record | None, *, project: str, version: int, document: dict[
     if before is None:
         return new
     gone = [each for each in (*before.virtual, *before.void) if each not in new.virtual]
-    return Record(new.project, version, entry, document, tuple(dict.fromkeys(gone))[:REMEMBERED])
+    leased = entry is None and (before.entry.leased if before.entry else before.leased)
+    return Record(new.project, version, entry, document, tuple(dict.fromkeys(gone))[:REMEMBERED], leased)
 
 
 def read_record(document: object) -> Record:
@@ -56,4 +65,5 @@ def read_record(document: object) -> Record:
         read_entry(entry) if entry is not None else None,
         entry,
         tuple(each for each in void if isinstance(each, str)) if isinstance(void, list) else (),
+        document.get("leased") is True,
     )

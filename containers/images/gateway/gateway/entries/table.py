@@ -35,6 +35,7 @@ class Table:
         self._records = {record.project: record for record in store.load()}
         self._valid: dict[str, Entry] = {}
         self._void: set[str] = set()
+        self._returning: set[str] = set()
         self._at: dict[str, Entry] = {}
         self._addresses: set[str] = set()
         self._index()
@@ -66,6 +67,12 @@ class Table:
     def is_void(self, virtual: str) -> bool:
         """Whether the credential counted once and counts no more."""
         return virtual in self._void
+
+    def may_return(self, virtual: str) -> bool:
+        """Whether it is void here alone, perhaps: a tombstone of what needs a lease is also made where an agent leaves
+        a node, and stays on one that has missed what was told since.
+        """
+        return virtual in self._returning
 
     def versions(self) -> dict[str, dict[str, Any]]:
         return {
@@ -140,6 +147,8 @@ class Table:
             for virtual in record.virtual
         }
         self._void = {virtual for record in self._records.values() for virtual in record.void} - self._valid.keys()
+        ended = [record for record in self._records.values() if record.entry is None and record.leased]
+        self._returning = {virtual for record in ended for virtual in record.void} & self._void
         entries = [record.entry for record in self._records.values() if record.entry is not None]
         shared = Counter(entry.address for entry in entries)
         kept = [entry for entry in entries if entry.address and not entry.assigned]

@@ -16,7 +16,7 @@ CREDENTIALS = 64
 class Stranger(Enum):
     LATER = auto()
     """Nobody is known by this credential yet, or not at this address: the entry of a new container may be on its way.
-    Or it has no lease just now."""
+    Or it has no lease just now, or is void on this node and perhaps on no other."""
     ASTRAY = auto()
     """The agent itself, most likely, whose address a rule on the host changes. Somebody on the host looks the same."""
     NOBODY = auto()
@@ -40,22 +40,29 @@ def let_in(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
 
 
 class Grace:
-    """How long an unknown credential has been shown by an address."""
+    """How long a credential that does not count has been shown by an address."""
 
-    def __init__(self, seconds: float, now: Callable[[], float]) -> None:
+    def __init__(self, seconds: float, now: Callable[[], float], *, begins_anew: bool = False) -> None:
+        """`begins_anew`: after as many seconds in which it was not shown."""
         self._seconds = seconds
         self._now = now
-        self._seen: OrderedDict[str, OrderedDict[str, float]] = OrderedDict()
+        self._begins_anew = begins_anew
+        self._seen: OrderedDict[str, OrderedDict[str, tuple[float, float]]] = OrderedDict()
+        """When the first time, and the last."""
 
     def is_over(self, address: str, virtual: str) -> bool:
         of_address = self._seen.setdefault(address, OrderedDict())
-        first = of_address.setdefault(virtual, self._now())
+        now = self._now()
+        first, last = of_address.get(virtual, (now, now))
+        if self._begins_anew and now - last >= self._seconds:
+            first = now
+        of_address[virtual] = (first, now)
         self._seen.move_to_end(address)
         if len(of_address) > CREDENTIALS:
             of_address.popitem(last=False)
         if len(self._seen) > ADDRESSES:
             self._seen.popitem(last=False)
-        return self._now() - first >= self._seconds
+        return now - first >= self._seconds
 
 
 class Callers:
@@ -67,10 +74,15 @@ class Callers:
     asked to come again, and never let in: agents that are told that their credential is wrong give up, and blame it.
     """
 
-    def __init__(self, table: Table, grace: Grace, note: Callable[[str, str], None] = lambda *_: None) -> None:
-        """`note` is told of a right credential from an address of nobody: the project and that address."""
+    def __init__(
+        self, table: Table, grace: Grace, returning: Grace, note: Callable[[str, str], None] = lambda *_: None
+    ) -> None:
+        """`grace` is of unknown credentials, `returning` of such as may be void on this node alone. `note` is told of a
+        right credential from an address of nobody: the project and that address.
+        """
         self._table = table
         self._grace = grace
+        self._returning = returning
         self._note = note
 
     def identify(self, *, credential: str, address: str) -> Entry | Stranger:
@@ -79,6 +91,8 @@ class Callers:
         entry = self._table.find(virtual)
         if entry is not None:
             return self._compare(entry, address)
+        if self._table.may_return(virtual):
+            return Stranger.NOBODY if self._returning.is_over(address, virtual) else Stranger.LATER
         if self._table.is_void(virtual) or self._grace.is_over(address, virtual):
             return Stranger.NOBODY
         return Stranger.LATER
