@@ -13,7 +13,6 @@ from gateway.entries.fields import EntryError
 from gateway.entries.leases import Lease, tick
 from gateway.entries.store import Store, read_keys
 from gateway.entries.table import Change, Table
-from gateway.rules.who import Callers, Grace, Stranger
 
 pytestmark = pytest.mark.one_database
 
@@ -164,25 +163,6 @@ def test_what_was_replaced_is_told_once(table: Table) -> None:
     apply(table, 3, void=(PROJECT,))
     apply(table, 4, void=(PROJECT,))
     assert told == [(PROJECT, False), (PROJECT, True)]
-
-
-def test_what_is_void_on_this_node_is_asked_to_come_again_for_a_while(
-    table: Table, tmp_path: Path, keys: MultiFernet
-) -> None:
-    """A node that has missed that the agent runs again ends nothing for good. Elsewhere it is refused at once."""
-    now = [0.0]
-    apply(table, 1, entry() | {"leased": True}, entry("w", "other"))
-    apply(table, 2, void=(PROJECT, "other"))
-    for each in (table, Table(Store(tmp_path, keys))):
-        callers = Callers(each, Grace(10, lambda: now[0]), Grace(10, lambda: now[0], begins_anew=True))
-        for _ in range(2):
-            now[0] += 100
-            told = [callers.identify(credential="v", address="10.0.0.7")]
-            for _ in range(2):
-                now[0] += 5
-                told.append(callers.identify(credential="v", address="10.0.0.7"))
-            assert told == [Stranger.LATER, Stranger.LATER, Stranger.NOBODY]
-            assert callers.identify(credential="w", address="10.0.0.7") is Stranger.NOBODY
 
 
 JUNK: list[Any] = [None, True, 0, -1, 1.5, "", "a b", "x\r\ny", "é", [], {}, [1], {"a": 1}, "a" * 9000, 2**70]

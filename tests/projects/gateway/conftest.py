@@ -1,6 +1,7 @@
 """Alice's projects behind the gateway that the engine in memory runs."""
 
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,10 +12,12 @@ import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
 from accounts import clock
 from accounts.credentials import session_tokens
 from projects.models import Plan, Project
+from projects.watcher.gateway.leases import Round
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.projects.gateway.naming import admin, groq
+from tests.projects.gateway.nodes import Nodes
 from tests.projects.gateway.spending import Clock
 
 __all__ = ["admin", "groq"]
@@ -73,3 +76,28 @@ def limited(time: Clock, deploy: Callable[..., Project], settings: Any) -> Proje
     settings.BERTH_SENDS_MAIL = True
     Plan.objects.filter(slug="pro").update(day_tokens=1000, month_tokens=5000)
     return deploy()
+
+
+@pytest.fixture
+def nodes(engine: MemoryEngine, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Nodes:
+    settings.BERTH_GATEWAY_ON_EACH_NODE = True
+    found = Nodes(tmp_path)
+    monkeypatch.setattr(engine, "gateways", found.gateways)
+    monkeypatch.setattr(engine, "places", found.places)
+    return found
+
+
+@pytest.fixture
+def leader(nodes: Nodes) -> Round:
+    return Round(lambda: nodes.now)
+
+
+@pytest.fixture
+def agent(nodes: Nodes, leader: Round, deploy: Callable[..., Project]) -> Project:
+    """Runs on the node a, whose gateway lets it through."""
+    project = deploy()
+    assert not nodes.letting_pass(project), "It is told everywhere, and counts nowhere."
+    nodes.run_on(project, "a")
+    leader.run()
+    assert nodes.letting_pass(project) == {"a"}
+    return project

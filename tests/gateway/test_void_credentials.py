@@ -1,0 +1,31 @@
+"""What is told to who shows a credential that is void."""
+
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet, MultiFernet
+from gateway.entries.store import Store
+from gateway.entries.table import Table
+from gateway.rules.who import Callers, Grace, Stranger
+
+from tests.gateway.test_entries import PROJECT, apply, entry
+
+pytestmark = pytest.mark.one_database
+
+
+def test_what_is_void_on_this_node_is_asked_to_come_again_for_a_while(tmp_path: Path) -> None:
+    """A node that has missed that the agent runs again ends nothing for good. Elsewhere it is refused at once."""
+    now, keys = [0.0], MultiFernet([Fernet(Fernet.generate_key())])
+    table = Table(Store(tmp_path, keys))
+    apply(table, 1, entry() | {"leased": True}, entry("w", "other"))
+    apply(table, 2, void=(PROJECT, "other"))
+    for each in (table, Table(Store(tmp_path, keys))):
+        callers = Callers(each, Grace(10, lambda: now[0]), Grace(10, lambda: now[0], begins_anew=True))
+        for _ in range(2):
+            now[0] += 100
+            told = [callers.identify(credential="v", address="10.0.0.7")]
+            for _ in range(2):
+                now[0] += 5
+                told.append(callers.identify(credential="v", address="10.0.0.7"))
+            assert told == [Stranger.LATER, Stranger.LATER, Stranger.NOBODY]
+            assert callers.identify(credential="w", address="10.0.0.7") is Stranger.NOBODY
