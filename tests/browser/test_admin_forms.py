@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.db.models import CharField, Model
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from accounts.models import User
 from projects.models import Batch, BatchItem
@@ -110,9 +110,9 @@ def test_a_batch_goes_on_by_itself_and_stays_when_it_is_loaded_again(
     page.goto(f"/admin/projects/project/batch/{batch.pk}/")
     page.clock.run_for(6000)
     page.get_by_text("4 of 4 gone through. Nothing is left.").wait_for()
+    expect(page.locator("li.done")).to_have_count(4)  # each is put in after what is told of all
     assert not BatchItem.objects.exclude(state=ItemState.DONE).exists()
     assert page.get_by_role("button", name="Stop here").count() == 0
-    assert page.locator("li.done").count() == 4
     assert look(page, "batch", Path(PICTURES) if PICTURES else None) == []
     page.reload()
     page.get_by_text("4 of 4 gone through. Nothing is left.").wait_for()

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
 from gateway.tunnels.tunnel import Forwarder, _carry
 
 pytestmark = pytest.mark.one_database
@@ -20,7 +21,7 @@ def test_an_error_of_the_far_end_ends_the_tunnel(error: OSError) -> None:
 
         reader = asyncio.StreamReader()
         reader.set_exception(error)
-        request: Any = SimpleNamespace(writer=SimpleNamespace(write=write), protocol=SimpleNamespace(set_parser=id))
+        request = make_mocked_request("CONNECT", "/", writer=SimpleNamespace(write=write))
         near: Any = SimpleNamespace()
         writer: Any = SimpleNamespace()
         await _carry(request, near, reader, writer)

@@ -57,6 +57,14 @@ class FarWriter:
         pass
 
 
+class Asked(dict[Any, Any]):
+    """What a tunnel uses of a request; aiohttp's own fake has no room for a real connection."""
+
+    def __init__(self, transport: Near, protocol: Connection) -> None:
+        super().__init__()
+        self.transport, self.protocol, self.writer = transport, protocol, SimpleNamespace(write=nothing)
+
+
 @pytest.mark.parametrize("paused_for", ["the share", "the tail"])
 def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
@@ -70,7 +78,7 @@ def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch:
         else:
             connection.data_received(bytes(SIZE))
         monkeypatch.setattr("gateway.tunnels.tunnel.open_far_end", partial(answer, (reader, far)))
-        request: Any = SimpleNamespace(transport=near, protocol=connection, writer=SimpleNamespace(write=nothing))
+        request: Any = Asked(near, connection)
         entry = Entry("p", hosts=frozenset({TARGET}))
         tunnel = asyncio.ensure_future(Tunnels(Rates(loop.time)).call(request, entry, TARGET))
         while not far.came:
