@@ -14,7 +14,7 @@ from containers.programs import is_root
 from containers.vocabulary import INSTANCE_LABEL
 from tests import instances
 from tests.engines import connect, names_of_images
-from tests.forgotten_bridges import forgotten_bridges
+from tests.forgotten_bridges import dead_rules, forgotten_bridges
 from tests.leftovers import remove_from_engine
 
 BRIDGES = b"\0berth-0123abcd\0{'name': 'btry-00ff00ff'}\0berth-0123abcd\0berth-harbour"
@@ -84,6 +84,17 @@ def test_an_engine_of_our_own_tells_after_its_end_which_bridges_it_had(tmp_path:
     (tmp_path / "network/files").mkdir(parents=True)
     (tmp_path / "network/files/local-kv.db").write_bytes(BRIDGES)
     assert forgotten_bridges(tmp_path) == ["berth-0123abcd", "btry-00ff00ff"]
+
+
+def test_rules_for_a_bridge_that_is_gone_are_taken_away_and_no_others() -> None:
+    """One of address translation would give agents of a later network the address of this host."""
+    dead = "-s 172.20.8.0/29 ! -o bexit-b6b9e81e -j MASQUERADE"
+    living = "-A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE\n-A DOCKER -i berth-00000001 -j RETURN"
+    saved = f"*nat\n:DOCKER - [0:0]\n-A POSTROUTING {dead}\n{living}\n*filter\n-A FORWARD -i berth-00000002 -j DROP"
+    assert list(dead_rules(saved, living={"docker0", "berth-00000001"})) == [
+        ["-w", "-t", "nat", "-D", "POSTROUTING", *dead.split()],
+        ["-w", "-t", "filter", "-D", "FORWARD", "-i", "berth-00000002", "-j", "DROP"],
+    ]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from containers.gateway.entries import (
 )
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
-from containers.identity import container_name, own_labels
+from containers.identity import container_name, gateway_name, own_labels
 from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 from tests.containers.inside import run_inside
 from tests.engines import address_of_host, connect
@@ -147,7 +147,8 @@ class Harbour:
         try:
             self.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
         except TimeoutError as error:
-            raise TimeoutError(self.client.logs(agent.name, tail=30).decode(errors="replace")) from error
+            said = [self.client.logs(name, tail=30).decode(errors="replace") for name in (agent.name, gateway_name())]
+            raise TimeoutError("\n".join(said)) from error
         return agent
 
     def void(self, agent: DeployedAgent) -> None:
@@ -196,5 +197,4 @@ class Harbour:
 
     def calls_of(self, agent: DeployedAgent) -> int:
         """How often the upstreams were asked with the agent's real credentials."""
-        asked = sum(each.key == agent.key for each in self.provider.asked(None))
-        return len(self.telegram.calls(agent.token)) + asked
+        return len(self.telegram.calls(agent.token)) + sum(each.key == agent.key for each in self.provider.asked(None))
