@@ -13,12 +13,14 @@ from functools import cached_property
 from csp.constants import HEADER
 from csp.middleware import CSPMiddleware
 from csp.utils import build_policy
+from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
 from config.access_log import log_access
 from config.database.limits import request_limits
 from config.metrics.requests import name_request, note_request
+from config.stillness import STILLNESS
 from containers.call_limits import time_limit
 from containers.tracing import span
 
@@ -26,6 +28,7 @@ Next = Callable[[HttpRequest], HttpResponse]
 
 _request_id: ContextVar[str] = ContextVar("request_id", default="-")
 _WELL_FORMED_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+_READS, _FAILED = frozenset(("GET", "HEAD")), frozenset((502, 503, 504))
 _FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
 
 ARRIVED_AT = "berth.arrived_at"
@@ -36,6 +39,10 @@ OUTSIDE_WITHIN = 28.0
 
 DATABASE_WITHIN = 29.0
 """The same for the database, where the outcome is recorded last. No answer comes later than after 30 seconds."""
+
+
+AGAIN_WITHIN = 5.0
+"""Seconds at least for a read that is asked once more, however late it is."""
 
 
 def current_request_id() -> str:
@@ -94,6 +101,7 @@ class RequestIdMiddleware:
 class TimeLimitMiddleware:
     """Limits everything that the request waits for, from the moment at which it came: it may have waited for a thread.
 
+    A read that has failed because this process stood still is asked once more, as a proxy takes a 503 for the answer.
     The body of a stream is made by another thread, after this has returned.
     """
 
@@ -101,8 +109,16 @@ class TimeLimitMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        now = time.monotonic()
-        waited = now - request.META.get(ARRIVED_AT, now)
+        arrived = request.META.get(ARRIVED_AT, time.monotonic())
+        response = self._answer(request, arrived)
+        if request.method in _READS and response.status_code in _FAILED and STILLNESS.was_since(arrived):
+            connections.close_all()  # this thread's own: those that have failed are replaced
+            enough = time.monotonic() + AGAIN_WITHIN - OUTSIDE_WITHIN
+            response = self._answer(request, max(arrived, enough))
+        return response
+
+    def _answer(self, request: HttpRequest, arrived: float) -> HttpResponse:
+        waited = time.monotonic() - arrived
         with time_limit(OUTSIDE_WITHIN - waited), request_limits(DATABASE_WITHIN - waited):
             return self.get_response(request)
 

@@ -1,10 +1,13 @@
 """Keeps requests from a database that answers nobody: one tries, and the others are told at once."""
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from psycopg import Error, OperationalError
+
+from config.stillness import STILLNESS
 
 
 class Gate:
@@ -19,13 +22,15 @@ class Gate:
     def passing(self, *, is_patient: bool) -> Iterator[None]:
         """Connect inside. Raises `OperationalError` where another thread is trying.
 
-        `is_patient`: a failure says that the server answers nobody, and not just that this thread had no time.
+        `is_patient`: a failure says that the server answers nobody, and not just that this thread had no time. Where
+        this process stood still meanwhile it says nothing.
         """
+        began = time.monotonic()
         is_trying = self._is_shut and self._try()
         try:
             yield
         except Error:
-            self._is_shut = self._is_shut or is_patient
+            self._is_shut = self._is_shut or (is_patient and not STILLNESS.was_since(began))
             raise
         else:
             self._is_shut = False

@@ -24,6 +24,7 @@ from config.serving.clients import CONNECTIONS, Clients
 from config.serving.event_loop import EventLoop
 from config.serving.shared_pulse import SharedPulse
 from config.serving.threads import Threads
+from config.stillness import STILLNESS
 
 LINGER_AT_END = 1.0
 """Seconds for clients with an open connection, which may be sending their next request at the moment of the stop."""
@@ -133,6 +134,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         now = time.monotonic()
         if now >= self._notify_at:
             self._notify_at = now + 1.0
+            STILLNESS.tick()
             self.notify()
             self.clients.expire(now)
             self._look_after_reserve(now)

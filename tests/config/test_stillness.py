@@ -1,0 +1,157 @@
+"""A process that stood still: what was over then says nothing of the database, and a read is asked once more."""
+
+from collections.abc import Callable
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from psycopg import OperationalError
+
+from config import middleware, stillness
+from config.database import gate
+from config.database.gate import Gate
+from config.database.limits import seconds_left
+from config.middleware import AGAIN_WITHIN, ARRIVED_AT, TimeLimitMiddleware
+from config.stillness import LONGEST, Stillness
+
+pytestmark = pytest.mark.one_database
+
+
+class Clock:
+    """The time of the modules under test."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class NoConnections:
+    """Of a thread that has used none."""
+
+    def close_all(self) -> None:
+        pass
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(stillness, "time", clock)
+    return clock
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> Stillness:
+    """What the service asks. It has ticked once."""
+    own = Stillness()
+    for module in (middleware, gate):
+        monkeypatch.setattr(module, "STILLNESS", own)
+    monkeypatch.setattr(middleware, "connections", NoConnections())
+    own.tick()
+    return own
+
+
+def test_a_process_that_ticks_goes_on(clock: Clock) -> None:
+    own = Stillness()
+    assert not own.was_since(0.0)  # nobody has ever ticked
+    for _ in range(5):
+        own.tick()
+        clock.now += LONGEST
+        assert not own.was_since(0.0)
+
+
+def test_it_is_known_before_and_after_the_first_tick_that_follows(clock: Clock) -> None:
+    own = Stillness()
+    own.tick()
+    began, clock.now = clock.now, clock.now + 2 * LONGEST
+    assert own.was_since(began)
+    assert not own.was_since(clock.now)
+    own.tick()
+    clock.now += 1.0
+    own.tick()
+    assert own.was_since(began)
+    assert not own.was_since(clock.now)
+
+
+def stop(own: Stillness) -> None:
+    """As if it had been stopped since its last tick."""
+    own._ticked_at -= 2 * LONGEST  # type: ignore[operator]  # it has ticked
+
+
+def served(answers: Callable[[], int], *, method: str = "GET", since: float = 0.0) -> tuple[list[int], HttpResponse]:
+    """The statuses that were answered with inside, and what the client gets."""
+    request, statuses = HttpRequest(), list[int]()
+    request.method = method
+    if since:
+        request.META[ARRIVED_AT] = since
+
+    def get_response(_request: HttpRequest) -> HttpResponse:
+        statuses.append(answers())
+        return HttpResponse(status=statuses[-1])
+
+    return statuses, TimeLimitMiddleware(get_response)(request)
+
+
+@pytest.mark.parametrize("failed", [502, 503, 504])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
+def test_a_read_that_failed_over_it_is_asked_once_more_and_nothing_else_is(
+    still: Stillness, method: str, failed: int
+) -> None:
+    outcomes = iter([failed, 200])
+
+    def answers() -> int:
+        stop(still)
+        return next(outcomes)
+
+    statuses, answer = served(answers, method=method)
+    assert statuses == ([failed, 200] if method in {"GET", "HEAD"} else [failed])
+    assert answer.status_code == statuses[-1]
+
+
+def test_it_is_asked_only_once_more(still: Stillness) -> None:
+    def answers() -> int:
+        stop(still)
+        return 503
+
+    assert served(answers)[0] == [503, 503]
+
+
+@pytest.mark.parametrize("status", [200, 404, 429, 500])
+def test_what_was_answered_otherwise_stays(still: Stillness, status: int) -> None:
+    def answers() -> int:
+        stop(still)
+        return status
+
+    assert served(answers)[0] == [status]
+
+
+def test_a_read_of_a_process_that_went_on_is_asked_once(still: Stillness) -> None:
+    assert served(lambda: 503)[0] == [503]
+
+
+def test_the_second_time_it_has_some_time_however_late_it_is(still: Stillness) -> None:
+    left = list[float | None]()
+
+    def answers() -> int:
+        left.append(seconds_left())
+        return 503
+
+    stop(still)
+    served(answers, since=0.1)  # at the start of the machine
+    assert left[0] == 0.0
+    assert left[1] is not None
+    assert left[1] > AGAIN_WITHIN - 1
+
+
+def fail(stopped: Stillness | None) -> None:
+    if stopped is not None:
+        stop(stopped)
+    raise OperationalError("refused")
+
+
+def test_a_connection_that_did_not_come_meanwhile_shuts_nobody_out(still: Stillness) -> None:
+    own = Gate()
+    for is_over in (True, False):
+        with pytest.raises(OperationalError, match="refused"), own.passing(is_patient=True):
+            fail(still if is_over else None)
+        still.tick()
+        assert own._is_shut is not is_over
