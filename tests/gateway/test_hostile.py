@@ -141,7 +141,7 @@ def test_too_many_calls_at_a_time_or_a_minute_are_refused(alice: Agent, provider
 
 
 def test_a_short_fuzz_gets_nothing_out(alice: Agent, provider: StreamingProvider, telegram: FakeTelegram) -> None:
-    found = fuzz(alice, requests=200, seed=int(time.time()))
+    found = fuzz([alice], requests=200, seed=int(time.time()))
     assert found.leaks == []
     assert found.unanswered == 0
     assert alice.bot("getMe").status == 200
