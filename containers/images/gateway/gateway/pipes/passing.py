@@ -15,6 +15,8 @@ from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.swap import answer_headers
 
 LARGEST_ERROR = 64 * 1024
+READABLE = ("", "gzip", "deflate")
+"""How an answer may be compressed. What nobody can read here could hold the credential, and cost anything."""
 LAST_WITHIN = 5.0
 """Seconds for the agent to take the last that it is told of an answer that ends before its time."""
 
@@ -77,9 +79,12 @@ def _begin(
     request: web.BaseRequest, answer: aiohttp.ClientResponse, secrets: Collection[str], *, hides: bool
 ) -> web.StreamResponse:
     _refuse_no_answer(answer)
+    coding = coding_of(answer)
+    if coding not in READABLE:
+        raise RefusedError(Why.UPSTREAM, "The answer is compressed in a way that nobody has asked for.")
     response = web.StreamResponse(status=answer.status)
     response.headers.extend(answer_headers(answer.headers.items(), secrets))
-    length = answer.content_length
+    length = None if coding else answer.content_length
     if length is not None and not hides:
         response.content_length = length
     elif request.version >= aiohttp.HttpVersion11:
@@ -95,7 +100,6 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
     Returns the text too. Raises RefusedError.
     """
     _refuse_no_answer(answer)
-    encoding = answer.headers.get("Content-Encoding", "identity").strip().lower()
     body = bytearray()
     try:
         async for piece in answer.content.iter_any():
@@ -104,7 +108,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
                 break
     except (aiohttp.ClientError, TimeoutError, OSError):
         body.clear()
-    if encoding != "identity" or len(body) > LARGEST_ERROR:
+    if coding_of(answer) not in READABLE or len(body) > LARGEST_ERROR:
         body.clear()  # nobody can tell what it quotes
     quoted = body.decode(errors="replace")
     for form in sorted((form for secret in secrets for form in forms_of(secret)), key=len, reverse=True):
@@ -112,8 +116,13 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
     text = redact_credentials(quoted).encode()
     response = web.Response(status=answer.status, body=text)
     response.headers.extend(answer_headers(answer.headers.items(), secrets))
-    response.headers.popall("Content-Encoding", None)
     return text, response
+
+
+def coding_of(answer: aiohttp.ClientResponse) -> str:
+    """How it is compressed. Empty where it is not."""
+    coding = ",".join(answer.headers.getall("Content-Encoding", ())).strip().lower()
+    return "" if coding == "identity" else coding
 
 
 def _refuse_no_answer(answer: aiohttp.ClientResponse) -> None:

@@ -18,7 +18,7 @@ class Relay:
         connection = answer.connection
         self._incoming = connection.protocol if connection else None
         self._spent = answer.spent if isinstance(answer, Answer) else Spent()
-        self._is_chunked = response.chunked
+        self._may_pass = response.chunked and "Content-Encoding" not in answer.headers  # else it must be unpacked
         self._content = answer.content
         self._agent = request.protocol
         self._passage = passage
@@ -33,7 +33,7 @@ class Relay:
         """Returns when the answer ends, breaks off, comes too fast, or the agent does not take it, with the seconds for
         which nothing more may be passed. Raises what is found in a piece.
         """
-        if not self._is_chunked or not isinstance(self._incoming, Incoming) or self._is_over():
+        if not self._may_pass or not isinstance(self._incoming, Incoming) or self._is_over():
             return 0.0
         self._stopped = asyncio.get_running_loop().create_future()
         self._incoming.listener = self

@@ -20,7 +20,11 @@ IDLE_FOR = 15.0
 
 def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
     """With a `resolver` of one's own it asks nobody but whom that finds, and that is asked each time: who waits for a
-    name would wait with all others for the first of them, whose owner may have many that nobody answers."""
+    name would wait with all others for the first of them, whose owner may have many that nobody answers.
+
+    What comes compressed, though nobody has asked for that, is unpacked, so that it can be read: piece by piece, and
+    none before the one before it has gone on.
+    """
     connector = Connector(
         limit=0,
         keepalive_timeout=IDLE_FOR,
@@ -33,7 +37,6 @@ def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSessi
         connector=connector,
         response_class=Answer,
         cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
         trust_env=False,
         skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
     )

@@ -13,8 +13,6 @@ from gateway.rules.paths import Call
 def choose_meter(asked: Asked, headers: Mapping[str, str]) -> Meter:
     """By what the provider sends, which need not be what was asked for."""
     kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if headers.get("Content-Encoding", "identity").strip().lower() != "identity":
-        return BlindMeter()
     if kind == "text/event-stream":
         if asked.call is Call.MESSAGES:
             return MessagesMeter()
