@@ -8,7 +8,7 @@ from gateway.budgets.ledger import Ledger
 from gateway.budgets.prices import cost_by, dearest_of, price_of, settle_price
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.anthropic import read_anthropic_usage
-from gateway.meters.meter import read_model
+from gateway.meters.events import read_model
 from gateway.meters.openai import read_openai_usage
 from gateway.meters.plain import DocumentMeter
 from gateway.meters.usage import MILLION, Usage

@@ -4,9 +4,11 @@ from dataclasses import replace
 from typing import Any
 
 from gateway.meters.meter import EventMeter
+from gateway.meters.unread import length_of
 from gateway.meters.usage import NoCountError, Usage, count_in, extra_of
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_TEXTS = ("text", "partial_json", "thinking")
 
 
 def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage | None:
@@ -45,8 +47,8 @@ def _read(document: dict[str, Any], usage: Usage) -> Usage:
 
 
 class MessagesMeter(EventMeter):
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, thinks: bool = False) -> None:
+        super().__init__(thinks=thinks)
         self._so_far: Usage | None = None
 
     def read(self, document: dict[str, Any]) -> bool:
@@ -60,9 +62,17 @@ class MessagesMeter(EventMeter):
                 self._so_far = found
                 self.note_usage(found)
         elif kind == "content_block_delta" and isinstance(delta := document.get("delta"), dict):
-            for name in ("text", "partial_json", "thinking"):
-                self.note_text(delta.get(name))
+            self._note_delta(delta)
+        elif kind == "content_block_start" and isinstance(block := document.get("content_block"), dict):
+            self.note_unread(length_of(block.get("data")))  # thoughts that are encrypted
         return False
+
+    def _note_delta(self, delta: dict[str, Any]) -> None:
+        texts = [text for name in _TEXTS if isinstance(text := delta.get(name), str)]
+        for text in texts:
+            self.note_text(text)
+        if len(delta) > 1 + len(texts):  # beside its type
+            self.note_unread(length_of(delta, but=texts))
 
     def estimate(self, bound: Usage) -> Usage:
         told, self.usage = self.usage, self.usage or self._so_far

@@ -86,3 +86,13 @@ def _data_of(event: bytes) -> bytes:
     if event.startswith(b"data:") and b"\n" not in event and b"\r" not in event:
         return event[5:]
     return b"\n".join([line[5:] for line in event.splitlines() if line.startswith(b"data:")])
+
+
+def read_model(document: dict[str, Any]) -> str:
+    """The model that an answer or an event of it names; empty where it names none."""
+    if isinstance(named := document.get("model"), str):
+        return named
+    for name in ("response", "message"):
+        if isinstance(holder := document.get(name), dict) and isinstance(named := holder.get("model"), str):
+            return named
+    return ""

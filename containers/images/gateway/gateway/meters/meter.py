@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
-from gateway.meters.events import Cutter, read_event, read_only_event
+from gateway.meters.events import Cutter, read_event, read_model, read_only_event
+from gateway.meters.unread import Silence
 from gateway.meters.usage import Usage
 
 BYTES_OF_A_TOKEN = 4
@@ -26,16 +27,6 @@ DeepSeek, Qwen and Mistral, are runs of 128 blanks or dashes. Of what has no wor
 other) nothing else is beyond doubt."""
 CHARACTERS_OF_CLAUDE = 1024
 """The same, of the last vocabulary that Anthropic has shown. No other token of it has more than 128 but such runs."""
-
-
-def read_model(document: dict[str, Any]) -> str:
-    """The model that an answer or an event of it names; empty where it names none."""
-    if isinstance(named := document.get("model"), str):
-        return named
-    for name in ("response", "message"):
-        if isinstance(holder := document.get(name), dict) and isinstance(named := holder.get("model"), str):
-            return named
-    return ""
 
 
 class Meter(ABC):
@@ -92,8 +83,9 @@ class EventMeter(Meter):
     _is_old = False
     """Whether something was written after the usage was told."""
 
-    def __init__(self, *, hides: bool = False, has_length: bool = True) -> None:
-        """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it.
+    def __init__(self, *, hides: bool = False, has_length: bool = True, thinks: bool = False) -> None:
+        """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it. `thinks`:
+        the model may think, and not show it.
 
         Where nobody can say how long the answer may be (`has_length`), what is reserved bounds it, input and output.
         """
@@ -101,6 +93,7 @@ class EventMeter(Meter):
         self._uncounted: list[str] = []
         self._hides = hides
         self._has_length = has_length
+        self._silence = Silence() if thinks else None
 
     def see(self, piece: bytes) -> bytes:
         if not self._cutter.kept and (document := read_only_event(piece)) is not None:
@@ -164,7 +157,7 @@ class EventMeter(Meter):
         if self._cutter.is_lost:
             return super().estimate(bound)
         told = self.usage or Usage()
-        output = max(told.output, self.likely())
+        output = max(told.output, self.likely() + (self._silence.tokens() if self._silence else 0))
         if not self._has_length or self.written() <= bound.output:  # small pieces are not more than was asked for
             output = max(told.output, min(output, bound.output))
         return Usage(told.input or bound.input, output, told.cached, told.money, is_estimated=True, extra=told.extra)
@@ -177,17 +170,19 @@ class EventMeter(Meter):
         if usage is not None:
             self.usage, self._is_old = usage, False
 
-    def note_sound(self, encoded: object) -> None:
-        """Of which nobody can tell how many tokens it has."""
-        if isinstance(encoded, str) and encoded:
+    def note_unread(self, size: int) -> None:
+        """So many characters of which nobody can tell how many tokens they are: a sound, say."""
+        if size:
             self._is_old = True
             self.pieces += 1
-            self.size += len(encoded)
+            self.size += size
 
     def note_text(self, text: object) -> None:
         if isinstance(text, str) and text:
             self._is_old = True
             self.pieces += 1
+            if self._silence is not None:
+                self._silence.end()
             self._characters += len(text)
             self._uncounted_size += len(text)
             self._uncounted.append(text)

@@ -4,6 +4,7 @@ from math import ceil
 from typing import Any
 
 from gateway.meters.meter import EventMeter
+from gateway.meters.unread import length_of
 from gateway.meters.usage import MILLION, OF_A_SECOND, NoCountError, Usage, count_in, extra_of
 
 _TEXTS = frozenset({"content", "reasoning", "reasoning_content", "refusal"})
@@ -67,8 +68,8 @@ class ChatMeter(EventMeter):
         if not isinstance(delta, dict):
             self.note_text(choice.get("text") if isinstance(choice, dict) else None)
             return
-        if len(delta) == 1 and "content" in delta:  # as of nearly every event
-            self.note_text(delta["content"])
+        if len(delta) == 1 and isinstance(text := delta.get("content"), str):  # as of nearly every event
+            self.note_text(text)
             return
         texts = [text for name, text in delta.items() if name in _TEXTS and isinstance(text, str)]
         for text in dict.fromkeys(texts) if len(texts) > 1 else texts:  # some send what is thought by both of its names
@@ -76,7 +77,11 @@ class ChatMeter(EventMeter):
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
-            self.note_text(function.get("arguments") if isinstance(function, dict) else None)
+            if isinstance(function, dict) and isinstance(given := function.get("arguments"), str):
+                self.note_text(given)
+                texts.append(given)
+        # Sounds, pictures, thoughts that are encrypted or stand in a list, what is given to tools of other kinds.
+        self.note_unread(length_of(delta, but=texts))
 
 
 class ResponsesMeter(EventMeter):
@@ -84,8 +89,10 @@ class ResponsesMeter(EventMeter):
 
     def read(self, document: dict[str, Any]) -> bool:
         kind = document.get("type")
-        is_sound = isinstance(kind, str) and kind.endswith(".audio.delta")
-        (self.note_sound if is_sound else self.note_text)(document.get("delta"))
+        if isinstance(kind, str) and kind.endswith((".audio.delta", ".partial_image")):
+            self.note_unread(length_of([document.get("delta"), document.get("partial_image_b64")]))
+        else:
+            self.note_text(document.get("delta"))
         is_end = isinstance(kind, str) and kind in _ENDS
         holder = document.get("response") if is_end else document
         if isinstance(holder, dict):

@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gateway.meters.meter import Meter, read_model
+from gateway.meters.events import read_model
+from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
 
 KEPT = 256 * 1024

@@ -46,6 +46,8 @@ class Asked:
     """Whether the provider may keep some of the input, which makes that dearer."""
     others: tuple[str, ...] = ()
     """Models of which one answers where the first one is busy (OpenRouter)."""
+    may_think: bool = False
+    """Whether the model may think, and not show it."""
     texts: LongTexts = field(default_factory=LongTexts)
     """For which something else stands in the document."""
     body: bytes = b""

@@ -15,10 +15,10 @@ def choose_meter(asked: Asked, headers: Mapping[str, str]) -> Meter:
     kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "text/event-stream":
         if asked.call is Call.MESSAGES:
-            return MessagesMeter()
+            return MessagesMeter(thinks=asked.may_think)
         if asked.call is Call.CHAT:
-            return ChatMeter(hides=asked.hides_usage)
-        return ResponsesMeter(has_length=asked.has_length)
+            return ChatMeter(hides=asked.hides_usage, thinks=asked.may_think)
+        return ResponsesMeter(has_length=asked.has_length, thinks=asked.may_think)
     if kind.endswith("json"):
         return DocumentMeter(read_anthropic_usage if asked.call is Call.MESSAGES else read_openai_usage)
     return BlindMeter()

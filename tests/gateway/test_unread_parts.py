@@ -1,0 +1,108 @@
+"""Streams that break off before their usage is told: what came of them not as text is paid for as well."""
+
+import json
+from typing import Any
+
+import pytest
+from gateway.meters import unread
+from gateway.meters.anthropic import MessagesMeter
+from gateway.meters.meter import EventMeter
+from gateway.meters.openai import ChatMeter, ResponsesMeter
+from gateway.meters.usage import Usage
+from gateway.providers.thoughts import may_think
+
+from tests.gateway.test_meters import stream
+
+pytestmark = pytest.mark.one_database
+
+BOUND = Usage(100, 5000)
+DATA = "QUJD" * 1000
+
+CHATS: dict[str, dict[str, Any]] = {
+    "a sound": {"audio": {"id": "audio_1", "data": DATA}},
+    "what is said in it": {"audio": {"transcript": "word " * 800}},
+    "a picture": {"images": [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{DATA}"}}]},
+    "thoughts that are encrypted": {
+        "content": "",
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": DATA}],
+    },
+    "thoughts in parts": {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": DATA}]}]},
+    "what is given to a function": {"function_call": {"name": "f", "arguments": DATA}},
+    "what is given to a tool of another kind": {"tool_calls": [{"type": "custom", "custom": {"input": DATA}}]},
+}
+RESPONSES = {
+    "a sound": {"type": "response.audio.delta", "delta": DATA},
+    "a picture": {"type": "response.image_generation_call.partial_image", "partial_image_b64": DATA},
+    "what is given to a function": {"type": "response.function_call_arguments.delta", "delta": DATA},
+}
+MESSAGES: dict[str, dict[str, Any]] = {
+    "what is given to a tool": {"type": "content_block_delta", "delta": {"type": "a", "partial_json": DATA}},
+    "a signature, in which thoughts are": {"type": "content_block_delta", "delta": {"type": "a", "signature": DATA}},
+    "thoughts that are encrypted": {
+        "type": "content_block_start",
+        "content_block": {"type": "redacted_thinking", "data": DATA},
+    },
+}
+CASES: list[Any] = [
+    *(pytest.param(ChatMeter, {"choices": [{"delta": delta}]}, id=f"chat-{name}") for name, delta in CHATS.items()),
+    *(pytest.param(ResponsesMeter, event, id=f"responses-{name}") for name, event in RESPONSES.items()),
+    *(pytest.param(MessagesMeter, event, id=f"messages-{name}") for name, event in MESSAGES.items()),
+]
+
+
+@pytest.mark.parametrize(("make", "event"), CASES)
+def test_what_is_no_text_counts_too(make: type[EventMeter], event: dict[str, Any]) -> None:
+    meter = make()
+    meter.see(stream(event))
+    assert 1000 <= meter.estimate(BOUND).output <= 1100
+    assert meter.written() <= 1000
+
+
+def test_what_stands_in_two_places_counts_once() -> None:
+    meter = ChatMeter()
+    thought = {"reasoning": "four", "reasoning_details": [{"type": "reasoning.text", "text": "four"}]}
+    for _ in range(100):
+        meter.see(stream({"choices": [{"delta": {"role": "assistant", "content": "", **thought}}]}))
+    plain = ChatMeter()
+    for _ in range(100):
+        plain.see(stream({"choices": [{"delta": {"reasoning": "four", "content": ""}}]}))
+    assert meter.likely() == plain.likely() == 100
+
+
+@pytest.mark.parametrize("make", [ChatMeter, ResponsesMeter, MessagesMeter])
+def test_what_a_model_has_thought_in_silence_counts_by_its_time(
+    monkeypatch: pytest.MonkeyPatch, make: type[EventMeter]
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(unread.time, "monotonic", lambda: now[0])
+    meters = [make(thinks=True), make()]
+    now[0] += 10
+    event = b"data: " + json.dumps({
+        "type": "content_block_delta" if make is MessagesMeter else "a", "choices": [{"delta": {"content": "a"}}],
+        "delta": {"type": "text_delta", "text": "a"} if make is MessagesMeter else "a",
+    }).encode() + b"\n\n"  # fmt: skip
+    for meter in meters:
+        meter.see(event)
+    now[0] += 0.5
+    assert [meter.estimate(BOUND).output for meter in meters] == [10 * unread.OF_A_SECOND + 1, 1]
+    now[0] += 1000
+    assert meters[0].estimate(BOUND).output == BOUND.output
+
+
+@pytest.mark.parametrize(
+    ("asked", "thinks"),
+    [
+        ({"model": "gpt-4.1"}, False),
+        ({"model": "model-a"}, False),
+        ({"model": "o3-mini"}, True),
+        ({"model": "openai/gpt-5.4-mini"}, True),
+        ({"model": "a", "models": ["google/gemini-3-pro"]}, True),
+        ({"model": "gpt-5.4", "reasoning_effort": "none"}, False),
+        ({"model": "a", "reasoning": {"effort": "high"}}, True),
+        ({"model": "a", "reasoning": {"enabled": False}}, False),
+        ({"model": "claude-opus-4-8", "thinking": {"type": "adaptive"}}, True),
+        ({"model": "claude-opus-4-8", "thinking": {"type": "disabled"}}, False),
+    ],
+)
+def test_who_may_think_in_silence(asked: dict[str, Any], thinks: bool) -> None:
+    assert may_think(asked) == thinks
