@@ -74,6 +74,24 @@ def test_an_answer_is_no_longer_than_the_budget_allows(
     assert all(body[each] < LIMIT for each in given)
 
 
+@pytest.mark.parametrize(
+    ("path", "thoughts"),
+    [
+        ("messages", {"thinking": {"type": "enabled", "budget_tokens": 800}}),
+        ("chat/completions", {"reasoning": {"max_tokens": 800}}),
+    ],
+)
+def test_an_answer_is_never_made_shorter_than_its_thoughts_which_providers_refuse(
+    alice: Agent, provider: StreamingProvider, path: str, thoughts: dict[str, Any]
+) -> None:
+    for budget, status in ((2 * LIMIT, 200), (LIMIT, 413)):
+        limit(alice, day_tokens=budget)
+        answer = alice.chat("a" * 150, path=path, max_tokens=4096, **thoughts)
+        assert answer.status == status, answer.body
+    (sale,) = provider.sales
+    assert 800 < sale.body["max_tokens"] < 2 * LIMIT
+
+
 def test_choices_count_one_by_one(alice: Agent, provider: StreamingProvider) -> None:
     limit(alice)
     assert alice.chat("hello", n=4, max_tokens=200).status == 200

@@ -1,5 +1,6 @@
 """What providers say of the cost of an answer, and should not have said: nothing becomes free by it."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from gateway.budgets.prices import reserved_by
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
 from gateway.meters.openai import ChatMeter, read_openai_usage
+from gateway.meters.plain import DocumentMeter
 from gateway.meters.usage import Usage, cost_of
 
 from tests.fakes.messages import Answer, Streamed
@@ -46,6 +48,17 @@ def test_a_stream_that_tells_junk_is_estimated_and_marked(junk: object) -> None:
     meter = ChatMeter(hides=True)
     meter.see(stream(TEXT, {"choices": [], "usage": junk}))
     assert meter.final(BOUND) == Usage(100, 1, is_estimated=True)
+
+
+def test_a_server_that_always_says_nothing_but_zeros_says_nothing() -> None:
+    meter = ChatMeter()
+    zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    meter.see(stream(*[TEXT] * 30, {"choices": [], "usage": zeros}))
+    assert meter.final(BOUND) == Usage(100, 30, is_estimated=True)
+    whole = DocumentMeter(read_openai_usage)
+    whole.see(json.dumps({"usage": zeros}).encode())
+    whole.finish()
+    assert whole.final(BOUND) == Usage(100, 50, is_estimated=True)
 
 
 def test_a_usage_that_is_told_before_the_text_is_not_believed() -> None:

@@ -19,7 +19,7 @@ from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
-from gateway.budgets.prices import cost_by, dearest_of, reserved_by, settle_price
+from gateway.budgets.prices import by_length, cost_by, dearest_of, reserved_by, settle_price
 from gateway.budgets.refusing import need_of, no_longer, refusal_of, reserved_by_others
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.sizes import Size, Sizes
@@ -72,7 +72,7 @@ class Ledger:
         Raises RefusedError where the budget has no room, or the disk does not take it.
         """
         hour = hour_of(self._now())
-        price = dearest_of(entry.prices, (model, *others))
+        price = by_length(dearest_of(entry.prices, (model, *others)), (model, *others), given)
         price = price and reserved_by(price, is_cached=is_cached)
         output = await self._wait_for_room(entry, price, hour, given=given, least=least, most=most)
         money = cost_of(Usage(given, output), price)
@@ -90,7 +90,7 @@ class Ledger:
         """For an answer that is longer than was asked for: up to `by` tokens more. The disk has it soon after, as the
         tokens are written already. Raises RefusedError where nothing is left.
         """
-        price = dearest_of(entry.prices, (reservation.model, *others))
+        price = by_length(dearest_of(entry.prices, models := (reservation.model, *others)), models, reservation.input)
         self._advances.take_back(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, given=0, with_reserved=True)
         tokens = min([by, *(each for each in room.values() if each is not None)])
@@ -108,7 +108,7 @@ class Ledger:
     ) -> None:  # fmt: skip
         """Counts what a call has cost, in place of what was reserved for it. `named`: the model that has answered."""
         answered_by, price = settle_price(entry.prices, (reservation.model, *others), named)
-        money = cost_by(price, usage)
+        money = cost_by(by_length(price, (answered_by, named), usage.input), usage)
         self._give_back(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)
         counts = Counts(

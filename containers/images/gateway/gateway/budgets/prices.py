@@ -13,6 +13,15 @@ _ROUTER = re.compile(r"@preset/|openrouter/|(?:.*/)?(?:auto|router)(?:[:@].*)?$"
 """Names that stand for whichever model the provider takes."""
 FREE = ":free"
 """Costs nothing, whatever the price of its model."""
+_LONG = (
+    (re.compile(r"gpt-(?:5\.[4-9]|[6-9]|\d\d)(?!.*-(?:mini|nano))", re.IGNORECASE), 272_000),
+    (re.compile(r"gemini.*-pro", re.IGNORECASE), 200_000),
+    (re.compile(r"(?<![a-z])grok", re.IGNORECASE), 128_000),
+)
+"""Models whose calls are dearer, input and answer, where the input has more tokens (what OpenAI, Google and xAI say of
+their prices)."""
+OF_LONG = 2
+"""Times the price, at the most: answers are half as dear again at some."""
 
 
 def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
@@ -63,6 +72,14 @@ def _dearest(prices: Sequence[Price]) -> Price:
     return Price(
         max(each.input for each in prices), max(each.output for each in prices), max(each.cached for each in prices)
     )
+
+
+def by_length(price: Price | None, models: Sequence[str], given: int) -> Price | None:
+    """The price of a call with an input of so many tokens."""
+    is_long = any(given > most and known.search(model) for known, most in _LONG for model in models)
+    if price is None or not is_long:
+        return price
+    return Price(OF_LONG * price.input, OF_LONG * price.output, OF_LONG * price.cached)
 
 
 def reserved_by(price: Price, *, is_cached: bool) -> Price:

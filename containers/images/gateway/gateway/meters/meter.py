@@ -46,8 +46,8 @@ class Meter(ABC):
         return b""
 
     def final(self, bound: Usage) -> Usage:
-        """What an answer counts that has come to its end."""
-        return self.usage or self.estimate(bound)
+        """What an answer counts that has come to its end. Some servers always say nothing but zeros."""
+        return self.usage if self.usage and (self.usage.tokens or self.usage.money) else self.estimate(bound)
 
     def estimate(self, bound: Usage) -> Usage:
         """What an answer counts whose usage nobody has said: all that it can have cost, which is `bound`."""

@@ -48,6 +48,8 @@ class Asked:
     """Models of which one answers where the first one is busy (OpenRouter)."""
     may_think: bool = False
     """Whether the model may think, and not show it."""
+    thoughts: int = 0
+    """Tokens that the answer must be longer than."""
     texts: LongTexts = field(default_factory=LongTexts)
     """For which something else stands in the document."""
     body: bytes = b""

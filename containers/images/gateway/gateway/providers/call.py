@@ -81,7 +81,7 @@ class ProviderCalls:
             return await do(work, partial(self._rates.reading, wish.entry))
 
     async def _reserve(self, wish: Wish, asked: Asked, lease: Lease) -> web.StreamResponse:
-        least = min(asked.output, LEAST_ANSWER * asked.choices)
+        least = min(asked.output, (LEAST_ANSWER + max(0, asked.thoughts)) * asked.choices)
         try:
             reservation = await self._ledger.reserve(
                 wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others,

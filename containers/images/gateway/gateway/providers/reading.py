@@ -7,7 +7,7 @@ from gateway.providers.fees import check_fees, check_prices, may_have_fees
 from gateway.providers.long_texts import take_out
 from gateway.providers.slices import Slices
 from gateway.providers.sounds import read_model
-from gateway.providers.thoughts import may_think
+from gateway.providers.thoughts import least_of, may_think
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
@@ -41,7 +41,7 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     )
     for other in asked.others:
         _check_model(entry, other)
-    asked.may_think = may_think(document)
+    asked.may_think, asked.thoughts = may_think(document), least_of(document)
     if (yield from may_have_fees(document)):
         check_fees(entry)
     check_prices(entry, (asked.model, *asked.others))

@@ -16,6 +16,17 @@ def may_think(document: dict[str, Any]) -> bool:
     return any(map(_THINKERS.search, names_in(document)))
 
 
+def least_of(document: dict[str, Any]) -> int:
+    """Tokens that the agent leaves the model to think with, where it says so: its answer must be longer than that, or
+    the provider refuses the call (Anthropic, OpenRouter)."""
+    told = [
+        holder.get(name)
+        for holder, name in ((document.get("thinking"), "budget_tokens"), (document.get("reasoning"), "max_tokens"))
+        if isinstance(holder, dict)
+    ]
+    return max((each for each in told if isinstance(each, int) and not isinstance(each, bool)), default=0)
+
+
 def _is_off(wish: object) -> bool:
     if isinstance(wish, dict):
         return wish.get("type") == "disabled" or wish.get("effort") == "none" or wish.get("enabled") is False
