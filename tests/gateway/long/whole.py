@@ -4,8 +4,9 @@
     python -m tests.gateway.long.whole gateway [--kills 50]
     python -m tests.gateway.long.whole engine [--kills 50]       takes an engine of its own, as root
 
-`--down` is for how many seconds the service is away at the end. Each message is answered, and by nobody twice but where
-the gateway was killed with the answer on its way. Five to twenty-five minutes.
+`--down` is for how many seconds the service is away at the end; after `--within` seconds no other kill is begun. Each
+message is answered, and by nobody twice but where the gateway was killed with the answer on its way. Five to
+twenty-five minutes.
 """
 
 import argparse
@@ -42,6 +43,7 @@ def main() -> None:
     parser.add_argument("what", choices=["service", "gateway", "engine"])
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--down", type=float, default=0)
+    parser.add_argument("--within", type=float, default=float("inf"), help="seconds")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with ExitStack() as stack:
@@ -64,8 +66,11 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> di
     talk, owner = Talk(trial, random.Random(options.seed + 1)), Owner(trial)
     starts: list[float] = []
     back: list[float] = []
+    until = time.monotonic() + options.within
     with going_on(talk.go_on, owner.go_on):
         for number in range(options.kills):
+            if time.monotonic() > until:
+                break
             time.sleep(chance.uniform(0.5, 3))  # wherever that hits it
             start, silence = kill()
             starts.append(start)
@@ -79,9 +84,9 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> di
     repeated = talk.repeated()
     assert not talk.lost()
     sys.stderr.write("All are answered.\n")
-    assert repeated <= (0 if options.what == "service" else options.kills), talk.answers()
+    assert repeated <= (0 if options.what == "service" else len(starts)), talk.answers()
     return {
-        "kills": options.kills, "messages": talk.said, "lost": 0, "repeated": repeated, "excused": talk.excuses(),
+        "kills": len(starts), "messages": talk.said, "lost": 0, "repeated": repeated, "excused": talk.excuses(),
         "slowest answer": talk.slowest,
         "back within, median": statistics.median(starts or [0]), "back within, at most": max(starts or [0]),
         "answers again after, median": statistics.median(back or [0]), "answers again after, at most": max(back or [0]),
