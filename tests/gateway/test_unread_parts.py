@@ -74,7 +74,7 @@ def test_what_a_model_has_thought_in_silence_counts_by_its_time(
     monkeypatch: pytest.MonkeyPatch, make: type[EventMeter]
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(unread.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("gateway.meters.unread.time.monotonic", lambda: now[0])
     meters = [make(thinks=True), make()]
     now[0] += 10
     event = b"data: " + json.dumps({
