@@ -1,5 +1,7 @@
 """Shortcuts past the REST framework for the list and for one project, as in `accounts.api.shortcuts`."""
 
+import re
+from functools import lru_cache
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,19 +13,36 @@ from accounts.api.token_query import TokenQuery
 from accounts.models import User
 from projects.api.fast_json import render_detail
 from projects.api.lists import polled
+from projects.api.lists.pagination import MAX_LIMIT
 from projects.api.viewsets.own_projects import read_id
 from projects.models.rows.project import SHOWN, find_to_show, make_shown
 from projects.models.rows.snapshot import take_snapshot
 from projects.models.rows.versions import COLUMNS, are_numbered, make_row_versions, with_row_versions
 from projects.services.observation import is_fresh
 
-_USER_AND_VERSIONS = TokenQuery(lambda: with_row_versions(User.objects.all()), *COLUMNS)
+_FIRST_PAGE = re.compile("limit=([1-9][0-9]{0,2})", re.ASCII)
 _USER_AND_PROJECT = TokenQuery(find_to_show, *SHOWN, user="owner__", samples=[UUID(int=2)])
+
+
+@lru_cache(maxsize=MAX_LIMIT + 2)  # one for each size of a page, and the whole list
+def _user_and_versions(newest: int | None) -> TokenQuery:
+    return TokenQuery(lambda: with_row_versions(User.objects.all(), newest=newest), *COLUMNS)
+
+
+def _find_rows(query: str) -> int | None:
+    """How many rows tell what the list shows: those of the first page, and one that says whether there are more. None:
+    all of the owner's.
+    """
+    asked = _FIRST_PAGE.fullmatch(query)
+    limit = int(asked[1]) if asked else MAX_LIMIT + 1
+    return limit + 1 if limit <= MAX_LIMIT else None
 
 
 def list_shortcut(request: HttpRequest) -> HttpResponse | None:
     """Answers lists that are remembered and have not changed since."""
-    found = authenticate(request, _USER_AND_VERSIONS) if are_numbered() else None
+    if not are_numbered():
+        return None
+    found = authenticate(request, _user_and_versions(_find_rows(request.META.get("QUERY_STRING", ""))))
     if found is None or not may_read(request, found):
         return None
     user, credential, columns = found

@@ -2,6 +2,7 @@
 the rows, the watcher and the clock.
 """
 
+import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,7 @@ from accounts.models import User
 from projects.api.lists import polled as polled_list
 from projects.models import Project
 from projects.models.rows.unchanged import Basis
+from tests.many_rows import multiply
 from tests.projects.histories import History
 from tests.shortcuts import without_shortcuts
 
@@ -81,6 +83,34 @@ def test_an_unchanged_list_costs_one_query_and_reads_no_project(
         with django_assert_num_queries(1 if is_narrow else 2) as asked:
             assert api.get("/api/projects", headers=headers).status_code == status
         assert is_narrow != any('"projects_project"."name"' in query["sql"] for query in asked)
+
+
+def test_a_page_knows_of_its_own_rows_only(
+    api: APIClient, alice: User, project: Project, shortcuts: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("No other database numbers the versions of rows.")
+    Project.objects.filter(pk=project.pk).update(desired="stopped", container_state="", container_id="")
+    multiply(Project.objects.get(pk=project.pk), 4)
+    history = History(1, alice)
+    history.rest()
+    monkeypatch.setattr(clock, "now", lambda: history.now)
+    newest = list(Project.objects.all())
+
+    def is_told_from_memory() -> bool:
+        shortcuts.clear()
+        before = [api.get("/api/projects?limit=2").content for _ in range(2)][0]
+        assert [each["id"] for each in json.loads(before)] == [str(each.pk) for each in Project.objects.all()[:2]]
+        return shortcuts[:1] == [True]
+
+    is_told_from_memory()
+    assert is_told_from_memory()
+    for place in range(5):
+        Project.objects.filter(pk=newest[place].pk).update(name=f"Renamed {place}")
+        assert is_told_from_memory() == (place > 2), "The third says that there are more."
+    for place in (4, 3, 2, 1):
+        newest[place].delete()
+        assert is_told_from_memory() == (place > 2)
 
 
 @pytest.mark.parametrize("sent", ['"other"', "*", "W/{}", '"a", {}', "nonsense", "{}x"])
