@@ -3,15 +3,20 @@
 from django.conf import settings
 from django.db import migrations, models
 
+from accounts.online_index import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+
+    atomic = False  # so that nobody waits for the index
+
     dependencies = [
         ("projects", "0019_firewall_bars_agents"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name="project",
             index=models.Index(
                 condition=models.Q(
@@ -42,7 +47,7 @@ class Migration(migrations.Migration):
                 name="project_not_at_rest",
             ),
         ),
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name="project",
             index=models.Index(fields=["instance", "updated_at"], name="project_by_change"),
         ),

@@ -2,15 +2,19 @@
 
 from django.db import migrations, models
 
+from accounts.online_index import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+
+    atomic = False  # so that nobody waits for the index
 
     dependencies = [
         ('projects', '0022_names_hide_nothing'),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='event',
             index=models.Index(fields=['owner_id'], name='event_by_owner'),
         ),

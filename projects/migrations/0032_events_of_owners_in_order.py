@@ -2,15 +2,19 @@
 
 from django.db import migrations, models
 
+from accounts.online_index import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+
+    atomic = False  # so that nobody waits for the index
 
     dependencies = [
         ('projects', '0031_permissions_of_types'),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='event',
             index=models.Index(fields=['owner_id', '-at', '-id'], name='event_by_owner_and_time'),
         ),

@@ -3,8 +3,12 @@
 from django.conf import settings
 from django.db import migrations, models
 
+from accounts.online_index import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+
+    atomic = False  # so that nobody waits for the index
 
     dependencies = [
         ('projects', '0049_named_providers'),
@@ -12,15 +16,15 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='project',
             index=models.Index(condition=models.Q(('desired', 'running'), ('container_state', 'running'), ('container_state', 'paused'), ('container_state', 'restarting'), _connector='OR'), fields=['instance'], name='project_holds_memory'),
         ),
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='project',
             index=models.Index(fields=['bot_id'], name='project_by_bot'),
         ),
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='project',
             index=models.Index(fields=['budget_until'], name='project_by_budget_end'),
         ),

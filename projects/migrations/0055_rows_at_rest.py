@@ -3,8 +3,12 @@
 from django.conf import settings
 from django.db import migrations, models
 
+from accounts.online_index import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+
+    atomic = False  # so that nobody waits for the index
 
     dependencies = [
         ('projects', '0054_tallies'),
@@ -12,7 +16,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='project',
             index=models.Index(condition=models.Q(('operation', ''), ('reconcile_failures', 0), ('container_id', ''), ('container_state', ''), ('health', 'none'), models.Q(('desired', 'stopped'), models.Q(('desired', 'running'), models.Q(('suspended_at__isnull', False), ('gave_up_at__isnull', False), models.Q(models.Q(('failure_code', ''), _negated=True), models.Q(('failure_code', 'firewall_missing'), _negated=True)), _connector='OR')), _connector='OR')), fields=['agent_type', 'instance', 'desired', 'failure_code', 'updated_at', 'observed_at', 'suspended_at', 'gave_up_at', 'owner', 'operation', 'reconcile_failures', 'container_id', 'container_state', 'health'], name='project_at_rest'),
         ),

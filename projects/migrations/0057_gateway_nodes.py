@@ -27,8 +27,4 @@ class Migration(migrations.Migration):
             name='instance',
             field=models.CharField(max_length=84, primary_key=True, serialize=False),
         ),
-        migrations.AddIndex(
-            model_name='project',
-            index=models.Index(condition=models.Q(('gateway_node', ''), _negated=True), fields=['instance'], name='project_on_node'),
-        ),
     ]
