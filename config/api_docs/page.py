@@ -29,9 +29,6 @@ GROUPS = {
 _AS_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
 """Quotes stay as they are in the text of a page. Django's own escaping would add a quarter to its size."""
 
-_AS_ATTRIBUTE = {ord("&"): "&amp;", ord("'"): "&#39;"}
-"""For a value between single quotes: of what it holds most are double ones."""
-
 _WELL = ("200", "201", "204", "202")
 """The first of these that an operation may answer is what it answers when all is as usual."""
 
@@ -110,7 +107,6 @@ def _describe(path: str, method: str, operation: dict[str, Any], address: str) -
         "takes_token": takes_token,
         "parameters": [read_parameter(each) for each in parameters],
         "body": body and name_of(body["schema"]),
-        "body_example": body and _as_attribute(json.dumps(body["example"], ensure_ascii=False)),
         "status": status,
         "others": [each for each in operation["responses"] if each < "300" and each != status],
         "answers_list": bool(answer and "items" in answer["schema"]),
@@ -133,8 +129,3 @@ def _write_json(value: Any) -> SafeString:
 def _as_text(text: str) -> SafeString:
     """For the text of an element, never for an attribute."""
     return mark_safe(text.translate(_AS_TEXT))  # noqa: S308  # nosec B308 B703 - what ends a text is escaped
-
-
-def _as_attribute(text: str) -> SafeString:
-    """For an attribute between single quotes, never elsewhere."""
-    return mark_safe(text.translate(_AS_ATTRIBUTE))  # noqa: S308  # nosec B308 B703 - what ends a value is escaped

@@ -18,7 +18,8 @@ from tests.config.test_description import operations, schema
 pytestmark = pytest.mark.one_database
 
 ADDRESS = "https://berth.example.org"
-MOST_BYTES = 100_000
+MOST_BYTES = 85_000
+"""So that there is room for more operations below the 100 KB that are promised."""
 
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -60,6 +61,7 @@ def test_every_operation_has_a_summary_of_a_line() -> None:
 
 
 def test_every_operation_has_a_sample_in_each_language_that_holds_its_body() -> None:
+    bodies = {each["operationId"]: each.get("requestBody") for _, _, each in operations()}
     for operation in described():
         samples = dict(operation["samples"])
         assert list(samples) == ["curl", "Python", "JavaScript"]
@@ -69,7 +71,8 @@ def test_every_operation_has_a_sample_in_each_language_that_holds_its_body() -> 
         words = shlex.split(plain["curl"])
         assert any(word.startswith(ADDRESS) and "{" not in word for word in words)
         body = json.loads(words[words.index("-d") + 1]) if "-d" in words else None
-        assert body == (json.loads(operation["body_example"]) if operation["body_example"] else None)
+        told = bodies[operation["name"]]
+        assert body == (told["content"]["application/json"]["example"] if told else None)
         ast.parse(plain["Python"])
         assert all(("BERTH_TOKEN" in text) == operation["takes_token"] for text in plain.values())
 

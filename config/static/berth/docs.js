@@ -38,10 +38,12 @@ panel.addEventListener("submit", async event => {
 });
 
 const LABELS = { path: "in the address", query: "parameter", header: "header" };
+const LANGUAGES = { curl: "curl", python: "Python", javascript: "JavaScript" };
 
 function fields(operation) {
   return [...operation.querySelectorAll("[data-in]")].map((place, number) => {
-    const { name, example, in: where } = place.dataset;
+    const { example, in: where } = place.dataset;
+    const name = place.querySelector("dt").firstChild.textContent.trim();
     const input = make("input", "", { id: `${operation.querySelector("h3").id}-${number}`, "data-name": name, "data-in": where });
     input.required = where === "path";
     input.placeholder = example ?? "";
@@ -52,10 +54,11 @@ function fields(operation) {
 }
 
 function bodyField(operation) {
-  const sample = operation.querySelector("[data-body]");
-  if (!sample) return [];
+  const sample = operation.querySelector(".sample.javascript").textContent;
+  const [, body] = /body: JSON\.stringify\((.*)\),\n\}\);/s.exec(sample) ?? [];
+  if (!body) return [];
   const area = make("textarea", "", { id: `${operation.querySelector("h3").id}-body`, rows: "8", spellcheck: "false" });
-  area.value = JSON.stringify(JSON.parse(sample.dataset.body), null, 2);
+  area.value = JSON.stringify(JSON.parse(body), null, 2);
   const field = make("div", "", { class: "field" });
   field.append(make("label", "Body, as JSON", { for: area.id }), area);
   return [field];
@@ -126,6 +129,10 @@ for (const operation of document.querySelectorAll("[data-operation]")) {
   button.append(make("span", ` ${operation.querySelector("h3").id}`, { class: "unseen" }));
   button.addEventListener("click", () => open(operation, button));
   operation.append(button);
+  for (const sample of operation.querySelectorAll(".sample")) {
+    sample.tabIndex = 0; // for the keyboard, which scrolls it
+    makeCopyable(sample, `${LANGUAGES[sample.classList[1]]} of ${operation.querySelector("h3").id}`);
+  }
 }
 
 function reveal() {
