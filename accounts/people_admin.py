@@ -1,5 +1,6 @@
 """What the list of users tells of each, and the page on which staff invite many."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -21,12 +22,15 @@ from accounts.models import ApiKey, User
 from accounts.services.invitations import MOST, Invitation, invite
 from accounts.services.still_signed_in import lock_if_still_signed_in
 
+_BETWEEN = re.compile(r"[\s,;]+")
+"""What stands between two addresses, also where a list comes from a mail or a table."""
+
 
 class InvitationForm(forms.Form):
     emails = forms.CharField(
         label="Emails",
         widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField", "spellcheck": "false"}),
-        help_text=f"One on each line, at most {MOST}.",
+        help_text=f"One on each line, or with commas between them; at most {MOST}.",
     )
     way = forms.ChoiceField(
         label="How",
@@ -39,10 +43,10 @@ class InvitationForm(forms.Form):
             del self.fields["way"]
 
     def clean_emails(self) -> list[str]:
-        lines = [line.strip() for line in self.cleaned_data["emails"].splitlines() if line.strip()]
-        if len(lines) > MOST:
-            raise forms.ValidationError(f"These are {len(lines)}. Invite at most {MOST} at a time.")
-        return lines
+        emails = [email for email in _BETWEEN.split(self.cleaned_data["emails"]) if email]
+        if len(emails) > MOST:
+            raise forms.ValidationError(f"These are {len(emails)}. Invite at most {MOST} at a time.")
+        return emails
 
 
 class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only

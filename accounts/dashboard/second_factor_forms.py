@@ -16,12 +16,21 @@ from accounts.services.second_factor import check_second_factor, has_second_fact
 from accounts.services.sign_in import authenticate
 
 
+class PassingCodeInput(forms.TextInput):
+    """Comes back empty: a code that was refused is of no use any more, and the next one would be typed behind it."""
+
+    def format_value(self, value: Any) -> None:  # noqa: ARG002 - Django's signature
+        return None
+
+
 def code_field(label: str = "Code", *, help_text: str, digits_only: bool = False) -> forms.CharField:
     attributes = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false"}
+    widget: type[forms.TextInput] = forms.TextInput
     if digits_only:
         attributes["inputmode"] = "numeric"
+        widget = PassingCodeInput
     return forms.CharField(
-        label=label, max_length=64, help_text=help_text, widget=forms.TextInput(attrs={"class": "code", **attributes})
+        label=label, max_length=64, help_text=help_text, widget=widget(attrs={"class": "code", **attributes})
     )
 
 

@@ -20,6 +20,7 @@ document.addEventListener("htmx:beforeRequest", event => {
   if (event.detail.requestConfig.elt === progress && progress.hidden) event.preventDefault();
   if (!isDeploy(event)) return;
   progress.hidden = false;
+  progress.scrollIntoView({ block: "nearest" });
   htmx.trigger(progress, "begun");
 });
 

@@ -55,7 +55,9 @@ def describe_lines(lines: Iterable[UsageLine]) -> list[ShownLine]:
 
 def _describe(spent: SpentFacts) -> str:
     calls, messages = _count(spent["requests"], "call"), _count(spent["messages"], "message")
-    return f"{_count(spent['tokens'], 'token')}, {Decimal(spent['money']):,} in money, {calls}, {messages}"
+    money = Decimal(spent["money"])  # nothing where no model has a price
+    told = [_count(spent["tokens"], "token"), *([f"{money:,} in money"] if money else []), calls, messages]
+    return ", ".join(told)
 
 
 def _count(number: int, what: str) -> str:

@@ -27,7 +27,7 @@ def office(client: Client, sam: User) -> Client:
 
 
 def test_each_address_gets_a_link_that_works_or_a_reason(office: Client, alice: User) -> None:
-    emails = f"New@Example.com\n\n {alice.email}\nnonsense\nnew@example.com\nother@example.com"
+    emails = f"New@Example.com\n\n {alice.email}\nnonsense; new@example.com, other@example.com"
     page = office.post(INVITE, {"emails": emails}).content.decode()
     links = re.findall(r"([\w.]+@example\.com) https?://[^/]+(/set-password/\S+)", page)
     assert [email for email, _ in links] == ["new@example.com", "other@example.com"]

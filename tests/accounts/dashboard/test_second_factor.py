@@ -58,9 +58,11 @@ def test_the_password_is_asked_for_again_and_is_not_to_be_guessed(alices: Client
 
 def test_until_the_app_has_proved_itself_nothing_is_on(alices: Client, alice: User, phone: Phone) -> None:
     phone.scan(_key_on(alices.post(BEGIN, PASSWORD, follow=True).content.decode()))
-    page = alices.post(CONFIRM, {"code": phone.wrong_code()}).content.decode()
+    wrong = phone.wrong_code()
+    page = alices.post(CONFIRM, {"code": wrong}).content.decode()
 
     assert "This code is wrong" in page
+    assert wrong not in page  # the next one is not typed behind it
     assert _key_on(page).replace(" ", "") == phone.secret
     assert not SecondFactor.objects.exists()
 
