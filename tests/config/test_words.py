@@ -24,7 +24,7 @@ VAGUE = re.compile(r"\b(whoever|whomever|whatever|whichever|wherever)\b", re.IGN
 
 REPLACED = re.compile(
     r"\b(glance|EngineLine|_Line|half_signed_in|short_lived|announcing|Household|live_in|_care_for_watcher|sealing"
-    r"|seal_credentials|open_credential|check_credentials|to_wanted|suspects)\b"
+    r"|seal_credentials|open_credential|check_credentials|to_wanted|suspects|_Hall)\b"
 )
 """Invented names that a standard term has replaced."""
 

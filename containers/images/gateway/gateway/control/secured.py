@@ -79,19 +79,21 @@ async def secured_control(config: Config, speak: Speak) -> AsyncIterator[None]:
     if not config.control_port:
         yield
         return
-    hall = _Hall(Contexts(config), speak)
+    receiver = _Receiver(Contexts(config), speak)
     with socket.create_server((config.control_host, config.control_port), backlog=QUEUE) as listening:
         listening.setblocking(False)  # noqa: FBT003 - a name that the library takes no other way
-        receiving = asyncio.create_task(hall.receive(listening))
+        receiving = asyncio.create_task(receiver.receive(listening))
         try:
             yield
         finally:
             receiving.cancel()
             await asyncio.wait({receiving})
-            hall.close()
+            receiver.close()
 
 
-class _Hall:
+class _Receiver:
+    """Takes connections, and lets those speak that have shown the certificate of the service."""
+
     def __init__(self, contexts: Contexts, speak: Speak) -> None:
         self._contexts = contexts
         self._speak = speak
