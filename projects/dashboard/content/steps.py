@@ -11,7 +11,6 @@ from containers.vocabulary import Health
 from projects.models import IdempotencyRecord, Project
 from projects.models.rows.snapshot import Snapshot
 from projects.rules.status.lifecycle import Facts, Operation
-from projects.rules.status.statuses import Status
 from projects.rules.status.traits import Condition
 
 SHOWN_FOR = timedelta(minutes=15)
@@ -87,8 +86,9 @@ def describe_steps(snapshot: Snapshot) -> Steps:
     project, facts = snapshot.project, snapshot.facts
     sent = IdempotencyRecord.objects.filter(owner=project.owner_id, project_id=project.pk).first()
     has_started = bool(project.container_id and project.started_at) and facts.operation != Operation.DEPLOY
-    polls = has_started and snapshot.status in {Status.RUNNING, Status.DEGRADED}
-    ended = snapshot.status.traits.condition in {Condition.ENDED, Condition.DOWN}
+    traits = snapshot.status.traits
+    polls = has_started and traits.condition == Condition.UP and traits.is_settled
+    ended = traits.condition in {Condition.ENDED, Condition.DOWN}
     polled_at = project.first_polled_at if polls and _after(project.first_polled_at, project.started_at) else None
     reached = 1 + 2 * has_started + polls
     later = State.BROKEN if ended else State.NOW

@@ -7,7 +7,7 @@ fits it. When it applies is decided in `projects.rules.status.derivation`.
 from django.db.models import TextChoices
 
 from projects.rules.status.lifecycle import Action, Operation
-from projects.rules.status.traits import Condition, Look, Traits
+from projects.rules.status.traits import Condition, ForAlerts, Look, Traits
 
 
 class Status(TextChoices):
@@ -36,6 +36,7 @@ TRAITS = {
         is_settled=False,
         buttons=frozenset({Action.STOP}),
         look=Look.MOVING,
+        for_alerts=ForAlerts.PASSING,
         reason_level="info",
         meaning="The container is being made.",
         next_step="Wait.",
@@ -46,6 +47,7 @@ TRAITS = {
         is_settled=False,
         buttons=frozenset({Action.STOP, Action.RESTART}),
         look=Look.MOVING,
+        for_alerts=ForAlerts.PASSING,
         reason_level="info",
         meaning="The container runs, and the agent is getting ready.",
         next_step="Wait.",
@@ -56,6 +58,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset({Action.STOP, Action.RESTART}),
         look=Look.WELL,
+        for_alerts=ForAlerts.WELL,
         reason_level="info",
         meaning="The agent is ready.",
         next_step="Write to its bot.",
@@ -66,6 +69,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset({Action.STOP, Action.RESTART}),
         look=Look.TROUBLE,
+        for_alerts=ForAlerts.TROUBLE,
         reason_level="warning",
         meaning="The agent runs, but its provider or Telegram gives it trouble.",
         next_step="Read `status_reason`.",
@@ -76,6 +80,7 @@ TRAITS = {
         is_settled=False,
         buttons=frozenset(Action),
         look=Look.MOVING,
+        for_alerts=ForAlerts.WORSE,
         reason_level="warning",
         meaning="The container is being replaced by a new one.",
         next_step="Wait. Where the agent crashed and is tried again, `status_reason` says why.",
@@ -86,6 +91,7 @@ TRAITS = {
         is_settled=False,
         buttons=frozenset({Action.START, Action.STOP}),
         look=Look.MOVING,
+        for_alerts=ForAlerts.PASSING,
         reason_level="info",
         meaning="The agent is being stopped. It gets a few seconds to finish.",
         next_step="Wait.",
@@ -96,6 +102,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset({Action.START}),
         look=Look.STILL,
+        for_alerts=ForAlerts.OVER,
         reason_level="info",
         meaning="The agent does not run. Its memory and its settings are kept.",
         next_step="Start it.",
@@ -106,6 +113,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset({Action.START, Action.STOP}),
         look=Look.ENDED,
+        for_alerts=ForAlerts.WORSE,
         reason_level="error",
         meaning="The agent ended for good, or five times in ten minutes.",
         next_step=(
@@ -119,6 +127,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset({Action.START, Action.STOP}),
         look=Look.ENDED,
+        for_alerts=ForAlerts.WORSE,
         reason_level="error",
         meaning="The container could not be made, or may not run.",
         next_step="Read `status_reason`, start.",
@@ -129,6 +138,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset(),
         look=Look.HELD,
+        for_alerts=ForAlerts.OVER,
         reason_level="warning",
         meaning="The staff stopped the project. It can be neither started nor changed nor deleted.",
         next_step="Ask them.",
@@ -139,6 +149,7 @@ TRAITS = {
         is_settled=True,
         buttons=frozenset(Action),
         look=Look.UNKNOWN,
+        for_alerts=ForAlerts.PASSING,
         reason_level="warning",
         meaning="The engine does not answer.",
         next_step="Wait. `last_known_status` is the status before that.",
@@ -149,6 +160,7 @@ TRAITS = {
         is_settled=False,
         buttons=frozenset(),
         look=Look.MOVING,
+        for_alerts=ForAlerts.OVER,
         reason_level="info",
         meaning="The container, its state and its credentials are being removed. The project is gone as soon as the "
         "engine confirms that they are.",

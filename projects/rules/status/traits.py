@@ -29,6 +29,21 @@ class Look(StrEnum):
     UNKNOWN = "unknown"
 
 
+class ForAlerts(StrEnum):
+    """What the alerts to owners take a status for (`projects.watcher.telling.troubles`)."""
+
+    WELL = "well"
+    """Any trouble is over once this has lasted for a while."""
+    TROUBLE = "trouble"
+    """To be told once it has lasted for a while."""
+    WORSE = "worse"
+    """Another event tells of it. Trouble that was told goes on."""
+    OVER = "over"
+    """Nobody waits for the agent to be well again: what was known of its trouble is forgotten."""
+    PASSING = "passing"
+    """Neither begins nor ends anything."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """A row of the table. No field has a default, so that the type checker names each that a new status lacks.
@@ -36,7 +51,8 @@ class Traits:
     `in_flight` is the operation that the status stands for while it is carried out. A settled status does not change
     by itself within the next moments. `buttons` are the actions to offer where no operation is in flight.
     `reason_level` is the class of the message that says why. `meaning` is shown where there is no reason to show.
-    The README repeats `meaning` and `next_step`.
+    The README repeats `meaning` and `next_step`; the command line knows colours and what it waits for by itself, and
+    a test holds it to this table.
     """
 
     in_flight: Operation
@@ -44,6 +60,7 @@ class Traits:
     is_settled: bool
     buttons: frozenset[Action]
     look: Look
+    for_alerts: ForAlerts
     reason_level: Literal["info", "warning", "error"]
     meaning: str
     next_step: str

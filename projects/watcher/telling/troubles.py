@@ -21,6 +21,7 @@ from projects.rules.alerts import DEGRADED, RECOVER
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts
 from projects.rules.status.statuses import Status
+from projects.rules.status.traits import ForAlerts
 from projects.services.staff.overview import UNREAD
 
 CRASH = "crash"
@@ -30,9 +31,6 @@ LASTS = timedelta(seconds=30)
 
 WELL_FOR = timedelta(minutes=1)
 """How long it is well before that is."""
-
-_BAD = {Status.CRASHED, Status.FAILED, Status.RESTARTING}
-_OVER = {Status.STOPPED, Status.SUSPENDED, Status.DELETING}
 
 _LOOKS_BAD = ~AT_REST & (
     Q(container_state=str(ContainerState.PAUSED))
@@ -71,14 +69,17 @@ def _compare(project: Project, facts: Facts) -> None:
     if status == Status.DEGRADED and facts.has_reached_budget and not facts.seen_code:
         return  # of that, another event tells
     known = Trouble.objects.filter(pk=project.pk)
-    if status in _OVER:
-        known.delete()
-    elif status == Status.DEGRADED:
-        _note_degraded(project, known, facts)
-    elif status == Status.RUNNING:
-        _note_well(project, known, facts.now)
-    elif status in _BAD:
-        known.exclude(well_since=None).update(well_since=None)
+    match status.traits.for_alerts:
+        case ForAlerts.OVER:
+            known.delete()
+        case ForAlerts.TROUBLE:
+            _note_degraded(project, known, facts)
+        case ForAlerts.WELL:
+            _note_well(project, known, facts.now)
+        case ForAlerts.WORSE:
+            known.exclude(well_since=None).update(well_since=None)
+        case ForAlerts.PASSING:
+            pass
 
 
 def _note_degraded(project: Project, known: QuerySet[Trouble], facts: Facts) -> None:

@@ -1,0 +1,36 @@
+"""The program runs where nothing of the service is, and knows of statuses by itself what the service's table says."""
+
+import pytest
+
+from berth_cli.api import Document
+from berth_cli.tables import COLOURS
+from berth_cli.terminal import DIM, GREEN, RED, YELLOW
+from berth_cli.waiting import has_settled, is_down
+from projects.rules.status.statuses import Status
+from projects.rules.status.traits import Condition, Look
+
+pytestmark = pytest.mark.one_database
+
+LOOKS = {
+    Look.WELL: GREEN,
+    Look.TROUBLE: YELLOW,
+    Look.HELD: YELLOW,
+    Look.UNKNOWN: YELLOW,
+    Look.ENDED: RED,
+    Look.STILL: DIM,
+}
+
+
+def shown(status: Status) -> Document:
+    return Document(raw=b"", told={"status": status.value}, status=200, headers={})
+
+
+def test_each_status_has_the_colour_of_its_look() -> None:
+    assert {status: LOOKS[look] for status in Status if (look := status.traits.look) in LOOKS} == COLOURS
+
+
+@pytest.mark.parametrize("status", Status)
+def test_it_waits_for_what_changes_by_itself(status: Status) -> None:
+    """An engine that does not answer now may do so in a moment."""
+    assert has_settled(shown(status)) == (status.traits.is_settled and status is not Status.UNKNOWN)
+    assert is_down(shown(status)) == (status.traits.condition == Condition.DOWN)
