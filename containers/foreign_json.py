@@ -8,6 +8,9 @@ from typing import Any
 _LONGEST_NUMBER = 40
 """Digits. A number of 64 bits has 20, and a float as it is usually written at most 24 characters."""
 
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+"""What has fewer digits has less than 64 bits."""
+
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -18,7 +21,9 @@ def read_json(body: bytes) -> Any:
     halves of surrogate pairs. Deep nesting ends the recursion of every reader.
     """
     try:
-        value = json.loads(body.decode(), parse_constant=_refuse, parse_int=_read_int, parse_float=_read_float)
+        # An engine's list has thousands of numbers, each of which would be looked at for nothing.
+        read_int = _read_int if _LONG_NUMBER.search(body) else int
+        value = json.loads(body.decode(), parse_constant=_refuse, parse_int=read_int, parse_float=_read_float)
         if _SURROGATE.search(body):
             json.dumps(value, ensure_ascii=False).encode()  # raises for a half pair
     except RecursionError:

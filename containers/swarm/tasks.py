@@ -68,12 +68,9 @@ class Service(NamedTuple):
     service_id: str
     version: int
     spec: Mapping[str, Any]
+    labels: Mapping[str, str]
     made_at: datetime | None
     runs: Sequence[Run] = ()
-
-    @property
-    def labels(self) -> dict[str, str]:
-        return read_labels(self.spec.get("Labels"))
 
     @property
     def name(self) -> str:
@@ -122,13 +119,13 @@ def read_service(row: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]] = ()
     with understand_answer():
         runs = sorted((read_run(task) for task in tasks), key=_age, reverse=True)
         # What cannot be read is found here, and not by those who ask for it.
-        read_labels(row["Spec"].get("Labels"))
         read_text(row["Spec"]["Name"])
         row["Spec"]["TaskTemplate"].get("Placement")
         return Service(
             service_id=str(row["ID"]),
             version=int(row["Version"]["Index"]),
             spec=dict(row["Spec"]),
+            labels=read_labels(row["Spec"].get("Labels")),
             made_at=parse_time(row["CreatedAt"]),
             runs=runs,
         )

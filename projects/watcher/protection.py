@@ -105,8 +105,11 @@ def note_protection(project: Project, *, barred: bool) -> None:
     facts = project.facts()
     if facts.operation or facts.desired != Desired.RUNNING or facts.suspended or facts.gave_up or facts.failed:
         return
-    rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation)
     if barred and not facts.is_up and not facts.unprotected:
-        rows.update(**failure(UNPROTECTED), updated_at=clock.now())
+        values = failure(UNPROTECTED)
     elif not barred and facts.is_up and facts.unprotected:
-        rows.update(failure_code="", failed_at=None, updated_at=clock.now())
+        values = {"failure_code": "", "failed_at": None}
+    else:
+        return
+    rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation)
+    rows.update(**values, updated_at=clock.now())

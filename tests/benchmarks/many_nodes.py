@@ -172,7 +172,7 @@ def tell_of(manager: SlowManager, nodes: int) -> None:
 
     keys = [str(key) for key in Project.objects.values_list("pk", flat=True)]
     services, tasks = write_rows(manager.api)
-    ids = [f"{number:025d}" for number in range(len(keys))]
+    ids = [f"{number:07d}".ljust(25, "x") for number in range(len(keys))]
     manager.rows = len(keys)
     told = [services.replace("#key", key).replace("#id", each) for key, each in zip(keys, ids, strict=True)]
     each_task = [

@@ -87,7 +87,7 @@ def test_crashes_that_the_swarm_has_forgotten_stay_counted() -> None:
     """Each look adds what has ended since the label was written."""
     seen = service(task(4, "failed"), task(5, "failed"), task(6, "running"))
     label = f"7@{(BEGAN + timedelta(minutes=4)).isoformat()}"
-    counted = seen._replace(spec={**seen.spec, "Labels": {"berth.project": "x", CRASHES_LABEL: label}})
+    counted = seen._replace(labels={"berth.project": "x", CRASHES_LABEL: label})
     assert (seen.crashes, counted.crashes) == (2, 8)
     assert observe(counted).labels == {"berth.project": "x"}
 
