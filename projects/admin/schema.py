@@ -122,23 +122,23 @@ class EditsSchema(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
             if row.settings_schema is False or (name and edited is None):
                 raise Http404("The type has no such setting, or it is edited as JSON.")
             if edited and request.POST.get("do") == "remove":
-                self._save(request, row, drop_setting(row.settings_schema, name), name)
+                self._save(request, row, drop_setting(row.settings_schema, name), name, "removed")
                 return redirect("admin:projects_agenttype_settings", row.pk)
             taken = frozenset() if edited else frozenset(parts_of(row.settings_schema))
             form = SettingForm(request.POST or None, edited=edited, taken=taken)
-            if form.is_valid() and self._put(request, row, form):
+            if form.is_valid() and self._put(request, row, form, "changed" if edited else "added"):
                 return redirect("admin:projects_agenttype_settings", row.pk)
         return self._show(request, row, "setting", form=form, name=name, title=name or f"A setting of {row.title}")
 
-    def _put(self, request: HttpRequest, row: AgentType, form: SettingForm) -> bool:
+    def _put(self, request: HttpRequest, row: AgentType, form: SettingForm, done: str) -> bool:
         try:
             schema = put_setting(row.settings_schema, Edited(**form.cleaned_data))
         except ValueError as error:
             form.add_error("default", str(error))
             return False
-        return self._save(request, row, schema, form.cleaned_data["name"])
+        return self._save(request, row, schema, form.cleaned_data["name"], done)
 
-    def _save(self, request: HttpRequest, row: AgentType, schema: Any, name: str) -> bool:
+    def _save(self, request: HttpRequest, row: AgentType, schema: Any, name: str, done: str) -> bool:
         """Returns False, and says why, where the type cannot have this schema."""
         row.settings_schema = schema
         try:
@@ -147,8 +147,8 @@ class EditsSchema(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
             self.message_user(request, f"Nothing was changed. {' '.join(error.messages)}", messages.ERROR)
             return False
         row.save(update_fields=["settings_schema"])
-        self.log_change(request, row, f"Changed the setting {name}.")
-        self.message_user(request, f"The setting {name} is changed.", messages.SUCCESS)
+        self.log_change(request, row, f"{done.capitalize()} the setting {name}.")
+        self.message_user(request, f"The setting {name} is {done}.", messages.SUCCESS)
         return True
 
     def _find(self, request: HttpRequest, slug: str, *, lock: bool = False) -> AgentType:

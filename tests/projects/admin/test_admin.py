@@ -128,3 +128,12 @@ def test_events_are_append_only(admin: Client, project: Project) -> None:
     with pytest.raises(TypeError):
         event.delete()
     assert admin.get("/admin/projects/event/").status_code == 200
+
+
+@pytest.mark.parametrize("kept", ["plan/pro", "agenttype/assistant"])
+def test_what_projects_have_says_how_it_is_offered_no_more_where_it_would_be_deleted(
+    ada: User, project: Project, kept: str
+) -> None:
+    page = browser_of(ada).get(f"/admin/projects/{kept}/delete/").content.decode()
+    assert "is in use, and cannot be deleted." in page
+    assert f"/admin/projects/{kept}/change/" in page

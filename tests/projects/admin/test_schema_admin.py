@@ -56,7 +56,7 @@ def test_a_setting_is_added_offered_changed_and_removed(office: Client, alice: U
     assert offered["settings_schema"]["properties"]["tone"] == part
     page = office.get(SETTINGS).content.decode()
     assert "One of several texts" in page
-    assert "Changed the setting tone." in office.get("/admin/projects/agenttype/assistant/history/").content.decode()
+    assert "Added the setting tone." in office.get("/admin/projects/agenttype/assistant/history/").content.decode()
 
     shown = office.get(EDIT, {"name": "tone"}).content.decode()
     assert "dry\nwarm" in shown
