@@ -24,7 +24,10 @@ class Table:
     """With the index, or without it."""
 
     def __init__(self) -> None:
-        fields = [("id", models.BigAutoField(primary_key=True)), ("text", models.TextField())]
+        fields: list[tuple[str, models.Field[Any, Any]]] = [
+            ("id", models.BigAutoField(primary_key=True)),
+            ("text", models.TextField()),
+        ]
         self.state = ProjectState()
         self.state.add_model(ModelState("projects", "Note", fields, {"db_table": "notes_of_a_test"}))
         self.model = self.state.apps.get_model("projects", "note")
