@@ -73,7 +73,7 @@ def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call, some: Some)
                 if entry.budget.is_set:
                     shorten(asked, asked.output, Kind.OPENAI)
                 ask_for_usage(asked, Kind.OPENAI)
-                write(asked)
+                do_at_once(write(asked))
             except RefusedError:
                 continue
             except Exception as error:
@@ -91,7 +91,7 @@ def test_what_is_no_utf_8_is_refused_as_its_tokens_are_reckoned_of_its_bytes(enc
     with pytest.raises(RefusedError):
         do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode(encoding)))
     asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode("utf-8-sig")))
-    write(asked)
+    do_at_once(write(asked))
     assert asked.input >= len(asked.body)
 
 
@@ -102,7 +102,7 @@ def test_a_number_that_is_none_or_has_no_end_is_refused_or_replaced(text: str, n
     try:
         asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", body))
         ask_for_usage(asked, Kind.OPENAI)
-        write(asked)
+        do_at_once(write(asked))
     except RefusedError:
         return
     assert name == "stream_options" or text == "-1"

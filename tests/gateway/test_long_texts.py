@@ -30,7 +30,7 @@ def _are_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def read(body: bytes) -> Asked:
     asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
-    write(asked)
+    do_at_once(write(asked))
     return asked
 
 

@@ -47,7 +47,7 @@ def read(call: Call, document: dict[str, Any], **entry: Any) -> Asked:
     shorten(asked, asked.output, Kind.COMPATIBLE)
     keep_to_price(asked, entry_of.prices)
     ask_for_usage(asked, Kind.COMPATIBLE)
-    write(asked)
+    do_at_once(write(asked))
     return asked
 
 

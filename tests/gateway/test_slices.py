@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers.asked import MOST_VALUES
 from gateway.providers.long_texts import MOST_LEFT
 from gateway.providers.reading import read_call
+from gateway.providers.runs import MOST_OF_ONE, MOST_VALUES
 from gateway.providers.slices import Turns, do, do_at_once
 from gateway.providers.writing import write
 from gateway.rules.paths import Call
@@ -31,6 +31,7 @@ SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "a text": (4, {"a": "a" * (4 << 20)}),
     "texts of escapes": (15, {"a": ['"' + "\n" * 100_000] * 20}),
     "texts of some kilobytes": (30, {"a": ["\n" * 10_000] * 400}),
+    "messages": (80, {"messages": [{"role": "user", "content": "a, [b] " * 30}] * 20_000}),
     "backslashes": (30, {"a": "\\" * (2 << 20)}),
 }
 """With how many slices there are at the least."""
@@ -75,16 +76,22 @@ def test_others_have_their_turn_while_a_large_request_is_read(shape: str) -> Non
 
 
 def test_what_would_keep_everybody_waiting_is_not_read() -> None:
-    for size, is_read in ((MOST_LEFT // 4000 - 10, True), (MOST_LEFT // 4000 + 10, False)):
-        body = json.dumps({"model": "m", "a": ["\n" * 1998] * size, "b": "x" * MOST_LEFT}).encode()
-        work = read_call(Call.CHAT, ENTRY, "application/json", body)
-        if is_read:
-            assert do_at_once(work).model == "m"
-            continue
-        with pytest.raises(RefusedError) as refused:
-            do_at_once(work)
-        assert refused.value.why is Why.TOO_LARGE
-        assert "send fewer messages" in refused.value.words
+    for most, is_one in ((MOST_LEFT, False), (MOST_OF_ONE, True)):
+        for size, is_read in ((most // 4000 - 10, True), (most // 4000 + (100 if is_one else 10), False)):
+            texts = ["\n" * 1998] * size
+            body = json.dumps({"model": "m", "a": [texts] if is_one else texts, "b": "x" * MOST_LEFT}).encode()
+            check_whether_it_is_read(body, is_read=is_read)
+
+
+def check_whether_it_is_read(body: bytes, *, is_read: bool) -> None:
+    work = read_call(Call.CHAT, ENTRY, "application/json", body)
+    if is_read:
+        assert do_at_once(work).model == "m"
+        return
+    with pytest.raises(RefusedError) as refused:
+        do_at_once(work)
+    assert refused.value.why is Why.TOO_LARGE
+    assert "shorter than 8 kB" in refused.value.words
 
 
 def test_of_each_project_one_waits_so_that_nobody_waits_behind_the_many_of_another() -> None:
@@ -129,7 +136,7 @@ def test_a_turn_that_is_given_up_or_fails_is_the_next_ones() -> None:
 def test_what_is_written_is_what_was_read(text: str) -> None:
     body = f'{{"model":"m","messages":[],"a":{text}}}'.encode()
     asked = do_at_once(read_call(Call.CHAT, ENTRY, "application/json", body))
-    write(asked)
+    do_at_once(write(asked))
     assert json.loads(asked.body) == json.loads(body)
 
 

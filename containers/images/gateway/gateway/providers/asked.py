@@ -1,9 +1,7 @@
 """A call as an agent asks it, read from its request. Pure."""
 
-import json
-import math
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from gateway.entries.entry import Limits
 from gateway.providers.bounds import bound_input
@@ -12,10 +10,6 @@ from gateway.providers.slices import Slices
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-MOST_VALUES = 100_000
-"""Commas and brackets of a document. Reading more would keep everybody waiting."""
-COUNTED_AT_A_TIME = 1024 * 1024
-"""Bytes."""
 MOST_CHOICES = 128
 LONGEST_ANSWER = 2**24
 """Tokens. No model writes so many; who asks for more is not reserved more."""
@@ -52,6 +46,8 @@ class Asked:
     """Tokens that the answer must be longer than."""
     texts: LongTexts = field(default_factory=LongTexts)
     """For which something else stands in the document."""
+    is_large: bool = False
+    """Whether it is written in runs, as it was read."""
     body: bytes = b""
     """What is sent, once it is written."""
 
@@ -63,24 +59,6 @@ class Asked:
     def forget(self) -> None:
         """The provider has it: a long answer need not keep a large request in memory."""
         self.document, self.texts, self.body = {}, LongTexts(), b""
-
-
-def read_json(body: bytes) -> Slices[dict[str, Any]]:
-    """Raises RefusedError for what is no JSON object, takes too long to read, or is no UTF-8: of an encoding in which a
-    text is shorter than in the one that is sent its tokens would be reckoned too low."""
-    values = 0
-    for begin in range(0, len(body), COUNTED_AT_A_TIME):
-        values += sum(body.count(each, begin, begin + COUNTED_AT_A_TIME) for each in (b",", b"[", b"{"))
-        if values > MOST_VALUES:
-            raise RefusedError(Why.TOO_LARGE, "The request has too many values.")
-        yield
-    try:
-        document = json.loads(str(body, "utf-8-sig"), parse_constant=_refuse_constant, parse_float=_read_float)
-    except (ValueError, RecursionError):
-        raise RefusedError(Why.BAD, "The request is no valid JSON.") from None
-    if not isinstance(document, dict):
-        raise RefusedError(Why.BAD, "The request must be a JSON object.")
-    return document
 
 
 def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits, texts: LongTexts) -> Slices[Asked]:
@@ -135,15 +113,3 @@ def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
         else:
             lengths.append(min(value, LONGEST_ANSWER))
     return max(lengths, default=limits.answer_tokens)
-
-
-def _read_float(text: str) -> float:
-    """Raises ValueError for one that is too large to be written again."""
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(text)
-    return value
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)

@@ -94,7 +94,7 @@ class ProviderCalls:
             self._truth.note_room(wish.entry.project)
         bill = Bill(reservation)
         try:
-            self._write(wish, asked, reservation.output)
+            await self._write(wish, asked, reservation.output)
             return await self._ask(wish, asked, bill, lease)
         except NotAskedError:
             bill.is_free()
@@ -108,15 +108,19 @@ class ProviderCalls:
             named=bill.model,
         )  # fmt: skip
 
-    def _write(self, wish: Wish, asked: Asked, output: int) -> None:
+    async def _write(self, wish: Wish, asked: Asked, output: int) -> None:
         if wish.entry.budget.is_set:
             shorten(asked, output, wish.provider.kind)
         if wish.call is not Call.TRANSCRIPTION:  # a form passes as it came
             if wish.entry.budget.is_of_money:
                 keep_to_price(asked, wish.entry.prices)
             ask_for_usage(asked, wish.provider.kind)
-            with self._rates.reading(wish.entry):
-                write(asked)
+            if asked.is_large:
+                async with self._turns.taken(wish.entry.project):
+                    await do(write(asked), partial(self._rates.reading, wish.entry))
+            else:
+                with self._rates.reading(wish.entry):
+                    do_at_once(write(asked))
             asked.document, asked.texts = {}, LongTexts()  # a large one is not kept twice
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:

@@ -15,10 +15,10 @@ LONG = 256 * 1024
 """Bytes of a slice, a millisecond, and of a request of which texts are taken out."""
 TAKEN = 8 * 1024
 """Bytes of a text that is taken out. To do that with shorter ones takes longer than to read them."""
-MOST_LEFT = 4 * 1024 * 1024
-"""Bytes of all that is not taken out, and which is read in one go: a talk of a million tokens in short pieces."""
-_TOO_MUCH = "Texts shorter than 8 kB may be 4 MB together: send fewer messages, or shorten the talk."
-MOST_TEXTS = 50_000
+MOST_LEFT = 16 * 1024 * 1024
+"""Bytes of all that is not taken out: a talk of a million tokens in short pieces, also where each sign is an escape."""
+_TOO_MUCH = "Texts shorter than 8 kB may be 16 MB together: send fewer messages, or shorten the talk."
+MOST_TEXTS = 200_000
 """That are looked at. Where there are more, what makes the request long is their number, and no text of it."""
 AT_A_TIME = 2000
 BEGINNING = 64

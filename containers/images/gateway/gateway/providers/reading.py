@@ -2,7 +2,8 @@
 
 from gateway.entries.entry import Entry
 from gateway.meters.usage import OF_A_SECOND
-from gateway.providers.asked import Asked, read_asked, read_json, read_name
+from gateway.providers.asked import Asked, read_asked, read_name
+from gateway.providers.documents import IN_ONE_GO, read_json
 from gateway.providers.fees import check_fees, check_prices, may_have_fees
 from gateway.providers.long_texts import take_out
 from gateway.providers.slices import Slices
@@ -33,6 +34,7 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     if found := _DETOURS & document.keys():
         raise RefusedError(Why.BAD, f"{min(found)} is no option of a request, and the gateway does not pass it on.")
     asked = yield from read_asked(call, document, len(body), entry.limits, texts)
+    asked.is_large = len(short) > IN_ONE_GO
     _check_model(entry, asked.model)
     asked.others = (
         *_read_others(document.get("models"), "models"),

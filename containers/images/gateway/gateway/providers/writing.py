@@ -4,18 +4,16 @@ It is written anew from what was read, so that the provider reads what the gatew
 JSON object the last one counts, here and there.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from gateway.budgets.prices import is_kept
 from gateway.entries.entry import Kind, Price
 from gateway.providers.asked import LENGTHS, Asked
+from gateway.providers.documents import write_json
+from gateway.providers.slices import Slices
 from gateway.rules.paths import Call
-from gateway.rules.refusals import RefusedError, Why
 
 _STANDARD = 2
 """Names of a length that most servers know: the first ones."""
@@ -103,18 +101,6 @@ def ask_for_usage(asked: Asked, kind: Kind) -> None:
     asked.document["stream_options"] = {**options, "include_usage": True}
 
 
-def write(asked: Asked) -> None:
+def write(asked: Asked) -> Slices[None]:
     """Raises RefusedError."""
-    try:
-        written = orjson.dumps(asked.document)
-    except orjson.JSONEncodeError:
-        written = _write_slowly(asked.document)
-    asked.body = asked.texts.put_back(written)
-
-
-def _write_slowly(document: dict[str, Any]) -> bytes:
-    """What has very large numbers, many levels or half of a surrogate pair."""
-    try:
-        return json.dumps(document, separators=(",", ":")).encode()
-    except (ValueError, RecursionError):
-        raise RefusedError(Why.BAD, "The request cannot be written as JSON.") from None
+    asked.body = asked.texts.put_back((yield from write_json(asked.document, in_runs=asked.is_large)))
