@@ -115,12 +115,8 @@ class ProviderCalls:
             if wish.entry.budget.is_of_money:
                 keep_to_price(asked, wish.entry.prices)
             ask_for_usage(asked, wish.provider.kind)
-            if asked.is_large:
-                async with self._turns.taken(wish.entry.project):
-                    await do(write(asked), partial(self._rates.reading, wish.entry))
-            else:
-                with self._rates.reading(wish.entry):
-                    do_at_once(write(asked))
+            # In no turn: the sooner it is written, the sooner what was read is no longer in memory.
+            await do(write(asked), partial(self._rates.reading, wish.entry))
             asked.document, asked.texts = {}, LongTexts()  # a large one is not kept twice
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:

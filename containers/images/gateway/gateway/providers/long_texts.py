@@ -15,9 +15,9 @@ LONG = 256 * 1024
 """Bytes of a slice, a millisecond, and of a request of which texts are taken out."""
 TAKEN = 8 * 1024
 """Bytes of a text that is taken out. To do that with shorter ones takes longer than to read them."""
-MOST_LEFT = 16 * 1024 * 1024
-"""Bytes of all that is not taken out: a talk of a million tokens in short pieces, also where each sign is an escape."""
-_TOO_MUCH = "Texts shorter than 8 kB may be 16 MB together: send fewer messages, or shorten the talk."
+MOST_LEFT = 12 * 1024 * 1024
+"""Bytes of all that is not taken out: a talk of a million tokens in short pieces, in any language."""
+_TOO_MUCH = "Texts shorter than 8 kB may be 12 MB together: send fewer messages, or shorten the talk."
 MOST_TEXTS = 200_000
 """That are looked at. Where there are more, what makes the request long is their number, and no text of it."""
 AT_A_TIME = 2000
