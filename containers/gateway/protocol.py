@@ -139,8 +139,11 @@ class GatewayClient:
         page = tuple(_read_row(_object(row)) for row in rows)
         return UsagePage(str(answer.get("store")), _whole(answer.get("seq")), page, bool(answer.get("more")))
 
-    def sightings(self) -> dict[str, Sighting]:
-        seen = _object(self._ask("truth").get("seen"))
+    def sightings(self, *, missed_nothing: bool = False) -> dict[str, Sighting]:
+        """`missed_nothing`: what it told with the last `versions` is what it is to know, so that a credential of which
+        it knows nothing counts nowhere.
+        """
+        seen = _object(self._ask("truth", **({"missed_nothing": True} if missed_nothing else {})).get("seen"))
         return {project: _read_sighting(_object(each)) for project, each in seen.items()}
 
     def ping(self) -> int:

@@ -70,7 +70,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
 
     def describe_host(self) -> HostFacts:
         """All nodes that take agents, together."""
-        nodes = [node for node in list_nodes(self._connection) if node.is_ready and node.is_active]
+        nodes = [node for node in list_nodes(self._connection) if node.is_active and not node.is_down]
         with self._connection.call() as client, understand_answer():
             version = str(client.info().get("ServerVersion") or "")[:64]
         memory, cpus = sum(node.memory for node in nodes), sum(node.cpus for node in nodes)

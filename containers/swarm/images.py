@@ -9,7 +9,7 @@ from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import inspect_image
 from containers.docker_api.registry import digest_in_registry, name_in_registry
 from containers.errors import ImageMissingError, ImageNotPulledError
-from containers.swarm.nodes import Node
+from containers.swarm.nodes import Node, require_settled
 from containers.swarm.pulls import Pulls
 
 
@@ -47,5 +47,6 @@ def require_pulled(connection: Connection, reference: str, nodes: Sequence[Node]
     pulled = Pulls(connection).find(reference)
     there = [node for node in nodes if pulled.has(node.node_id)]
     if not any(node.is_ready and node.is_active for node in there):
+        require_settled(there)
         raise ImageNotPulledError(f"No node that takes agents has the image {reference} yet. {pulled.explain()}")
     return there, [f"node.id != {node.node_id}" for node in nodes if node not in there]

@@ -6,12 +6,15 @@ from typing import Any
 
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
+from containers.errors import EngineUnavailableError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """`memory` is in bytes, `cpus` in cores. `is_ready`: its manager hears of it. `is_active`: it takes new agents.
-    `is_drained`: it runs nothing of the Swarm's. One that is paused is neither: what is there runs on.
+    `is_drained`: it runs nothing of the Swarm's. One that is paused is neither: what is there runs on. `is_down`: the
+    Swarm takes it for dead, and runs its agents elsewhere. What is neither ready nor down looks for its manager: for
+    some seconds after another one leads, that is each node.
 
     `labels` are those that operators gave it; `daemon_labels` those of its daemon.json. `engine` is its version.
     """
@@ -28,6 +31,7 @@ class Node:
     daemon_labels: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
     is_drained: bool = False
+    is_down: bool = False
 
 
 def list_nodes(connection: Connection) -> list[Node]:
@@ -44,6 +48,7 @@ def read_node(row: Mapping[str, Any]) -> Node:
         name=str(described.get("Hostname") or row["ID"]),
         address=str(status.get("Addr") or ""),
         is_ready=status["State"] == "ready",
+        is_down=status["State"] == "down",
         is_active=spec["Availability"] == "active",
         is_drained=spec["Availability"] == "drain",
         is_manager=spec.get("Role") == "manager",
@@ -53,6 +58,13 @@ def read_node(row: Mapping[str, Any]) -> Node:
         daemon_labels=dict(engine.get("Labels") or {}),
         engine=str(engine.get("EngineVersion") or ""),
     )
+
+
+def require_settled(nodes: Sequence[Node]) -> None:
+    """Raises `EngineUnavailableError` while a node that takes agents looks for its manager: what it has is unknown."""
+    between = [node for node in nodes if node.memory and node.is_active and not (node.is_ready or node.is_down)]
+    if between:
+        raise EngineUnavailableError(NOT_SETTLED.format(", ".join(node.name for node in between)[:80]))
 
 
 def find_room(nodes: Sequence[Node], tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -65,6 +77,8 @@ def find_room(nodes: Sequence[Node], tasks: Sequence[Mapping[str, Any]]) -> dict
             free[node] -= int(reserved)
     return free
 
+
+NOT_SETTLED = "The Swarm does not hear of some of its nodes yet ({}): another manager may lead. Try again in a moment."
 
 ENDED = frozenset({"complete", "shutdown", "failed", "rejected", "remove", "orphaned"})
 """The states of tasks of which no process runs any more."""

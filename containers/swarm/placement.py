@@ -7,7 +7,7 @@ from containers.docker_api.client import Connection
 from containers.errors import NoRoomError
 from containers.swarm.homes import find_home
 from containers.swarm.images import require_pulled
-from containers.swarm.nodes import Node, list_nodes
+from containers.swarm.nodes import Node, list_nodes, require_settled
 from containers.swarm.room import constraints_of, nodes_for, require_room
 from containers.swarm.services import Services
 from containers.vocabulary import ContainerSpec
@@ -42,5 +42,6 @@ def place(connection: Connection, services: Services, spec: ContainerSpec, image
 def _require_home(nodes: Sequence[Node], home: str) -> list[Node]:
     found = [node for node in nodes if node.node_id == home]
     if not all(node.is_ready and node.is_active for node in found):
+        require_settled(found)
         raise NoRoomError(HOME_AWAY.format("".join(f" ({node.name})" for node in found)))
     return found

@@ -7,7 +7,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import NoRoomError
 from containers.identity import is_ours
-from containers.swarm.nodes import Node, find_room, list_nodes
+from containers.swarm.nodes import Node, find_room, list_nodes, require_settled
 from containers.swarm.services import LIST_SIZE
 from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 
@@ -19,6 +19,7 @@ PLAN_LABEL = "berth.plan"
 
 def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerSpec) -> None:
     """Raises `NoRoomError` where none of the nodes has the memory that the agent is to have. Nothing is made before.
+    Raises `EngineUnavailableError` where that is not known of some.
 
     What the agent's own task holds counts as free: it goes before the next one comes.
     """
@@ -28,6 +29,7 @@ def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerS
         free = find_room(nodes, tasks)
     most = max(free.values(), default=0)
     if spec.memory > most:
+        require_settled(nodes)
         raise NoRoomError(
             f"No machine has {spec.memory // MEBIBYTE} MB of memory left for the agent: the most that one has is "
             f"{max(0, most) // MEBIBYTE} MB. Stop another agent, choose a smaller plan, or ask the staff for more room."

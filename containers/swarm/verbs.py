@@ -81,7 +81,7 @@ class Verbs:
 
     def _given_up(self) -> set[str]:
         """The nodes that the Swarm itself takes for dead."""
-        return {node.node_id for node in list_nodes(self._connection) if not node.is_ready}
+        return {node.node_id for node in list_nodes(self._connection) if node.is_down}
 
     def remove_key(self, key: str, *, volumes: bool) -> None:
         """Removes our services of this key and their secrets, and with `volumes` what of the state can be reached."""

@@ -6,7 +6,7 @@ import pytest
 from cryptography.fernet import Fernet, MultiFernet
 from gateway.entries.store import Store
 from gateway.entries.table import Table
-from gateway.rules.who import Callers, Grace, Stranger
+from gateway.rules.who import Callers, Comparison, Grace, Stranger
 
 from tests.gateway.test_entries import PROJECT, apply, entry
 
@@ -29,3 +29,32 @@ def test_what_is_void_on_this_node_is_asked_to_come_again_for_a_while(tmp_path: 
                 told.append(callers.identify(credential="v", address="10.0.0.7"))
             assert told == [Stranger.LATER, Stranger.LATER, Stranger.NOBODY]
             assert callers.identify(credential="w", address="10.0.0.7") is Stranger.NOBODY
+
+
+def test_a_node_that_nobody_compares_refuses_nobody_for_good_and_lets_nobody_in(tmp_path: Path) -> None:
+    """Neither what is void here, perhaps alone, nor what it has never heard of."""
+    now = [0.0]
+    comparison = Comparison(lambda: now[0])
+    table = Table(Store(tmp_path, MultiFernet([Fernet(Fernet.generate_key())])))
+    apply(table, 1, entry() | {"leased": True})
+    apply(table, 2, void=(PROJECT,))
+    graces = [Grace(10, lambda: now[0], begins_anew=begins_anew, until=comparison) for begins_anew in (False, True)]
+    callers = Callers(table, *graces)
+
+    def told() -> list[object]:
+        now[0] += 5
+        return [callers.identify(credential=each, address="10.0.0.7") for each in ("v", "unheard")]
+
+    def compare(*, missed: bool) -> None:
+        comparison.begin()
+        now[0] += 1
+        if not missed:
+            comparison.find_equal()
+
+    compare(missed=False)
+    for _ in range(50):
+        assert told() == [Stranger.LATER] * 2
+    compare(missed=True)
+    assert told() == [Stranger.LATER] * 2
+    compare(missed=False)
+    assert told() == [Stranger.NOBODY] * 2

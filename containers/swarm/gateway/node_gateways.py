@@ -19,7 +19,16 @@ from containers.gateway.words import GatewaySpec
 from containers.identity import is_our_helper
 from containers.swarm.gateway.image_there import ImageThere
 from containers.swarm.gateway.papers import Papers
-from containers.swarm.gateway.payload import LABEL, MADE_LABEL, NODE_LABEL, NodePlan, service_payload
+from containers.swarm.gateway.payload import (
+    ANSWERED,
+    ANSWERED_LABEL,
+    LABEL,
+    MADE_LABEL,
+    NEVER,
+    NODE_LABEL,
+    NodePlan,
+    service_payload,
+)
 from containers.swarm.nodes import Node, list_nodes
 
 ANSWERS_WITHIN = 2.0
@@ -55,9 +64,10 @@ class NodeGateways:
         """Has them be as they are to be, as far as they can be now.
 
         A node that is away gets its gateway when it comes, and that of a node which the Swarm has forgotten is removed.
-        What has to be changed is changed on one node with each call, and on the next one once that one answers. A node
-        that does not have the image keeps the one before. Raises `ImageNotPulledError` where no node has a gateway, and
-        none can get one for that.
+        What has to be changed is changed on one node with each call, and on the next one once that one answers. One
+        that did not answer before, either, comes last and is not waited for: a firewall between us and its node keeps
+        no other from being changed. A node that does not have the image keeps the one before. Raises
+        `ImageNotPulledError` where no node has a gateway, and none can get one for that.
         """
         found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in self._rows()}
         known = found.keys() | self._papers.nodes()
@@ -114,11 +124,14 @@ class NodeGateways:
             state = (found[node.node_id].get("UpdateStatus") or {}).get("State", "")
             if state == "updating":
                 return f"The gateway of {node.name} is being changed. {_others_stay(late)}"
-            if not self._answers(node):
+            did_answer = found[node.node_id]["Spec"]["Labels"].get(ANSWERED_LABEL) == ANSWERED
+            if did_answer and not self._answers(node):
                 return f"The gateway of {node.name} does not answer. {_others_stay(late)}"
-        each = late[0]
+        answering = next((each for each in late if each.node.is_ready and self._answers(each.node)), None)
+        each = answering or late[0]
         secrets = self._papers.make(each.plan)
-        payload = service_payload(each.plan, secrets, made=each.plan.made)
+        answered = ANSWERED if answering else NEVER
+        payload = service_payload(each.plan, secrets, made=each.plan.made, answered=answered)
         try:
             with self._connection.call() as client, understand_answer():
                 client.update_service_to(str(each.row["ID"]), int(each.row["Version"]["Index"]), payload)

@@ -26,8 +26,13 @@ LABEL = "berth.gateway"
 MADE_LABEL = "berth.gateway.made"
 """The label that holds a digest of all from which it was made."""
 
+ANSWERED_LABEL = "berth.gateway.answered"
+"""The label that says whether the one before it answered when this one was to take its place."""
+
 NODE_LABEL = "berth.gateway.node"
 """The label that holds the id of the node on which it runs."""
+
+ANSWERED, NEVER = "yes", "no"
 
 HOST = "host"
 """The network of the engine's host."""
@@ -68,12 +73,14 @@ class NodePlan:
         return f"{gateway_name()}-{hmac.new(self.spec.key.encode(), what.encode(), hashlib.sha256).hexdigest()[:20]}"
 
 
-def service_payload(plan: NodePlan, secrets: Mapping[str, str], *, made: str = "") -> dict[str, Any]:
+def service_payload(
+    plan: NodePlan, secrets: Mapping[str, str], *, made: str = "", answered: str = NEVER
+) -> dict[str, Any]:
     """The body of POST /services/create. `secrets` are the ids of the Swarm's secrets, by the names of their files."""
     labels = {**helper_labels(LABEL), NODE_LABEL: plan.node}
     return {
         "Name": plan.name,
-        "Labels": {**labels, MADE_LABEL: made},
+        "Labels": {**labels, MADE_LABEL: made, ANSWERED_LABEL: answered},
         "Mode": {"Global": {}},
         # The one before it has the port.
         "UpdateConfig": {"Parallelism": 1, "Order": "stop-first", "FailureAction": "pause"},

@@ -43,10 +43,8 @@ SILENT_AFTER = 4.0
 
 STEP = 90.0
 """Seconds for a round: questions to each gateway, and the entries that some have missed."""
-
 LOOK_WITHIN = 5.0
 """Seconds for what is asked of the engine. Leases go on without it."""
-
 PASSES = 3
 """Times that a round goes through the rows: an agent that has moved leaves one node and takes the next in one."""
 
@@ -98,9 +96,10 @@ class Round:
         self._ways: Mapping[str, Transport] = {}
         self._heard: dict[str, float] = {}
         self._left: dict[Holding, float] = {}
-        self._sick: set[str] = set()
-        """Nodes whose gateways have not answered all in this round, and are asked no more in it."""
-        self._were_sick: set[str] = set()
+        self._sick, self._were_sick = set[str](), set[str]()
+        """Nodes whose gateways have not answered all in this round, and are asked no more in it; and of that before."""
+        self._hanging = set[str]()
+        """Those that tell their clocks and take no lease: as good as away, since what they have ends."""
 
     def run(self) -> None:
         """Raises `EngineError` only where no gateway is known yet."""
@@ -108,11 +107,11 @@ class Round:
         places = self._look()
         clocks = ask_all(lambda _, way: GatewayClient(way, within=WITHIN).read_clock(), self._ways, within=WITHIN)
         now = self._now()
-        self._heard |= dict.fromkeys(clocks, now)
         holdings = read_holdings()
         for each in holdings:
             self._heard.setdefault(each.node, now)
-        self._grant(holdings, clocks)  # before anything that may take long
+        self._hanging = self._grant(holdings, clocks)  # before anything that may take long
+        self._heard |= dict.fromkeys(clocks.keys() - self._hanging, now)
         granted = set(holdings)
         for _ in range(PASSES):
             if places is None or not self._move(holdings, places, clocks):
@@ -170,20 +169,22 @@ class Round:
         nodes = sorted(clocks.keys() - self._sick, key=self._were_sick.__contains__)
         return {node: self._ways[node] for node in nodes}
 
-    def _grant(self, holdings: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> None:
-        """The clocks were read before the rows."""
+    def _grant(self, holdings: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> set[str]:
+        """The clocks were read before the rows. Returns the nodes whose gateways take nothing."""
         versions: dict[str, dict[str, int]] = defaultdict(dict)
         for each in holdings:
             if each.counts and not each.leaves and each.node in clocks:
                 versions[each.node][each.key] = each.version
-        ways = {node: way for node, way in self._well(clocks).items() if node in versions}
+        ways = {node: way for node, way in self._well(clocks).items() if node in versions.keys() | self._hanging}
         leases = {node: clocks[node].lease() for node in ways}
         renewed = ask_all(partial(_renew, versions=versions, leases=leases), ways, within=WITHIN)
-        self._sick |= ways.keys() - renewed.keys()
+        hanging = ways.keys() - renewed.keys()
+        self._sick |= hanging
         until = time.monotonic() + FILL_WITHIN
         for node, done in renewed.items():
-            if missed := versions[node].keys() - done:
+            if missed := versions.get(node, {}).keys() - done:
                 self._fill(node, missed, leases[node], until)
+        return hanging
 
     def _fill(self, node: str, missed: Iterable[str], lease: Lease, until: float) -> None:
         try:
@@ -196,4 +197,4 @@ class Round:
 def _renew(
     node: str, way: Transport, *, versions: Mapping[str, Mapping[str, int]], leases: Mapping[str, Lease]
 ) -> set[str]:
-    return GatewayClient(way, within=WITHIN).renew(versions[node], leases[node])
+    return GatewayClient(way, within=WITHIN).renew(versions.get(node, {}), leases[node])

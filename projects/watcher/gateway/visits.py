@@ -29,12 +29,13 @@ T = TypeVar("T")
 def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set[str]]:
     """What they have seen, and the nodes whose gateways do not answer. Raises `EngineError` where none does."""
     look = _Look(ways)
-    held = look.ask(GatewayClient.versions)
+    held = look.ask(lambda client, _: client.versions())
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
     rows = read_in_force() if held else {}  # after it, since they tell what was spent
-    look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
+    told = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
+    equal = {node for node, count in told.items() if count == 0}
     seen: dict[str, Sighting] = {}
-    for sightings in look.ask(GatewayClient.sightings).values():
+    for sightings in look.ask(lambda client, node: client.sightings(missed_nothing=node in equal)).values():
         for project, sighting in sightings.items():
             seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
     if look.failures and len(look.failures) == len(ways):
@@ -49,12 +50,12 @@ class _Look:
         self._ways = ways
         self.failures: dict[str, EngineError] = {}
 
-    def ask(self, question: Callable[[GatewayClient], T]) -> dict[str, T]:
+    def ask(self, question: Callable[[GatewayClient, str], T]) -> dict[str, T]:
         """The answers of those that have answered all that they were asked."""
 
         def ask(node: str, way: Transport) -> T | EngineError:
             try:
-                return question(_client(node, way))
+                return question(_client(node, way), node)
             except EngineError as error:
                 return error
 
@@ -69,18 +70,22 @@ class _Look:
                 answers[node] = answer
         return answers
 
-    def take_turns(self, held: Mapping[str, object], act: Callable[[GatewayClient, str], object]) -> None:
-        """With each that has answered. Another one begins each time, so that slow ones keep nobody waiting for good."""
+    def take_turns(self, held: Mapping[str, object], act: Callable[[GatewayClient, str], T]) -> dict[str, T]:
+        """With each that has answered. Another one begins each time, so that slow ones keep nobody waiting for good.
+        Returns what came of it with those whose turn came and that went on answering.
+        """
+        done: dict[str, T] = {}
         nodes = list(held)
         first = int(time.monotonic()) % max(1, len(nodes))
         until = time.monotonic() + TURNS_WITHIN
         for node in nodes[first:] + nodes[:first]:
             if time.monotonic() >= until:
-                return
+                break
             try:
-                act(_client(node, self._ways[node]), node)
+                done[node] = act(_client(node, self._ways[node]), node)
             except EngineError as error:
                 self.failures[node] = error
+        return done
 
 
 def _client(node: str, way: Transport) -> GatewayClient:

@@ -74,14 +74,14 @@ class SwarmNode(PrivateEngine):
 
 
 class Cluster:
-    """The nodes of a swarm; the first one is its manager."""
+    """The nodes of a swarm; the first one is the manager that is spoken with, and the first `managers` are such."""
 
-    def __init__(self, home: Path, *, nodes: int = 3) -> None:
+    def __init__(self, home: Path, *, nodes: int = 3, managers: int = 1) -> None:
         self._hub = Hub()
         self.open_socket = self._hub.open_socket
         self.in_hub = self._hub.command
         self._home = home
-        self.in_hub = self._hub.command
+        self._managers = managers
         self.nodes = [SwarmNode(home / f"n{number}", number, self._hub) for number in range(1, nodes + 1)]
 
     @property
@@ -98,14 +98,14 @@ class Cluster:
             listen_addr=f"{manager.address}:2377",
             swarm_spec={"Dispatcher": {"HeartbeatPeriod": int(heartbeat * 1e9)}},
         )
-        for node in self.nodes[1:]:
-            self._join(node)
+        for number, node in enumerate(self.nodes[1:], 2):
+            self._join(node, "Manager" if number <= self._managers else "Worker")
         for node in self.nodes:
             node.node_id = node.client.info()["Swarm"]["NodeID"]
             wait_until(partial(self._is_ready, node), within=30)
 
-    def _join(self, node: SwarmNode) -> None:
-        token = self.manager.client.inspect_swarm()["JoinTokens"]["Worker"]
+    def _join(self, node: SwarmNode, role: str = "Worker") -> None:
+        token = self.manager.client.inspect_swarm()["JoinTokens"][role]
         node.client.join_swarm(
             remote_addrs=[f"{self.manager.address}:2377"], join_token=token, listen_addr=f"{node.address}:2377"
         )
@@ -147,6 +147,12 @@ class Cluster:
         (node.home / "data" / "network" / "files" / "local-kv.db").unlink(missing_ok=True)
         node.start()
         wait_until(lambda: self._is_ready(node), within=60)
+
+    def leader(self) -> SwarmNode:
+        """Of several managers that one which decides. Asks the one that is spoken with."""
+        rows = self.manager.client.nodes(filters={"role": "manager"})
+        found = next(row["ID"] for row in rows if row["ManagerStatus"].get("Leader"))
+        return next(node for node in self.nodes if node.node_id == found)
 
     def cut(self, node: SwarmNode) -> None:
         """Nothing comes from the node any more, nor to it. It goes on by itself."""

@@ -46,12 +46,12 @@ class Swarm:
 
 
 @contextmanager
-def some_nodes(count: int, *, heartbeat: float = 5.0, shared: bool = True) -> Iterator[Swarm]:
+def some_nodes(count: int, *, heartbeat: float = 5.0, shared: bool = True, managers: int = 1) -> Iterator[Swarm]:
     """Each has the images, or the manager alone where they are not `shared`, and its part of the agents' network."""
     home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, home, ignore_errors=True)
-        cluster = Cluster(home, nodes=count)
+        cluster = Cluster(home, nodes=count, managers=managers)
         stack.callback(cluster.close)
         cluster.start(heartbeat=heartbeat)
         images = make_images(cluster.manager.client, NAME)

@@ -94,6 +94,23 @@ def test_another_image_goes_to_one_node_after_the_other(swarm: Manager, silent: 
     assert images(swarm) == {"n1": "two", "n2": "two"}
 
 
+def test_a_node_that_nobody_reaches_keeps_no_other_from_being_changed_and_comes_last(
+    swarm: Manager, silent: set[str]
+) -> None:
+    """As behind a firewall that was set before, or between two images."""
+    swarm.rows["nodes"] = [node(1), node(2), node(3)]
+    gateways = NodeGateways(Connection())
+    ensure(gateways)
+    silent.add("10.0.0.1")
+    for image in ("two", "three"):
+        assert [ensure(gateways, image) for _ in range(4)] == [""] * 4
+        assert images(swarm) == {"n1": image, "n2": image, "n3": image}
+    ensure(gateways, "no good")
+    silent.add("10.0.0.2")
+    assert "The gateway of host2 does not answer." in ensure(gateways, "no good")
+    assert images(swarm) == {"n1": "three", "n2": "no good", "n3": "three"}
+
+
 def test_none_is_left_where_nobody_needs_them(swarm: Manager) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)

@@ -13,6 +13,7 @@ from gateway.control.commands import Commands
 from gateway.entries.leases import Leases
 from gateway.entries.store import Store
 from gateway.entries.table import Table
+from gateway.rules.who import Comparison
 from gateway.truth import Truth
 
 from containers.errors import EngineUnavailableError
@@ -26,12 +27,15 @@ class NodeGateway:
     def __init__(self, home: Path, now: Callable[[], float]) -> None:
         self._home, self._now = home, now
         self.is_there = self.is_ready = True
+        self.hangs = False
+        """It answers pings alone."""
         self.restart()
 
     def restart(self) -> None:
         self._leases = Leases(self._now)
         self.table = Table(Store(self._home, MultiFernet([Fernet(KEY)])), self._leases)
-        self._commands = Commands(self.table, cast("Ledger", _NoLedger()), Truth(self._now))
+        ledger, self.comparison = cast("Ledger", _NoLedger()), Comparison(self._now)
+        self._commands = Commands(self.table, ledger, Truth(self._now), self.comparison)
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
         if not self.is_there:
@@ -39,6 +43,8 @@ class NodeGateway:
         message = json.loads(line)
         if message["do"] == "ping":
             told: dict[str, Any] = {"ok": True, "protocol": 1, "ready": self.is_ready, **self._leases.as_document()}
+        elif self.hangs:
+            raise EngineUnavailableError(NOT_THERE)
         else:
             told = asyncio.run(self._commands.answer(message))
         return json.dumps(told).encode() + b"\n"

@@ -58,7 +58,12 @@ def test_leases_wait_for_no_gateway_that_hangs(
         return NodeGateway.exchange(nodes.by_name["a"], line, within=within)
 
     monkeypatch.setattr(nodes.by_name["a"], "exchange", hang)
-    monkeypatch.setattr(leader, "_grant", lambda *_: heard.append("leases"))
+
+    def grant(*_: object) -> set[str]:
+        heard.append("leases")
+        return set()
+
+    monkeypatch.setattr(leader, "_grant", grant)
     leader.run()
     assert heard[:3] == ["ping", "leases", "apply"]
 

@@ -18,12 +18,14 @@ from gateway.entries.entry import read_project
 from gateway.entries.fields import EntryError, read_object
 from gateway.entries.leases import read_lease
 from gateway.entries.table import Change, Table
+from gateway.rules.who import Comparison
 from gateway.truth import Truth
 
 
 class Commands:
-    def __init__(self, table: Table, ledger: Ledger, truth: Truth) -> None:
+    def __init__(self, table: Table, ledger: Ledger, truth: Truth, comparison: Comparison) -> None:
         self._table = table
+        self._comparison = comparison
         self._ledger = ledger
         self._truth = truth
         self._known: Mapping[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
@@ -61,12 +63,15 @@ class Commands:
         return {"renewed": self._table.renew(versions, lease), **self._table.leases.as_document()}
 
     async def _versions(self, _message: dict[str, Any]) -> dict[str, Any]:
+        self._comparison.begin()
         return {"versions": self._table.versions()}
 
     async def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
         return await self._ledger.read_since(_number(message, "since"))
 
-    async def _tell_truth(self, _message: dict[str, Any]) -> dict[str, Any]:
+    async def _tell_truth(self, message: dict[str, Any]) -> dict[str, Any]:
+        if message.get("missed_nothing") is True:
+            self._comparison.find_equal()
         return self._truth.as_document()
 
 

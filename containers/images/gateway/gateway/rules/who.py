@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from enum import Enum, auto
+from math import inf
 
 from gateway.entries.entry import Entry, digest
 from gateway.entries.table import Table
@@ -39,14 +40,36 @@ def let_in(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
     raise RefusedError(Why.LATER, _WORDS[found], retry_after=1, headers=headers)
 
 
+class Comparison:
+    """When the service has last compared with its rows what this gateway knows, and found that it has missed nothing.
+
+    As long as it does not, this gateway cannot tell what counts nowhere from what it alone has not heard of.
+    """
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._began = self.found_equal_at = -inf
+
+    def begin(self) -> None:
+        self._began = self._now()
+
+    def find_equal(self) -> None:
+        self.found_equal_at = self._began
+
+
 class Grace:
     """How long a credential that does not count has been shown by an address."""
 
-    def __init__(self, seconds: float, now: Callable[[], float], *, begins_anew: bool = False) -> None:
-        """`begins_anew`: after as many seconds in which it was not shown."""
+    def __init__(
+        self, seconds: float, now: Callable[[], float], *, begins_anew: bool = False, until: Comparison | None = None
+    ) -> None:
+        """`begins_anew`: after as many seconds in which it was not shown. It lasts `until` a comparison after it has
+        found nothing.
+        """
         self._seconds = seconds
         self._now = now
         self._begins_anew = begins_anew
+        self._until = until
         self._seen: OrderedDict[str, OrderedDict[str, tuple[float, float]]] = OrderedDict()
         """When the first time, and the last."""
 
@@ -62,7 +85,8 @@ class Grace:
             of_address.popitem(last=False)
         if len(self._seen) > ADDRESSES:
             self._seen.popitem(last=False)
-        return now - first >= self._seconds
+        known_at = now if self._until is None else self._until.found_equal_at
+        return known_at - first >= self._seconds
 
 
 class Callers:

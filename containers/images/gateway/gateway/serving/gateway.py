@@ -24,7 +24,7 @@ from gateway.providers.call import ProviderCalls
 from gateway.rules.pace import Pace
 from gateway.rules.rates import Rates
 from gateway.rules.share import Share
-from gateway.rules.who import Callers, Grace
+from gateway.rules.who import Callers, Comparison, Grace
 from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
@@ -89,14 +89,16 @@ async def _at_work(
         tunnels = Tunnels(rates)
         pace = Pace(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
-        returning = Grace(config.grace, loop.time, begins_anew=True)
-        callers = Callers(table, Grace(config.grace, loop.time), returning, truth.note_astray)
+        comparison = Comparison(loop.time)
+        returning = Grace(config.grace, loop.time, begins_anew=True, until=comparison)
+        unknown = Grace(config.grace, loop.time, until=comparison if config.control_port else None)
+        callers = Callers(table, unknown, returning, truth.note_astray)
         inside = Inside(table.bindings)
         door = Door(callers, telegram, providers, servers, tunnels, pace, inside)
         fence = Fence(inside, polls, truth, servers, tunnels)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
-            reception.open(Commands(table, ledger, truth))
+            reception.open(Commands(table, ledger, truth, comparison))
             yield port
             reception.close()
             await providers.bring_to_end(within=config.last_answers)
