@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from enum import StrEnum
 
 from containers.agent_contract import (
     CONTRACT_VERSION,
@@ -17,6 +18,17 @@ from containers.vocabulary import AgentReport, ContainerState, Health, Observati
 
 MOST_PEOPLE = 1_000_000
 """With whom an agent may say that it is paired."""
+
+
+class Waits(StrEnum):
+    """What an engine of several machines says, in the place of a report, of an agent that is to run and does not."""
+
+    HOME_AWAY = "node_away"
+    """It is bound to a machine that has its memory."""
+    MOVES = "node_left"
+    MOVES_WITHOUT_MEMORY = "node_lost"
+    FOR_ROOM = "node_full"
+
 
 _MARK = STATUS_MARK.encode()
 _STATES = frozenset(AgentState)
@@ -42,9 +54,10 @@ def parse_report(text: bytes | str) -> AgentReport | None:
     state = report.get("state")
     if not isinstance(state, str) or state not in _STATES:
         return None
+    code = _plain(report.get("code"), LONGEST_CODE)
     return AgentReport(
         state=state,
-        code=_plain(report.get("code"), LONGEST_CODE),
+        code="" if code in frozenset(Waits) else code,
         detail=_plain(report.get("detail"), LONGEST_DETAIL),
         paired=_count(report.get("paired")),
     )

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
+from django.conf import settings
+
 from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.reading import longest_wait, with_my_limits
@@ -16,7 +18,8 @@ from containers.swarm.logs import Logs
 from containers.swarm.services import Services
 from containers.swarm.tasks import Service, observe
 from containers.swarm.verbs import SILENT
-from containers.vocabulary import PROJECT_LABEL, USER_LABEL, Observation, Volume
+from containers.swarm.waiting import why_it_waits
+from containers.vocabulary import PROJECT_LABEL, USER_LABEL, ContainerState, Observation, Volume
 
 AT_ONCE = 8
 """Logs that one process reads at a time, beside those of which each caller takes one itself."""
@@ -47,7 +50,7 @@ class Looks:
         seen, service = max(((observe(each, lost=lost), each) for each in found), key=lambda each: each[0].rank)
         if seen.is_silent:
             raise ContainerSilentError(SILENT)
-        return seen if briefly and not seen.is_up else self._logs.complete(seen, service)
+        return seen if briefly and not seen.is_up else self._complete(seen, service, lost)
 
     def look_up(self, service_id: str) -> Observation | None:
         service = self._services.look_up(service_id)
@@ -68,11 +71,21 @@ class Looks:
         seen = [(observe(each, lost=lost), each) for each in services if others or is_ours(each.labels)]
         enough = [_brief(each) for each, service in seen if not is_ours(each.labels) or each.key in briefly]
         rest = [each for each in seen if is_ours(each[0].labels) and each[0].key not in briefly]
-        return enough + self._complete_all(rest)
+        return enough + self._complete_all(rest, lost)
 
-    def _complete_all(self, seen: list[tuple[Observation, Service]]) -> list[Observation]:
+    def _complete(
+        self, seen: Observation, service: Service, lost: frozenset[str], *, is_enough_if_recent: bool = False
+    ) -> Observation:
+        """With what the agent says of itself, or the Swarm where it waits for a node."""
+        if seen.state is ContainerState.RESTARTING and not seen.is_silent:
+            moves_along = bool(settings.BERTH_SWARM_VOLUME_DRIVER)
+            if waits := why_it_waits(service, lost=lost, moves_along=moves_along):
+                return replace(seen, report=waits)
+        return self._logs.complete(seen, service, is_enough_if_recent=is_enough_if_recent)
+
+    def _complete_all(self, seen: list[tuple[Observation, Service]], lost: frozenset[str]) -> list[Observation]:
         def complete(each: tuple[Observation, Service]) -> Observation:
-            return self._logs.complete(*each, is_enough_if_recent=True)
+            return self._complete(*each, lost, is_enough_if_recent=True)
 
         # Of this process: a fork does not have the threads that held its parent's places.
         places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))

@@ -9,6 +9,7 @@ from projects.rules.periods import name_day
 from projects.rules.status.lifecycle import UNPROTECTED, Desired, Facts
 from projects.rules.status.sightings import SOURCE_ADDRESS, UNRESPONSIVE
 from projects.rules.status.statuses import Status
+from projects.rules.status.waiting import WAITING
 
 SENTENCES = {
     # What the agent reports, and what its exit codes mean (the agent contract).
@@ -56,7 +57,7 @@ SENTENCES = {
     "gateway_off": "It may reach the gateway alone, and the gateway is switched off. Ask the staff, then start.",
     "settings_unusable": "A setting does not fit, so no container can be made. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
-}
+} | WAITING
 
 RETRYING = {
     "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
@@ -120,15 +121,11 @@ def explain(
     resets = name_day(facts.budget_until) if facts.budget_until else ""
     message = sentences[code].format(exit_code=facts.exit_code, disk=disk, resets=resets)
     if status == Status.SUSPENDED and suspended_because:
-        message = f"The staff suspended this project: {_end(suspended_because)} Ask them to lift the suspension."
+        because = suspended_because if suspended_because[-1] in ".!?" else f"{suspended_because}."
+        message = f"The staff suspended this project: {because} Ask them to lift the suspension."
     if status == Status.CRASHED and facts.gave_up and crash_count > 1:
         message = f"{message} It ended {crash_count} times within 10 minutes."
     return Reason(code=code, message=message)
-
-
-def _end(text: str) -> str:
-    """A sentence with its full stop."""
-    return text if text[-1] in ".!?" else f"{text}."
 
 
 def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, oom_killed: bool) -> str | None:
@@ -165,6 +162,8 @@ def _code_of_trouble(facts: Facts, agent_code: str) -> str:
 def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
     if facts.state is None:
         return "vanished"
+    if facts.state == "restarting" and agent_code in WAITING:
+        return agent_code
     if facts.state == "created" or (facts.exit_code is None and not facts.gave_up):
         return "never_started"
     code = code_of_end(facts.exit_code, agent_code=agent_code, oom_killed=oom_killed)

@@ -56,6 +56,10 @@ class SwarmNode(PrivateEngine):
             self._client = connect(self.url)
         return self._client
 
+    @property
+    def is_there(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def kill(self) -> None:
         """As if somebody pulled its plug: the engine and every process of its containers end at once."""
         shims = _find_processes(str(self.home / "exec"))
@@ -68,7 +72,7 @@ class SwarmNode(PrivateEngine):
     def close(self) -> None:
         if self._client is not None:
             self._client.close()
-        if self._process is not None and self._process.poll() is None:
+        if self.is_there:
             self.kill()
         super().close()
 

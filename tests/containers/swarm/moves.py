@@ -3,14 +3,17 @@
 import threading
 import time
 from collections import defaultdict
-from contextlib import suppress
 from typing import NamedTuple
 
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError
 from containers.swarm.engine import SwarmEngine
 from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import deploy
+from tests.containers.swarm.cluster import SwarmNode
 from tests.containers.swarm.under_test import SwarmUnderTest
+
+NOTICED_WITHIN = 1.0
+"""Seconds from the end of a node until no question that is asked is answered with `running`."""
 
 
 class Said(NamedTuple):
@@ -30,6 +33,10 @@ class Witness:
         self._engine = engine
         self._ends = threading.Event()
         self.said: list[Said] = []
+        self.failures: set[str] = set()
+        """What was said in place of an answer."""
+        self.is_vague = True
+        """Each of them says that nothing is known now."""
         self._thread = threading.Thread(target=self._ask)
 
     def __enter__(self) -> "Witness":
@@ -43,12 +50,22 @@ class Witness:
     def _ask(self) -> None:
         while not self._ends.wait(0.1):
             began = time.monotonic()
-            with suppress(EngineUnavailableError):  # nothing was said
+            try:
                 found = self._engine.observe({})
-                at = time.monotonic()
-                for each in found:
-                    is_running = each.state is ContainerState.RUNNING and not each.is_silent
-                    self.said.append(Said(began, at, each.key, is_running, each.node))
+            except EngineError as error:
+                self.failures.add(f"{type(error).__name__}: {error}")
+                self.is_vague &= isinstance(error, EngineUnavailableError)
+                continue
+            at = time.monotonic()
+            for each in found:
+                is_running = each.state is ContainerState.RUNNING and not each.is_silent
+                self.said.append(Said(began, at, each.key, is_running, each.node))
+
+    def require_truth(self, gone: SwarmNode, *, since: float, until: float) -> None:
+        """None that was asked while this node was gone was told that an agent runs there."""
+        asked = [said for said in self.said if since + NOTICED_WITHIN < said.began < until]
+        assert not [said for said in asked if said.is_running and said.node == gone.node_id]
+        assert self.is_vague, self.failures
 
 
 def deploy_many(under_test: SwarmUnderTest, count: int) -> list[str]:

@@ -15,7 +15,7 @@ from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import deploy
 from tests.containers.swarm.cluster import SwarmNode
-from tests.containers.swarm.moves import Witness, deploy_many, where_they_run
+from tests.containers.swarm.moves import NOTICED_WITHIN, Witness, deploy_many, where_they_run
 from tests.containers.swarm.one_node import Swarm, some_nodes
 from tests.waiting import wait_until
 
@@ -24,9 +24,6 @@ SOME, MANY = 4, 60
 
 OFTEN, AS_USUAL = 1.0, 5.0
 """Seconds between two signs of life of a node, and with `--whole`."""
-
-NOTICED_WITHIN = 1.0
-"""Seconds from the end of a node until no question that is asked is answered with `running`."""
 
 MOVED_WITHIN = 60.0
 
