@@ -63,6 +63,13 @@ if not all(BERTH_SWARM_VOLUME_OPTIONS.values()):
     raise ImproperlyConfigured(
         "BERTH_SWARM_VOLUME_OPTIONS holds something that is no `name=value`. Set such, with spaces."
     )
+if BERTH_SWARM_VOLUME_DRIVER == "local" and not BERTH_SWARM_VOLUME_OPTIONS.get("device", "/{agent}").endswith(
+    "/{agent}"
+):
+    raise ImproperlyConfigured(
+        "BERTH_SWARM_VOLUME_OPTIONS gives all agents one folder, so that they would share one memory. End its device "
+        "with `/{agent}`: each agent gets a folder of its own there."
+    )
 BERTH_REGISTRY = env.text("BERTH_REGISTRY")
 BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
 if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):

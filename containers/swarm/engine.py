@@ -20,18 +20,20 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
 from containers.swarm.confinement import Confinement
 from containers.swarm.deploy import Deployment
+from containers.swarm.emptying import Emptying
 from containers.swarm.events import watch
 from containers.swarm.gateway.verbs import GatewayVerbs
 from containers.swarm.images import name_for_nodes
 from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
 from containers.swarm.looks import Looks
-from containers.swarm.memory import Memory, volume_driver
+from containers.swarm.memory import Memory
 from containers.swarm.nodes import list_nodes
 from containers.swarm.placement import Placement, place
 from containers.swarm.secrets import Secrets
 from containers.swarm.service_spec import service_payload
 from containers.swarm.services import Services
+from containers.swarm.shared_folders import make_folder, volume_driver
 from containers.swarm.state_verbs import StateVerbs
 from containers.swarm.usage import Usages
 from containers.swarm.verbs import Verbs
@@ -50,6 +52,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._logs = Logs(self._connection, self._services, self._lost)
         self._looks = Looks(self._connection, self._services, self._logs, self._lost)
         self._memory = Memory(self._connection)
+        self._emptying = Emptying(self._connection, self._services, self._verbs)
         self._usages = Usages(self._connection, self._services)
         self._confinement = Confinement(self._connection)
 
@@ -65,17 +68,15 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return time_limit(seconds)
 
     def started_at(self) -> datetime | None:
-        """A Swarm is there while any of its managers is."""
-        return None
+        return None  # a Swarm is there while any of its managers is
 
     def describe_host(self) -> HostFacts:
         """All nodes that take agents, together."""
         nodes = [node for node in list_nodes(self._connection) if node.is_active and not node.is_down]
         with self._connection.call() as client, understand_answer():
             version = str(client.info().get("ServerVersion") or "")[:64]
-        memory, cpus = sum(node.memory for node in nodes), sum(node.cpus for node in nodes)
-        lacks = tuple(self._confinement.missing())
-        return HostFacts(memory=memory or None, cpus=cpus or None, version=version, lacks=lacks)
+        memory, cpus = sum(node.memory for node in nodes) or None, sum(node.cpus for node in nodes) or None
+        return HostFacts(memory=memory, cpus=cpus, version=version, lacks=tuple(self._confinement.missing()))
 
     def image_exists(self, image: str) -> bool:
         return bool(read_image_id(self._connection, image))
@@ -100,6 +101,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._ensure_network(network)
         image = name_for_nodes(self._connection, spec.image)
         make = partial(self._make, spec, network, image, api, place(self._connection, self._services, spec, image[0]))
+        make_folder(self._connection, spec, image[1])
         return Deployment(self._services, self._secrets, self._verbs, spec, make, retire, self._lost).run(confirm)
 
     def _make(
@@ -112,11 +114,11 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
             network=network,
             secrets=secrets,
             api=api,
-            volume=volume_driver(),
+            volume=volume_driver(spec.name),
             constraints=placement.constraints,
             name_servers=settings.BERTH_DNS,
         )
-        return self._services.create(payload, home=placement.home)
+        return self._services.create(payload, home=placement.home, before=placement.before)
 
     def look_ahead(self, key: str) -> Ahead:
         return list  # a stop looks by itself: while one ends, its tasks change
@@ -127,6 +129,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         if volumes:
+            self._emptying.run(key)
             self._memory.forget(key)
         self._verbs.remove_key(key, volumes=volumes)
 
@@ -154,8 +157,8 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         """Those on the node that we speak with, and the Swarm's secrets, as volumes of credentials."""
-        chosen = self._of_instance(within)
-        return [*self._looks.list_volumes(chosen), *self._secrets.list_labels(chosen)]
+        own = self._of_instance(within)
+        return [*self._looks.list_volumes(own), *self._secrets.list_labels(own)]
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""

@@ -4,6 +4,8 @@ An agent whose memory Berth itself has brought to a node stays there: elsewhere 
 so, and each later one of it.
 """
 
+from collections.abc import Sequence
+
 from django.conf import settings
 
 from containers.docker_api.client import Connection
@@ -11,12 +13,18 @@ from containers.docker_api.errors import MissingError, understand_answer
 from containers.hardening import data_volume
 from containers.identity import is_ours
 from containers.swarm.arrivals import Arrivals
-from containers.swarm.service_spec import HOME_LABEL
-from containers.swarm.services import Services
+from containers.swarm.service_spec import HOME_LABEL, KEPT_ON_LABEL
+from containers.swarm.tasks import Service
 from containers.vocabulary import ContainerSpec
 
 
-def find_home(connection: Connection, services: Services, spec: ContainerSpec) -> str:
+def kept_on(service: Service) -> set[str]:
+    """The nodes that have something of what its agent remembers, as far as is known."""
+    noted = {service.labels.get(HOME_LABEL, ""), *service.labels.get(KEPT_ON_LABEL, "").split()}
+    return {node for node in (*noted, *(run.node for run in service.runs if run.has_run)) if node}
+
+
+def find_home(connection: Connection, former: Sequence[Service], spec: ContainerSpec) -> str:
     """The id of the node to which the agent is bound; empty where it may go to any.
 
     The former service tells it, else what was noted when a move from a single host or a backup brought its memory.
@@ -26,7 +34,7 @@ def find_home(connection: Connection, services: Services, spec: ContainerSpec) -
     """
     if settings.BERTH_SWARM_VOLUME_DRIVER:
         return ""
-    if former := services.of_key(spec.key):
+    if former:
         return former[0].labels.get(HOME_LABEL, "")
     if home := Arrivals(connection).find_home(spec.key):
         return home

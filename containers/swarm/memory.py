@@ -20,12 +20,6 @@ SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0
 BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER says where agents keep what they remember: bring it there by yourself."
 
 
-def volume_driver() -> dict[str, Any]:
-    """Where the volumes of agents' states are made, as a service says it; empty for the disk of each node."""
-    driver = settings.BERTH_SWARM_VOLUME_DRIVER
-    return {"Name": driver, "Options": settings.BERTH_SWARM_VOLUME_OPTIONS} if driver else {}
-
-
 class Memory:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

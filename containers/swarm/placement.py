@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from containers.docker_api.client import Connection
 from containers.errors import NoRoomError
-from containers.swarm.homes import find_home
+from containers.swarm.homes import find_home, kept_on
 from containers.swarm.images import require_pulled
 from containers.swarm.nodes import Node, list_nodes, require_settled
 from containers.swarm.room import constraints_of, nodes_for, require_room
@@ -16,10 +16,11 @@ HOME_AWAY = "The machine that has what the agent remembers takes no agents now{}
 
 
 class Placement(NamedTuple):
-    """The constraints of a service, and the node to which its memory binds it, if any does."""
+    """The constraints of a service, the node to which its memory binds it, if any does, and those that have some."""
 
     constraints: list[str]
     home: str
+    before: frozenset[str]
 
 
 def place(connection: Connection, services: Services, spec: ContainerSpec, image: str) -> Placement:
@@ -28,15 +29,16 @@ def place(connection: Connection, services: Services, spec: ContainerSpec, image
     Raises `ImageNotPulledError` where no node of its plan has the image, and `NoRoomError` where none has room.
     """
     nodes = list_nodes(connection)
-    home = find_home(connection, services, spec)
+    former = services.of_key(spec.key)
+    home, before = find_home(connection, former, spec), frozenset(node for each in former for node in kept_on(each))
     if home in {node.node_id for node in nodes}:
         # Also where its plan has nodes of its own since: its memory is not there.
         there, _ = require_pulled(connection, image, _require_home(nodes, home))
         require_room(connection, there, spec)
-        return Placement([f"node.id == {home}"], home)
+        return Placement([f"node.id == {home}"], home, before)
     there, elsewhere = require_pulled(connection, image, nodes_for(spec.plan, nodes))
     require_room(connection, there, spec)
-    return Placement([*constraints_of(spec.plan, nodes), *elsewhere], "")
+    return Placement([*constraints_of(spec.plan, nodes), *elsewhere], "", before)
 
 
 def _require_home(nodes: Sequence[Node], home: str) -> list[Node]:

@@ -19,6 +19,9 @@ IMAGE_LABEL = "berth.image"
 HOME_LABEL = "berth.home"
 """The label that holds the id of the node that has what the agent remembers, where it is bound to that node."""
 
+KEPT_ON_LABEL = "berth.kept-on"
+"""The label that holds the ids of the nodes on which it has run, and left what it remembers: a Swarm forgets."""
+
 CRASHES_LABEL = "berth.crashes"
 """The label that says how often the agent has ended by itself, up to the task that was made then: a Swarm forgets."""
 

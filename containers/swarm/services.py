@@ -12,7 +12,8 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
-from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL
+from containers.swarm.homes import kept_on
+from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, KEPT_ON_LABEL
 from containers.swarm.tasks import Run, Service, read_run, read_service
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
@@ -86,9 +87,11 @@ class Services:
             tasks = client.tasks(filters={"service": [str(row["ID"])]})
         return read_service(row, tasks)
 
-    def create(self, payload: dict[str, Any], *, home: str = "") -> str:
-        """`home` is the node to which what the agent remembers binds it, if any does."""
-        payload["Labels"].update({HOME_LABEL: home} if home else {})
+    def create(self, payload: dict[str, Any], *, home: str = "", before: Collection[str] = ()) -> str:
+        """`home` is the node to which what the agent remembers binds it, if any does; those of `before` have some
+        of it."""
+        noted = {HOME_LABEL: home, KEPT_ON_LABEL: " ".join(sorted(before))}
+        payload["Labels"].update({label: text for label, text in noted.items() if text})
         with self._connection.call(about_one=True) as client, understand_answer():
             return client.create_service_from(payload)
 
@@ -121,6 +124,7 @@ class Services:
         if newest is None:
             return
         label = {CRASHES_LABEL: f"{service.crashes}@{newest.isoformat()}"}
+        label[KEPT_ON_LABEL] = " ".join(sorted(kept_on(service)))
         spec = {**service.spec, "Labels": {**service.labels, **label}}
         with suppress(EngineError), self._connection.call(about_one=True) as client:
             client.update_service_to(service.service_id, service.version, spec)  # or somebody else was faster

@@ -13,13 +13,13 @@ from containers.agent_reports import parse_time
 from containers.docker_api.answers import read_labels, read_text
 from containers.docker_api.errors import understand_answer
 from containers.swarm.nodes import ENDED
-from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, IMAGE_LABEL
+from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, IMAGE_LABEL, KEPT_ON_LABEL
 from containers.vocabulary import QUARANTINE_LABEL, ContainerState, Observation
 
 UNPLACED = frozenset({"new", "pending"})
 """The states of tasks that have no node yet."""
 
-_OWN = {IMAGE_LABEL, CRASHES_LABEL, HOME_LABEL}
+_OWN = {IMAGE_LABEL, CRASHES_LABEL, HOME_LABEL, KEPT_ON_LABEL}
 """Labels of services that no container has."""
 
 BY_THEMSELVES = frozenset({"complete", "failed", "rejected", "orphaned"})

@@ -12,5 +12,5 @@ class DiskSerializer(serializers.Serializer[Any]):
     limit = serializers.IntegerField(help_text="Of the plan. At this the agent is stopped.")
     files = serializers.IntegerField(allow_null=True, help_text="Files, directories and links.")
     max_files = serializers.IntegerField(help_text="One for each 16 KB of the limit. At this it is stopped, too.")
-    measured_at = serializers.DateTimeField(allow_null=True, help_text="Null: not yet.")
+    measured_at = serializers.DateTimeField(allow_null=True, help_text="Null: not yet, and never on a Swarm.")
     warning = serializers.CharField(allow_null=True, help_text="A sentence, from 80 % on.")

@@ -42,7 +42,10 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
         responses={200: STATS, **problems(400, 401, 404, 429, 502, 503)},
     )
     def stats(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell what the agent uses at this moment, all null while it does not run; or what it used since some time."""
+        """Tell what the agent uses at this moment, all null while it does not run; or what it used since some time.
+
+        On a Swarm that is known on the manager's own node alone: of an agent on another one this is a 502 that says so.
+        """
         project, since = self.get_object(), self.asked[STATS_SINCE]
         if since is not None:
             return Response(SeriesSerializer(read_series(project, since=since, now=clock.now())).data)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
 from accounts import clock
 from projects.models import Project
 from projects.rules.curves import Span, draw_bars, draw_line, place_of, round_up, round_up_bytes
@@ -14,6 +16,8 @@ from projects.services.reports.samples import SETTLED, Point, floor
 from projects.services.reports.stats import Hour, Series, read_series
 
 HOUR = timedelta(hours=1)
+
+ON_SWARM = "Processor, memory and network are measured on the machine of the Swarm's manager alone."
 
 
 class Used(NamedTuple):
@@ -57,6 +61,7 @@ def describe_charts(project: Project, span: Span) -> dict[str, Any]:
     return {
         "project": project,
         "span": span,
+        "not_everywhere": ON_SWARM if settings.BERTH_ENGINE == "swarm" else "",
         "spans": list(Span),
         "charts": [*_draw_machine(used, series, span), *_draw_hours(hours, begin, span)] if known or hours else [],
         "edges": [begin, begin + span.length / 2, begin + span.length],

@@ -17,6 +17,7 @@ from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.status.control import is_sensible
 from projects.rules.status.lifecycle import Action, Desired
 from projects.rules.status.traits import Condition
+from projects.services.limits.disk import say_not_measured
 from projects.services.observation import refresh
 from projects.services.reports.logs import read_logs
 from projects.services.reports.runs import current_number, read_run
@@ -100,7 +101,8 @@ def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:
 
 def _describe_disk(project: Project) -> dict[str, Any]:
     share = project.disk_share
-    return {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
+    told = {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
+    return {**told, "unknown": say_not_measured()}
 
 
 def _make_button(action: Action, snapshot: Snapshot) -> Button:

@@ -110,3 +110,8 @@ def _change(project: Project, outcome: str, where: Q, **values: Any) -> bool:
     for name, value in values.items():
         setattr(project, name, value)
     return True
+
+
+def say_not_measured() -> str:
+    """Of a project whose disk nobody has measured."""
+    return "not measured on a Swarm" if settings.BERTH_ENGINE == "swarm" else "not measured yet"

@@ -44,7 +44,7 @@ def bring(pieces: Any) -> None:
 
 def home() -> str:
     """As any server is told: none but the manager's has the volume."""
-    return find_home(Connection(), Services(Connection()), SPEC)
+    return find_home(Connection(), Services(Connection()).of_key(SPEC.key), SPEC)
 
 
 def test_half_a_memory_goes_and_its_agent_waits_for_the_whole_and_runs_where_that_is(fake: Manager) -> None:

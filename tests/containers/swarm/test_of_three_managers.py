@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
+import docker
 import pytest
 
 from containers.errors import EngineError, EngineUnavailableError
@@ -98,7 +99,24 @@ def wait_for_all(swarm: Swarm, keys: list[str]) -> float:
 
 def require_one_of_each(swarm: Swarm) -> None:
     found = running(swarm, alive(swarm))
-    assert len(found) == len(set(found)), "Two of one run at once."
+    assert len(found) == len(set(found)), f"Two of one run at once: {describe(swarm)}"
+
+
+def describe(swarm: Swarm) -> list[object]:
+    rows: list[object] = []
+    with suppress(docker.errors.APIError):
+        rows += [
+            (task["ID"], task["NodeID"], task["DesiredState"], task["Status"]["State"], task["Status"].get("Err"))
+            for task in swarm.cluster.manager.client.tasks()
+        ]
+    for node in alive(swarm):
+        for each in node.client.containers(filters={"label": "berth.project"}):
+            label = each["Labels"]
+            task = label["com.docker.swarm.task.id"]
+            rows.append(
+                (node.name, node.node_id, label["berth.project"], label["berth.generation"], task, each["Status"])
+            )
+    return rows
 
 
 def alive(swarm: Swarm) -> list[SwarmNode]:

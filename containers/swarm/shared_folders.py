@@ -1,0 +1,65 @@
+"""Where the volumes of agents' states are, where a driver has them, and a folder of its own for each agent there.
+
+Docker's own driver mounts a folder that all nodes have, such as one of NFS, and makes none: Berth does, through the
+engine that it speaks with.
+"""
+
+import io
+import tarfile
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+
+from containers.agent_contract import DATA_PATH
+from containers.call_limits import time_of_its_own
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import MissingError, understand_answer
+from containers.errors import EngineError
+from containers.identity import container_name
+from containers.vocabulary import ContainerSpec
+from containers.volume_containers import carrier_payload, handover_name
+
+AGENT = "{agent}"
+"""What stands for the agent's name in `BERTH_SWARM_VOLUME_OPTIONS`."""
+
+SILENCE, CLEANING = 20.0, 5.0
+"""Seconds without a sign of the engine, and for removing what the folder was made through."""
+
+
+def volume_driver(name: str) -> dict[str, Any]:
+    """Where the volume of the agent of this name is made, as a service says it; empty for the disk of each node."""
+    driver, options = settings.BERTH_SWARM_VOLUME_DRIVER, settings.BERTH_SWARM_VOLUME_OPTIONS
+    return (
+        {"Name": driver, "Options": {key: text.replace(AGENT, name) for key, text in options.items()}} if driver else {}
+    )
+
+
+def make_folder(connection: Connection, spec: ContainerSpec, image: str) -> None:
+    """Its own folder, for its user alone. One that is there stays as it is. Nothing with any other driver."""
+    device = settings.BERTH_SWARM_VOLUME_OPTIONS.get("device", "")
+    if settings.BERTH_SWARM_VOLUME_DRIVER != "local" or not device.endswith(f"/{AGENT}"):
+        return
+    above = {**settings.BERTH_SWARM_VOLUME_OPTIONS, "device": device.removesuffix(f"/{AGENT}")}
+    payload = carrier_payload(container_name(spec.key), image=image, volume="")
+    options = {"NoCopy": True, "DriverConfig": {"Name": "local", "Options": above}}
+    payload["HostConfig"]["Mounts"] = [{"Type": "volume", "Target": DATA_PATH, "VolumeOptions": options}]
+    with connection.call(about_one=True) as client, understand_answer():
+        carrier = str(
+            client.create_container_from_config(payload, f"{handover_name(spec.name)}-{spec.generation}")["Id"]
+        )
+    try:
+        with connection.call(about_one=True) as client:
+            client.put_pieces(carrier, DATA_PATH, [_pack_folder(spec)], silence=SILENCE)
+    finally:
+        with time_of_its_own(CLEANING), suppress(EngineError, MissingError), connection.call() as client:
+            client.remove_container(carrier, v=True, force=True)
+
+
+def _pack_folder(spec: ContainerSpec) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        folder = tarfile.TarInfo(spec.name)
+        folder.type, folder.mode, folder.uid, folder.gid = tarfile.DIRTYPE, 0o700, spec.user, spec.user
+        archive.addfile(folder)
+    return packed.getvalue()
