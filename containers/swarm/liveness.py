@@ -51,7 +51,7 @@ class Liveness:
         silent = (doubted | (self._heard & _ids(nodes) - set(there))) - second.answering - second.not_asked
         # Of those that we could not ask, what we knew before still counts.
         self._silent = silent | (self._silent & (first.not_asked | second.not_asked))
-        # One that looks for its manager and answers us lives. One that is down is given up, whatever it answers.
+        # One that looks for its manager and answers us lives. One that is down is given up, also where it answers.
         answering = first.answering | second.answering
         gone = (node.node_id for node in nodes if node.is_down or not (node.is_ready or node.node_id in answering))
         self._lost = self._silent | frozenset(gone)

@@ -15,6 +15,7 @@ import docker
 
 from tests.chaos.private_engine import PrivateEngine
 from tests.containers.swarm.hub import SUBNET, Hub
+from tests.containers.swarm.processes import descendants, find_processes
 from tests.engines import connect
 from tests.waiting import wait_until
 
@@ -62,8 +63,8 @@ class SwarmNode(PrivateEngine):
 
     def kill(self) -> None:
         """As if somebody pulled its plug: the engine and every process of its containers end at once."""
-        shims = _find_processes(str(self.home / "exec"))
-        families = [child for shim in shims for child in _descendants(shim)]
+        shims = find_processes(str(self.home / "exec"))
+        families = [child for shim in shims for child in descendants(shim)]
         self.end(signal.SIGKILL)
         for pid in [*shims, *families]:
             with suppress(ProcessLookupError):
@@ -180,25 +181,3 @@ class Cluster:
         for node in self.nodes:
             node.close()
         self._hub.close()
-
-
-def _find_processes(word: str) -> list[int]:
-    """The processes whose command names this path: an engine's containerd and what runs its containers."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            with suppress(OSError):
-                if word.encode() in (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-    return found
-
-
-def _descendants(pid: int) -> list[int]:
-    with suppress(OSError):
-        children = [
-            int(child)
-            for task in Path(f"/proc/{pid}/task").iterdir()
-            for child in (task / "children").read_text().split()
-        ]
-        return [*children, *(each for child in children for each in _descendants(child))]
-    return []

@@ -14,7 +14,7 @@ from contextlib import suppress
 import docker
 import pytest
 
-from containers.errors import EngineError, EngineUnavailableError
+from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from tests.containers.engine_fixtures import deploy
 from tests.containers.swarm.cluster import SwarmNode
 from tests.containers.swarm.moves import Witness, deploy_many, where_they_run
@@ -74,7 +74,7 @@ def command_until_one_is_carried_out(swarm: Swarm, key: str) -> set[str]:
         try:
             with swarm.engine.deadline(5):
                 deploy(swarm.under_test(), key=key, generation=generation)
-        except EngineUnavailableError as error:
+        except (EngineUnavailableError, StillStoppingError) as error:
             said.add(str(error))
         else:
             return said

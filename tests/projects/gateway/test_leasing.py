@@ -58,54 +58,6 @@ def test_from_a_node_that_is_cut_off_it_moves_when_the_last_lease_is_over_for_ce
     assert nodes.letting_pass(agent) == {"b"}
 
 
-def test_from_a_node_whose_gateway_answers_pings_alone_it_moves_as_from_one_that_is_away(
-    nodes: Nodes, leader: Round, agent: Project
-) -> None:
-    nodes.by_name["a"].hangs = True
-    began, versions = nodes.now, set()
-    while nodes.now < began + SILENT_AFTER + WAIT_FOR + 4:
-        nodes.now += 2
-        leader.run()
-        agent.refresh_from_db()
-        versions.add(agent.entry_version)
-    assert agent.leaves_node
-    assert len(versions) == 2, "It is not taken back and given up again meanwhile."
-    nodes.run_on(agent, "b")
-    leader.run()
-    assert nodes.letting_pass(agent) == {"b"}, "The time has run since its gateway hung."
-
-
-def test_a_gateway_that_hung_for_a_while_counts_again(nodes: Nodes, leader: Round, agent: Project) -> None:
-    nodes.by_name["a"].hangs = True
-    for _ in range(4):
-        nodes.now += SILENT_AFTER
-        leader.run()
-    nodes.by_name["a"].hangs = False
-    for _ in range(2):
-        nodes.now += 2
-        leader.run()
-    assert nodes.letting_pass(agent) == {"a"}
-
-
-def test_a_gateway_says_that_a_credential_counts_nowhere_once_it_has_missed_nothing(
-    nodes: Nodes, agent: Project
-) -> None:
-    """What was told in a look has to be found there by the next one."""
-    comparison = nodes.by_name["b"].comparison
-    for version in (50, 60):
-        Project.objects.filter(pk=agent.pk).update(entry_version=version)
-        nodes.now += 5
-        before = comparison.found_equal_at
-        look_after_gateway()
-        assert comparison.found_equal_at == before
-        look_after_gateway()
-        assert comparison.found_equal_at == nodes.now
-    nodes.by_name["b"].is_there = False
-    nodes.now += 5
-    look_after_gateway()
-    assert comparison.found_equal_at == nodes.now - 5
-
-
 def test_after_a_short_silence_it_counts_where_it_was(nodes: Nodes, leader: Round, agent: Project) -> None:
     nodes.by_name["a"].is_there = False
     for _ in range(3):
