@@ -131,7 +131,8 @@ def _resources(spec: ContainerSpec, api: tuple[int, int]) -> dict[str, Any]:
 
 def _mounts(spec: ContainerSpec, volume: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Those in memory are nosuid, nodev and noexec, as engines mount all that a service has."""
-    options = {"Labels": container_labels(spec), **({"DriverConfig": dict(volume)} if volume else {})}
+    options: dict[str, Any] = {"Labels": container_labels(spec)}
+    options |= {"DriverConfig": dict(volume)} if volume else {}
     if volume.get("Name") == "local":
         options["NoCopy"] = True  # its folder has its owner, and would get that of the image's directory
     return [

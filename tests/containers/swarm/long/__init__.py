@@ -1,0 +1,1 @@
+"""What takes minutes on real nodes, and is run by hand."""
