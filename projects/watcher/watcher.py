@@ -30,7 +30,8 @@ from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.prompt_looks import PromptLooks
 from projects.watcher.reconcile.round import Round
 from projects.watcher.reconcile.second_looks import SecondLooks
-from projects.watcher.reconcile.vouching import OF_NO_RUN, Vouching
+from projects.watcher.reconcile.untold import HEALTH, OF_NO_RUN
+from projects.watcher.reconcile.vouching import Vouching
 from projects.watcher.reports import Reports
 from projects.watcher.telling.alerts import Alerts
 from projects.watcher.telling.outbox import Outbox
@@ -69,8 +70,7 @@ class Watcher:
         self._ends, self._retention = Ends(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
-        self._second_looks = SecondLooks(self._changed.add, self._pulse)
-        leads = self._leadership.is_held
+        self._second_looks, leads = SecondLooks(self._changed.add, self._pulse), self._leadership.is_held
         self._prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
         self._reports, self._names = Reports(self._prompt.look_at, self._pulse), Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), *threads_for_gateways(leads, self._pulse), Images(leads)
@@ -193,7 +193,7 @@ class Watcher:
     def _hear(self, event: EngineEvent) -> None:
         for each in (self._ends.note, self._names.hear, self._second_looks.hear):
             each(event)
-        if event.action.startswith("health_status"):
+        if event.action.startswith(HEALTH):
             self._prompt.look_at(event.key)  # a round may be waiting for the engine's list
         elif event.action not in OF_NO_RUN:
             self._changed.add(event.key)

@@ -14,11 +14,12 @@ from projects.watcher.ends.hearsay import CALLED_UP, heard_state
 from projects.watcher.ends.observation import differs, record_observation
 from projects.watcher.failures import locked_rows
 
-RUN, ILL = "run", "health_status: unhealthy"
-"""What of an agent is told: that it has ended or was started, or that it is ill. Other looks write its health."""
+RUN, ILL, OTHER = "run", "health_status: unhealthy", "other"
+"""What of an agent is told: that it has ended or was started, that it is ill, or something else, such as that it is
+paused or was removed. Other looks write its health, and all else."""
 
 Subject = tuple[str, str]
-"""The key of an agent, and RUN or ILL."""
+"""The key of an agent, and RUN, ILL or OTHER."""
 
 
 def tell(
@@ -40,14 +41,15 @@ def tell(
         elif project.pk not in locked_rows:
             if project.operation or project.reconcile_failures:
                 left.add(on)
-            elif _tell(project, ends, at) if on[1] == RUN else _is_ill(project, at, is_told=(on[0], RUN) in heard):
+            elif _tell(project, ends, at) if on[1] == RUN else _knows(project, on, at, is_told=(on[0], RUN) in heard):
                 told.add(on)
     return told, left
 
 
-def _is_ill(project: Project, heard_at: datetime, *, is_told: bool) -> bool:
+def _knows(project: Project, on: Subject, heard_at: datetime, *, is_told: bool) -> bool:
     """Whether the row says so, or knows better by a look. `is_told`: it has been written just now, without one."""
-    return project.health == Health.UNHEALTHY or (not is_told and _is_newer(project, heard_at))
+    says_so = on[1] == ILL and project.health == Health.UNHEALTHY
+    return says_so or (not is_told and _is_newer(project, heard_at))
 
 
 def _is_newer(project: Project, heard_at: datetime) -> bool:

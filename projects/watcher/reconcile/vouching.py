@@ -13,7 +13,6 @@ import time
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections, connections
@@ -25,7 +24,8 @@ from containers.vocabulary import INSTANCE_LABEL, EngineEvent
 from projects.watcher.ends.ends import Ends
 from projects.watcher.leader import beat_again
 from projects.watcher.pulse import IDLE, STEP, Pulse
-from projects.watcher.reconcile.heard import ILL, RUN, Subject, tell
+from projects.watcher.reconcile.heard import Subject, tell
+from projects.watcher.reconcile.untold import News, Untold
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
@@ -46,24 +46,11 @@ WAIT = 1.0
 MARGIN = 0.1
 """Seconds by which an event may be older than it seems to be, beside the quickest one that was heard."""
 
-RUNS = frozenset({"start", "restart", "die", "stop"})
-"""Events that tell of a run's beginning or end, which rows are told."""
-
-OF_NO_RUN = frozenset({"create", "kill", "oom"})
-"""Events that tell of what is about to happen, of which no row says anything and that no look would see."""
-
 OVERLAP = 1.0
 """Seconds up to what is known to be heard, of which the engine is asked again: it dates an event before it notes it."""
 
 OPENS_WITHIN = 0.5
 """Seconds after its answer has begun until an engine tells all."""
-
-
-class _News(NamedTuple):
-    """Both on the monotonic clock: when it happened, as far as that is known, and when it was heard."""
-
-    at: float
-    heard: float
 
 
 class Vouching(LastingThread):
@@ -80,7 +67,7 @@ class Vouching(LastingThread):
         self._until = -math.inf
         self._whole_since = math.inf
         self._base: float | None = None
-        self._pending: dict[Subject, _News] = {}
+        self._untold = Untold()
 
     def hear(self, event: EngineEvent) -> None:
         """An engine tells one after the other. How late it does so, the quickest of all tells: its clock is its own."""
@@ -89,13 +76,7 @@ class Vouching(LastingThread):
             self._least_delay = min(self._least_delay, time.monotonic() - at)
             self._newest = max(self._newest, at)
             self._until = at + self._least_delay
-            news, is_ill = _News(self._until, time.monotonic()), event.action == ILL
-            if event.action in RUNS or event.action.startswith("health_status"):
-                self._pending.pop((event.key, ILL), None)
-                if is_ill or event.action in RUNS:
-                    self._pending[event.key, ILL if is_ill else RUN] = news
-            elif event.action not in OF_NO_RUN:
-                self._base, self._whole_since = None, news.heard  # of what this is about, a list has to tell
+            self._untold.hear(event, at=at, heard=time.monotonic())
         self._heard.set()
 
     def note_open(self) -> None:
@@ -109,15 +90,14 @@ class Vouching(LastingThread):
             self._base, self._whole_since, self._until = None, math.inf, -math.inf
             if is_broken:
                 self._least_delay, self._newest = math.inf, -math.inf
-            self._pending.clear()
+            self._untold.clear()
 
     def note_round(self, began: float, in_operation: Collection[str] = ()) -> None:
         """A round that began at this moment, on the monotonic clock, has beaten, and has told all that was heard before
         it, but for what is `in_operation`."""
         with self._lock:
             self._base = began if began >= self._whole_since else None
-            kept = {on: news for on, news in self._pending.items() if news.heard > began or on[0] in in_operation}
-            self._pending = kept
+            self._untold.forget_heard(began, but=in_operation)
 
     def doubt(self) -> None:
         """A round has ended and cannot beat: some rows may be wrong of which nothing more is heard."""
@@ -156,14 +136,14 @@ class Vouching(LastingThread):
             return
         self._ask(base, now)
         with self._lock:
-            until, pending = self._until, dict(self._pending)
+            until, delay, news = self._until, self._least_delay, self._untold.copy()
         if until <= base:
             return
-        heard = {on: _moment(news.at) for on, news in pending.items()}
+        heard = {on: _moment(each.at + delay) for on, each in news.items()}
         told, left = tell(heard, self._ends, before_each=partial(self._beat.expect, STEP))
         if left:
             self._heard.set()  # it may be told soon
-        if told | left >= pending.keys() and (at := self._told_until(base, {on: pending[on] for on in told}, until)):
+        if (at := self._told_until(base, {on: news[on] for on in told}, left, until, delay)) and at > base:
             beat_again(self._holder, _moment(at - MARGIN))
 
     def _ask(self, base: float, now: float) -> None:
@@ -188,12 +168,16 @@ class Vouching(LastingThread):
             if is_heard and self._base == base and self._least_delay == delay:
                 self._until = max(self._until, now)
 
-    def _told_until(self, base: float, told: Mapping[Subject, _News], until: float) -> float | None:
-        """Forgets what the rows say, and returns until when they say all: later than `until` where no more was heard
-        meanwhile, as to tell of many takes seconds. None where something has come between."""
+    def _told_until(
+        self, base: float, told: Mapping[Subject, News], left: Collection[Subject], until: float, delay: float
+    ) -> float | None:
+        """Forgets what the rows say, and returns until when they say all, but those that are `left`: up to the first
+        event of which one cannot be told yet, and later than `until` where no more was heard meanwhile, as to tell of
+        many takes seconds. None where something has come between."""
         with self._lock:
-            self._pending = {on: news for on, news in self._pending.items() if news != told.get(on)}
-            return None if self._base != base else until if self._pending else max(until, self._until)
+            self._untold.forget(told, until=until - delay, now=time.monotonic() - delay)
+            limit = until if self._untold else max(until, self._until)
+            return min(limit, self._untold.find_oldest(but=left) + self._least_delay) if self._base == base else None
 
 
 def _moment(monotonic: float) -> datetime:

@@ -11,7 +11,6 @@ from rest_framework.test import APIClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project, Watch
 from projects.watcher.ends.ends import Ends
-from projects.watcher.reconcile.heard import ILL
 from projects.watcher.reconcile.vouching import LONGEST, Vouching
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO, beaten_ago, know_the_clock, tell
@@ -77,15 +76,6 @@ def test_where_more_may_have_happened_than_was_heard_nobody_vouches(
     assert beaten_ago() > AGO - 1
 
 
-def pause(made: Vouching, ends: Ends, project: Project) -> None:
-    tell(made, ends, project, "pause")
-
-
-def pause_before_the_round_beats(made: Vouching, ends: Ends, project: Project) -> None:
-    tell(made, ends, project, "pause")
-    made.note_round(time.monotonic() - AGO)
-
-
 def miss_some(made: Vouching, ends: Ends, project: Project) -> None:
     made.note_gap(is_broken=False)
     made.note_open()
@@ -97,16 +87,6 @@ def hear_late(made: Vouching, ends: Ends, project: Project) -> None:
     tell(made, ends, None, "kill")
     tell(made, ends, project, ago=AGO + 3.0)
     made.note_round(time.monotonic() - AGO)
-
-
-def fall_ill(made: Vouching, ends: Ends, project: Project) -> None:
-    tell(made, ends, project, ILL)
-
-
-def be_started_and_fall_ill(made: Vouching, ends: Ends, project: Project) -> None:
-    """What tells the row of the start is no look at its health."""
-    for action in ("die", "start", ILL):
-        tell(made, ends, project, action)
 
 
 def end_a_round_without_a_beat(made: Vouching, ends: Ends, project: Project) -> None:
@@ -121,11 +101,6 @@ def take_too_long(made: Vouching, ends: Ends, project: Project) -> None:
     made.note_round(time.monotonic() - LONGEST)
 
 
-def end_what_is_not_to_run(made: Vouching, ends: Ends, project: Project) -> None:
-    Project.objects.filter(pk=project.pk).update(desired="stopped")
-    tell(made, ends, project, ago=0.1)
-
-
 def lose_the_lease(made: Vouching, ends: Ends, project: Project) -> None:
     Watch.objects.update(holder="two")
 
@@ -133,8 +108,7 @@ def lose_the_lease(made: Vouching, ends: Ends, project: Project) -> None:
 @pytest.mark.parametrize(
     "happens",
     [
-        pause, pause_before_the_round_beats, miss_some, hear_late, fall_ill, be_started_and_fall_ill,
-        end_a_round_without_a_beat, beat_in_time, take_too_long, end_what_is_not_to_run, lose_the_lease,
+        miss_some, hear_late, end_a_round_without_a_beat, beat_in_time, take_too_long, lose_the_lease,
     ],
 )  # fmt: skip
 def test_what_no_event_tells_enough_of_is_vouched_for_by_nobody(

@@ -1,0 +1,127 @@
+"""Where one event of many cannot be told yet, events vouch for the rows up to that one, and no further."""
+
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from projects.models import Project
+from projects.watcher.ends.ends import Ends
+from projects.watcher.failures import locked_rows
+from projects.watcher.reconcile.heard import ILL
+from projects.watcher.reconcile.vouching import MARGIN, Vouching
+from tests.projects.watcher.hearing import AGO, beaten_ago, tell
+from tests.projects.watcher.rows import later
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+BEFORE = 1.5
+"""Seconds for which what cannot be told has been heard of."""
+
+
+def pause(made: Vouching, ends: Ends, project: Project) -> None:
+    tell(made, ends, project, "pause", ago=BEFORE)
+
+
+def be_removed_and_come_back(made: Vouching, ends: Ends, project: Project) -> None:
+    tell(made, ends, project, "destroy", ago=BEFORE)
+    tell(made, ends, project, "rename")
+
+
+def pause_before_the_round_beats(made: Vouching, ends: Ends, project: Project) -> None:
+    tell(made, ends, project, "pause", ago=BEFORE)
+    made.note_round(time.monotonic() - AGO)
+
+
+def fall_ill(made: Vouching, ends: Ends, project: Project) -> None:
+    tell(made, ends, project, ILL, ago=BEFORE)
+
+
+def fall_ill_again_and_end(made: Vouching, ends: Ends, project: Project) -> None:
+    """What ends it makes its illness void; but its row has said neither since."""
+    end_what_is_not_to_run(made, ends, project)
+    tell(made, ends, project, ILL)
+    tell(made, ends, project)
+
+
+def be_started_and_fall_ill(made: Vouching, ends: Ends, project: Project) -> None:
+    """What tells the row of the start is no look at its health, nor is it one when that is asked again."""
+    tell(made, ends, project, "die", ago=BEFORE)
+    tell(made, ends, project, "start", ago=BEFORE)
+    tell(made, ends, project, ILL, ago=BEFORE)
+    made.step()
+    tell(made, ends, project, ILL)
+
+
+def end_what_is_not_to_run(made: Vouching, ends: Ends, project: Project) -> None:
+    """And is started again, of which nobody may say anything either."""
+    Project.objects.filter(pk=project.pk).update(desired="stopped")
+    tell(made, ends, project, ago=BEFORE)
+    tell(made, ends, project, "start")
+
+
+def have_its_row_locked(made: Vouching, ends: Ends, project: Project) -> None:
+    locked_rows.note(project.pk)
+    tell(made, ends, project, ago=BEFORE)
+
+
+@pytest.fixture(autouse=True)
+def _free(victim: Project) -> Any:
+    yield
+    locked_rows.forget(victim.pk)
+
+
+@pytest.mark.parametrize(
+    "happens",
+    [
+        pause, be_removed_and_come_back, pause_before_the_round_beats, fall_ill, fall_ill_again_and_end,
+        be_started_and_fall_ill, end_what_is_not_to_run, have_its_row_locked,
+    ],
+)  # fmt: skip
+def test_all_is_vouched_for_up_to_what_cannot_be_told_yet(
+    happens: Callable[..., None], vouching: Vouching, victim: Project, others: list[Project], ends: Ends
+) -> None:
+    """Until then all rows were right; the others that have ended since are told all the same, and looked at later."""
+    begun = timezone.now()
+    tell(vouching, ends, None, "kill")  # the engine tells at once
+    happens(vouching, ends, victim)
+    tell(vouching, ends, others[0])
+    for _ in range(2):
+        vouching.step()
+        assert beaten_ago() >= BEFORE
+        assert beaten_ago(begun) <= BEFORE + 2 * MARGIN
+    assert Project.objects.get(pk=others[0].pk).container_state == "restarting"
+
+
+def look_at_it(project: Project) -> None:
+    later(project, observed_at=timezone.now())
+
+
+def be_about_it(project: Project) -> None:
+    later(project, operation="restart", operation_id=uuid4(), operation_deadline=timezone.now() + timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("since", [look_at_it, be_about_it])
+@pytest.mark.parametrize("action", ["pause", "destroy"])
+def test_what_was_looked_at_or_is_being_worked_on_keeps_nothing_waiting(
+    action: str, since: Callable[[Project], None], vouching: Vouching, victim: Project, ends: Ends
+) -> None:
+    """As where a command of ours removes its container: no heartbeat vouches for that row meanwhile."""
+    tell(vouching, ends, victim, action, ago=BEFORE)
+    since(victim)
+    tell(vouching, ends, None, "kill")
+    vouching.step()
+    assert beaten_ago() < 1.0
+
+
+def test_a_round_has_told_what_was_heard_before_it(vouching: Vouching, victim: Project, ends: Ends) -> None:
+    tell(vouching, ends, victim, "pause", ago=BEFORE)
+    vouching.note_round(time.monotonic())
+    vouching._base = time.monotonic() - AGO
+    tell(vouching, ends, None, "kill")
+    vouching.step()
+    assert beaten_ago() < 1.0
