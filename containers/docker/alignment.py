@@ -17,6 +17,7 @@ from containers.docker.drift import (
     wanted_policy,
 )
 from containers.docker.lookup import Lookup
+from containers.docker.networks.endpoints import connect
 from containers.docker_api.client import Connection, DockerClient
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
 from containers.errors import AlteredError, EngineRefusedError, EngineUnavailableError
@@ -122,13 +123,13 @@ class Alignment:
         with understand_answer():
             own, networks = read_networks(answer)
             elsewhere = networks if has_other_address(answer, found.labels) else networks - {own}
-        with telling_of_address(found.labels), self._connection.call(about_one=True) as client:
+        with self._connection.call(about_one=True) as client:
             # First it leaves the networks on which no rules hold.
             for network in elsewhere:
                 _leave(client, network, found)
-            if own not in networks - elsewhere:
-                address = found.labels.get(ADDRESS_LABEL) or None
-                client.connect_container_to_network(found.container_id, own, ipv4_address=address)
+        if own not in networks - elsewhere:
+            with telling_of_address(found.labels):
+                connect(self._connection, found.container_id, own, address=found.labels.get(ADDRESS_LABEL) or None)
         return bool(elsewhere) or own not in networks
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from containers.call_limits import seconds_left, time_limit
 from containers.docker.drift import telling_of_address
 from containers.docker.lookup import Lookup
+from containers.docker.networks import endpoints
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
 from containers.engine.lists import Ahead
@@ -50,8 +51,8 @@ class Containers:
 
     def start_found(self, found: Observation) -> None:
         """Starts a container that is not up. Raises `AddressUnusableError`."""
-        with telling_of_address(found.labels), self._connection.call(about_one=True) as client:
-            client.start(found.container_id)
+        with telling_of_address(found.labels):
+            endpoints.start(self._connection, found.container_id)
 
     def stop_key(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
         """Stops our containers of this key. Returns as what the only one has ended."""

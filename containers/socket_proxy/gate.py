@@ -7,7 +7,7 @@ from typing import Any
 
 from containers.socket_proxy import bodies
 from containers.socket_proxy.containers import ContainerShapes
-from containers.socket_proxy.engine import Engine
+from containers.socket_proxy.engine import AnsweredError, Engine
 from containers.socket_proxy.judging import put_id, read_filters, require, texts, unless_missing
 from containers.socket_proxy.requests import RefusedError, Request
 from containers.socket_proxy.routes import Route, Rule, find_route
@@ -163,10 +163,17 @@ class Gate:
         body["Container"] = (await self._engine.container(body["Container"])).id
         await self._on_network(request, name, body)
 
-    async def _disconnect(self, _request: Request, _name: str, body: Any) -> None:
-        """From any network: somebody else may have put it there."""
+    async def _disconnect(self, request: Request, name: str, body: Any) -> None:
+        """From any network: somebody else may have put it there. Of a name that only Berth gives and that no container
+        has, from Berth's own: it is what the engine has kept of one that has ended.
+        """
         require(bodies.DISCONNECT, body)
-        body["Container"] = (await self._engine.container(body["Container"])).id
+        try:
+            body["Container"] = (await self._engine.container(body["Container"])).id
+        except AnsweredError as error:
+            if error.status != 404 or not re.fullmatch(self._scope.name, body["Container"], re.ASCII):
+                raise
+            await self._on_network(request, name, body)
 
     async def _volume(self, _request: Request, name: str, _body: object) -> None:
         await self._engine.require_volume(name)

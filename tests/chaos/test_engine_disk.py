@@ -105,6 +105,27 @@ def test_an_agent_that_ended_then_is_seen_and_brought_back_though_the_list_calls
     wait_until(lambda: api.get(f"/api/projects/{project.pk}").json()["status"] == "running", within=60)
 
 
+def test_an_agent_whose_place_the_engine_kept_while_its_disk_was_read_only_is_started_again(
+    private: PrivateEngine, docker_instance: DockerInstance, real_engine: Callable[[str], None], api: APIClient
+) -> None:
+    """Docker refuses each start of a container of that name, and keeps the place however it is disconnected."""
+    real_engine(private.url)
+    project = create_project(api, STUB_PROJECT | {"name": "kept", "telegramToken": "777:another-bot"})
+    path, data = f"/api/projects/{project.pk}/control", str(private.home / "data")
+    private.run("mount", "--bind", data, data)
+    try:
+        private.run("mount", "-o", "remount,bind,ro", data)
+        docker_instance.client.stop(docker_instance.name_of(str(project.pk)), timeout=0)
+    finally:
+        private.run("umount", "--lazy", data)
+    answer = api.post(path, {"action": "start"})
+    assert answer.status_code == 200, answer.content
+    facts = docker_instance.client.inspect_container(docker_instance.name_of(str(project.pk)))
+    assert facts["State"]["Running"]
+    [network] = facts["NetworkSettings"]["Networks"]
+    assert list(docker_instance.client.inspect_network(network)["Containers"]) == [facts["Id"]]
+
+
 @pytest.mark.rare(3)
 def test_an_update_while_the_disk_gets_full_is_undone_and_what_the_agent_keeps_comes_back_whole(
     private: PrivateEngine,

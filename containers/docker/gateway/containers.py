@@ -20,6 +20,7 @@ from containers.docker.gateway.payload import (
     gateway_payload,
 )
 from containers.docker.gateway.rows import Row, read_row
+from containers.docker.networks import endpoints
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import (
@@ -132,8 +133,7 @@ class GatewayContainers:
         if self._is_on(container, network):
             return
         try:
-            with self._connection.call() as client:
-                client.connect_container_to_network(container, network, ipv4_address=address)
+            endpoints.connect(self._connection, container, network, address=address)
         except EngineRefusedError:
             if not self._is_on(container, network):  # where somebody else has just done it
                 raise
@@ -150,8 +150,7 @@ class GatewayContainers:
 
     def start(self, container: str) -> None:
         self._prepare(container, ALWAYS)
-        with self._connection.call() as client:
-            client.start(container)
+        endpoints.start(self._connection, container)
 
     def _prepare(self, container: str, policy: str) -> None:
         wrong_state = MissingError, ConflictError, EngineFailedError

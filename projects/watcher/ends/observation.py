@@ -16,6 +16,9 @@ from projects.services.reports.logs import read_log_tail
 from projects.watcher.ends.crashes import describe_end
 from projects.watcher.ends.ends import FindEnd
 
+FAILED_WITHOUT = frozenset({"image_missing", "vanished"})
+"""Failures of a project whose container was gone, which say nothing any more once it is there."""
+
 
 def differs(project: Project, seen: Observation | None) -> bool:
     """Whether the row says something else than the observation, or was written in what is now the future."""
@@ -35,12 +38,12 @@ def record_observation(
     if project.observed_at is not None and at <= project.observed_at and not project.has_future_moments(now):
         return False
     crashes = _count_crashes_between(project, seen)
-    values: dict[str, Any] = {}
+    values = _failure_that_is_over(project, seen)
     if crashes and seen is not None:
         end = describe_end(project, seen, find_end, at=at)
         if end is None:
             return False
-        values = _crash_values(project, crashes, at=at) | end
+        values |= _crash_values(project, crashes, at=at) | end
     rows = Project.objects.filter(
         pk=project.pk, observed_at=project.observed_at, generation=project.generation, operation=""
     )
@@ -58,6 +61,13 @@ def record_observation(
             )
             project.event(SYSTEM, "crash", code).save()
     return True
+
+
+def _failure_that_is_over(project: Project, seen: Observation | None) -> dict[str, Any]:
+    """Where the container is there again without which the project has failed: somebody had led the engine to another
+    directory. What it ran is there again as well."""
+    is_back = not project.container_state and seen is not None and project.failure_code in FAILED_WITHOUT
+    return {"failure_code": "", "failed_at": None} if is_back else {}
 
 
 def _count_crashes_between(project: Project, seen: Observation | None) -> int:

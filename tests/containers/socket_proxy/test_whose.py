@@ -84,6 +84,13 @@ def test_a_name_becomes_the_id_that_was_looked_at(wire: Wire) -> None:
     assert wire.came[0].startswith(f"POST {V}/containers/{OURS}/start HTTP/1.1".encode())
 
 
+def test_a_place_that_no_container_has_is_given_up_on_a_network_of_berths(wire: Wire) -> None:
+    """What the engine has kept of one that has ended: of what is there, a name becomes an id."""
+    gone = OUR_NAME.replace("0", "f")
+    assert wire.ask("POST", f"{V}/networks/{OUR_NETWORK}/disconnect", {"Container": gone, "Force": True}) == 200
+    assert gone.encode() in wire.came[-1]
+
+
 def test_the_gateway_alone_is_started_again_whatever_ended_it(wire: Wire) -> None:
     policy = {"RestartPolicy": {"Name": "always", "MaximumRetryCount": 0}}
     assert wire.ask("POST", f"{V}/containers/{OURS}/update", policy) == 403
@@ -118,6 +125,8 @@ def test_the_gateway_alone_is_started_again_whatever_ended_it(wire: Wire) -> Non
         ("POST", f"/networks/{OUR_NETWORK}/connect", {"Container": THEIRS}),
         ("POST", "/networks/host/connect", {"Container": OURS}),
         ("POST", f"/networks/{OUR_NETWORK}/disconnect", {"Container": THEIRS}),
+        ("POST", f"/networks/{OUR_NETWORK}/disconnect", {"Container": "postgres", "Force": True}),
+        ("POST", f"/networks/{THEIR_NETWORK}/disconnect", {"Container": f"{OUR_NAME}-gone", "Force": True}),
         ("POST", f"/networks/{OUR_NETWORK}/connect", {"Container": OURS, "EndpointConfig": {"Aliases": ["x"]}}),
         ("POST", "/networks/create", {"Name": "berth-x", "Driver": "macvlan"}),
         ("POST", "/networks/create", {"Name": "berth-x"}),

@@ -2,12 +2,49 @@
 
 import pytest
 
-from containers.errors import EngineUnavailableError
-from projects.models import Watch
+from containers.errors import EngineUnavailableError, ImageMissingError
+from containers.vocabulary import ContainerState
+from projects.models import Project, Watch
+from projects.models.columns.reconciliation import NO_TROUBLE
+from projects.watcher.reconcile.full import reconcile
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
+from tests.fakes.memory_container import MemoryContainer
+from tests.projects.watcher.rows import later, status_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def away(project: Project, engine: MemoryEngine) -> MemoryContainer:
+    """The container of a project that has failed, because an engine with another directory has neither it nor its
+    image. As by a new line of `daemon.json`, which is taken back."""
+    found = engine.containers.pop(project.container_name)
+    engine.fail("deploy", ImageMissingError, times=2)  # the image that it ran, and the one of its type
+    reconcile()
+    assert Project.objects.get().failure_code == "image_missing"
+    found.state = ContainerState.EXITED
+    engine.containers[project.container_name] = found
+    return found
+
+
+@pytest.mark.parametrize("code", ["image_missing", "vanished"])
+def test_an_agent_comes_back_with_its_engine(away: MemoryContainer, code: str, project: Project) -> None:
+    """Nobody has to start each of them by hand."""
+    later(project, failure_code=code, **NO_TROUBLE)
+    reconcile()
+    assert status_of(project) == "running"
+    assert Project.objects.get().failed_at is None
+
+
+def test_one_whose_container_is_back_is_tried_once(
+    away: MemoryContainer, project: Project, engine: MemoryEngine
+) -> None:
+    engine.fail("deploy", ImageMissingError, times=2)
+    for _ in range(3):
+        later(project, **NO_TROUBLE)  # which would put it off
+        reconcile()
+    assert status_of(project) == "failed"
 
 
 def test_volumes_and_users_are_looked_at_by_the_round_after_it(

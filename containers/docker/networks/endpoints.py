@@ -1,0 +1,87 @@
+"""Places on a network that an engine has forgotten to give back, and that keep a container from being started.
+
+An engine whose disk is read-only or full when a container ends, or which is killed then, keeps its place: an endpoint
+of the container's name. From then on it refuses each start of a container of this name. To disconnect the container
+helps nothing as long as it has the name: the engine only takes the network out of what it notes of the container.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import EngineFailedError, understand_answer
+from containers.errors import EngineError, EngineRefusedError, NameTakenError
+from containers.identity import is_ours
+
+_IN_THE_WAY = re.compile(r"endpoint with name (\S{1,128}) already exists in network (\S{1,128})")
+_OF_NOBODY = "ep-"
+"""With what the engine begins in the place of a container's id where no container has the endpoint."""
+
+logger = logging.getLogger(__name__)
+
+
+def start(connection: Connection, container_id: str) -> None:
+    """Starts the container, whatever it has kept of an earlier run. Raises `EngineError`."""
+
+    def act() -> None:
+        with connection.call(about_one=True) as client:
+            client.start(container_id)
+
+    _with_a_place(connection, container_id, act)
+
+
+def connect(connection: Connection, container_id: str, network: str, *, address: str | None) -> None:
+    """Puts the container on the network, likewise."""
+
+    def act() -> None:
+        with connection.call(about_one=True) as client:
+            client.connect_container_to_network(container_id, network, ipv4_address=address)
+
+    _with_a_place(connection, container_id, act)
+
+
+def _with_a_place(connection: Connection, container_id: str, act: Callable[[], None]) -> None:
+    """Does what needs a place on a network; where one is in the way that nobody has, once more without that."""
+    try:
+        act()
+    except (EngineRefusedError, EngineFailedError) as error:
+        found = _IN_THE_WAY.search(str(error))
+        if found is None or not _free(connection, container_id, name=found[1], network=found[2]):
+            raise
+        act()
+
+
+def _free(connection: Connection, container_id: str, *, name: str, network: str) -> bool:
+    """Whether such a place of one of our networks was nobody's, and was given up."""
+    try:
+        network_id = _find_network(connection, container_id, name=name, network=network)
+        if not network_id:
+            return False
+        logger.warning("The engine has kept a place of %s, which is given up.", name)
+        with connection.call(about_one=True) as client:
+            client.rename(container_id, f"{name}-{container_id[:8]}")
+        try:
+            with connection.call(about_one=True) as client:
+                client.disconnect_container_from_network(name, network_id, force=True)
+        finally:
+            with suppress(NameTakenError), connection.call(about_one=True) as client:
+                client.rename(container_id, name)
+    except EngineError as error:
+        logger.warning("The place that the engine has kept of %s could not be given up: %s", name, error)
+        return False
+    return True
+
+
+def _find_network(connection: Connection, container_id: str, *, name: str, network: str) -> str:
+    """The network's id; empty where it is not ours, or somebody who is up has the place."""
+    with connection.call(about_one=True) as client, understand_answer():
+        found: dict[str, Any] = client.inspect_network(network)
+        if not is_ours(found["Labels"] or {}):
+            return ""
+        places = found["Containers"] or {}
+        holders = [holder for holder, place in places.items() if place["Name"] == name]
+        is_free = all(holder.startswith(_OF_NOBODY) or holder == container_id for holder in holders)
+        return str(found["Id"]) if holders and is_free else ""
