@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def start(connection: Connection, container_id: str) -> None:
-    """Starts the container, whatever it has kept of an earlier run. Raises `EngineError`."""
+    """Starts the container. Raises `EngineError`."""
 
     def act() -> None:
         with connection.call(about_one=True) as client:

@@ -71,8 +71,8 @@ def _heard_start(project: Project, group: Sequence[Observation], find_end: FindE
 
 
 def _find(project: Project, group: Sequence[Observation], find_end: FindEnd) -> End | None:
-    if project.desired != Desired.RUNNING or project.is_suspended or project.gave_up_at:
-        return None
+    if project.desired != Desired.RUNNING or project.is_suspended or project.gave_up_at or project.failure_code:
+        return None  # nobody starts it again
     return find_end(project.container_id) if _is_of(group, project.container_id) else None
 
 

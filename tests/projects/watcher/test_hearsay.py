@@ -73,6 +73,19 @@ def test_in_a_late_round_their_status_is_that_they_have_ended_too(
     assert statuses(api) == {str(victim.pk): "restarting", **{str(each.pk): "running" for each in others}}
 
 
+def test_of_one_that_nobody_starts_again_the_engine_has_to_tell(
+    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+) -> None:
+    """A restart has ended it, and could not start it again. It was told to be restarting for a minute."""
+    go_down(engine, victim)
+    listen()
+    engine.silence_container(victim.container_name, is_silent=False)  # the list goes on to call it running
+    later(victim, failure_code="engine_refused", failed_at=timezone.now())
+    for narrow in (True, False, True):
+        assert look_at_ended(ends, narrow=narrow) == []
+        assert statuses(api)[str(victim.pk)] == "failed"
+
+
 def test_every_end_is_counted_once_with_its_reason(
     project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
 ) -> None:
