@@ -11,6 +11,7 @@ from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
+from containers.docker.ending import require_open, unless_it_ends
 from containers.docker.event_verbs import EventVerbs
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.inspections import Inspections
@@ -63,6 +64,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
 
     def ping(self) -> None:
         with self._connection.call() as client:
+            require_open(client)
             client.ping()
 
     def read_deadline(self) -> AbstractContextManager[None]:
@@ -115,13 +117,14 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
             deployment = Deployment(*shared, spec, room, self._alignment.align, self._quota, self._handover)
             return deployment.run(lambda: has_rules() and confirm(), has_rules, begin_anew)
 
-        try:
-            return run(spec, seen)
-        except MissingError:
-            if not self._restore_network(spec):
-                raise
-            # The network was removed meanwhile. A bridge of the same name takes its place, so that the rules hold.
-            return run(replace(spec, is_first=False))
+        with unless_it_ends(self._connection):
+            try:
+                return run(spec, seen)
+            except MissingError:
+                if not self._restore_network(spec):
+                    raise
+                # The network was removed meanwhile. A bridge of its name takes its place, so that the rules hold.
+                return run(replace(spec, is_first=False))
 
     def look_ahead(self, key: str) -> Ahead:
         return beside(partial(self._lookup.list_key, key))
