@@ -1,0 +1,71 @@
+"""stack.yaml gives every variable of its `stack.env` to Berth, whose gateway is on, and `docker stack` takes it."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.compose.test_compose_file import FIXED, SOCKET
+from tests.paths import ROOT
+
+pytestmark = pytest.mark.one_database
+
+STACK = ROOT / "stack.yaml"
+SET_BY_THE_FILE = {"BERTH_ENGINE", "BERTH_DRAIN_SECONDS"}
+NEEDED = {"BERTH_IMAGE": "registry.example/berth@sha256:0", "DOCKER_GID": "999"}
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(STACK.read_text())["services"]
+    return found
+
+
+@pytest.mark.parametrize("name", ["web", "watcher"])
+def test_every_variable_of_stack_env_reaches_berth(services: dict[str, Any], name: str) -> None:
+    service = services[name]
+    assert service["env_file"] == "stack.env"
+    beside = {each.removesuffix("_FILE") for each in service["environment"]}
+    keys = {"BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"}
+    assert beside <= FIXED | SET_BY_THE_FILE | keys
+    # What is said beside that file counts, so it says nothing that an operator may choose.
+    assert not any("$" in str(value) for value in service["environment"].values())
+    head = STACK.read_text().partition("version:")[0]
+    assert all(each in head for each in beside - SET_BY_THE_FILE - keys)
+
+
+def test_only_managers_run_what_has_the_engines_socket(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        has_socket = any(each["source"] == SOCKET for each in service["volumes"] if isinstance(each, dict))
+        assert has_socket is (name != "postgres")
+        assert ("node.role == manager" in service["deploy"]["placement"]["constraints"]) is has_socket
+        if has_socket:
+            assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
+
+
+def test_the_head_names_each_secret(services: dict[str, Any]) -> None:
+    text = STACK.read_text()
+    made = set(re.findall(r"docker secret create (\w+) -", text.partition("version:")[0]))
+    assert made == yaml.safe_load(text)["secrets"].keys() == {each for s in services.values() for each in s["secrets"]}
+
+
+@pytest.mark.skipif(shutil.which("docker") is None, reason="There is no docker here.")
+def test_docker_itself_takes_the_file(tmp_path: Path) -> None:
+    shutil.copy(STACK, tmp_path)
+    (tmp_path / "stack.env").write_text("BERTH_SWARM_ACCEPT=no-new-privileges,swap\n")
+    command = ["docker", "stack", "config", "--compose-file", "stack.yaml"]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment | NEEDED, capture_output=True, text=True, check=False)
+    if "docker stack COMMAND" in done.stdout + done.stderr or "unknown" in done.stderr:
+        pytest.skip("This docker is older than `docker stack config`.")
+    assert done.returncode == 0, done.stderr
+    told = yaml.safe_load(done.stdout)["services"]["web"]
+    assert told["environment"]["BERTH_SWARM_ACCEPT"] == "no-new-privileges,swap"
+    assert told["image"] == NEEDED["BERTH_IMAGE"]
+    refused = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert "missing a value: Set it to the " in refused.stderr
