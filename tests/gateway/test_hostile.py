@@ -64,6 +64,7 @@ def test_a_request_that_two_readers_could_understand_in_two_ways_is_refused(
         "/llm/v1/models%00", "/llm/v1/models/a\\b", "/llm/v2/models", "/llm/v1/files", "/llm/v1/models;a",
         "/llm/v1/fine_tuning/jobs", "/LLM/v1/models", "*", "/", "/llm/v1/models#a", "/llm/v1/models/a//b",
         "/llm/v1/@{upstream}/", "/llm/v1/models/%252e%252e", "/llm/v1/responses/resp_1", "/llm/v1/organization/usage",
+        "/llm/v1/realtime?model=m", "/llm/v1/responses", "/llm/v1/batches", "/llm/v1/messages/batches",
     ],
 )  # fmt: skip
 def test_a_path_that_is_not_known_is_not_asked_for(alice: Agent, provider: StreamingProvider, target: str) -> None:

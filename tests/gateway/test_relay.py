@@ -55,6 +55,24 @@ def test_a_credential_in_two_pieces_is_not_completed() -> None:
     run(scene)
 
 
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+def test_an_answer_that_the_end_of_its_connection_ends_is_whole(version: bytes) -> None:
+    async def scene(stage: Scene) -> None:
+        reader, stage.agent = await asyncio.open_connection("127.0.0.1", stage.port)
+        stage.agent.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        stage.upstream = await stage.asked.get()
+        stage.opened += [stage.agent, stage.upstream]
+        stage.upstream.write(b"HTTP/%b 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {}\n\n" % version)
+        assert (await reader.readuntil(chunk(b"data: {}\n\n"))).startswith(b"HTTP/1.1 200 OK")
+        stage.upstream.write(b"data: [DONE]\n\n")
+        await stage.upstream.drain()
+        stage.upstream.close()
+        assert await reader.readuntil(b"0\r\n\r\n") == chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+        assert stage.ends == [None]
+
+    run(scene)
+
+
 @pytest.mark.parametrize("last", [b"", b"zz\r\n", b"5\r\nha"])
 def test_an_upstream_that_breaks_off_ends_the_answer_before_its_time(last: bytes) -> None:
     async def scene(stage: Scene) -> None:
