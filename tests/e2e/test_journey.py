@@ -1,4 +1,7 @@
-"""The whole way of an owner in a real browser, on a real engine: from signing in to the end of an agent."""
+"""The whole way of an owner in a real browser, on a real engine: from signing in to the end of an agent.
+
+From page to page the palette leads, by the keyboard alone.
+"""
 
 import re
 from pathlib import Path
@@ -36,16 +39,26 @@ def sign_in_and_use_a_key(page: Page, service: Service) -> None:
     page.get_by_label("Password").fill(CANARY_PASSWORD)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Deploy your first agent")).to_be_visible()
-    page.goto("/settings")
+    go_by_keyboard(page, "Settings")
     page.locator("#id_name").fill("deploy script")
     page.get_by_role("button", name="Make key").click()
     told = service.call("GET", "/api/me", token=page.locator("#new-key").inner_text())
     assert (told.json["email"], told.json["token"]["name"]) == (EMAIL, "deploy script")
 
 
+def go_by_keyboard(page: Page, where: str) -> None:
+    """By the palette. It listens once its button is shown."""
+    expect(page.locator("#open-palette")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_label("Where to")).to_be_focused()
+    page.keyboard.type(where)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=where, level=1)).to_be_visible()
+
+
 def deploy(page: Page) -> None:
     """By the form, which tells the bot and the provider meanwhile. The steps lead on by themselves."""
-    page.goto("/projects/new")
+    go_by_keyboard(page, "New project")
     page.get_by_label("Name").fill("Harbour pilot")
     page.get_by_label("Bot token").fill(CANARY_OTHER_TELEGRAM_TOKEN)
     page.get_by_label("API key").fill(CANARY_API_KEY)
