@@ -1,5 +1,6 @@
 """Shows the nodes of the Swarm, what they have left, and what its services cannot hold."""
 
+from collections import Counter
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,7 @@ from containers.docker_api.errors import understand_answer
 from containers.errors import EngineError
 from containers.swarm.confinement import Confinement
 from containers.swarm.nodes import Node, find_room, list_nodes
+from containers.swarm.places import find_places
 from containers.swarm.services import LIST_SIZE
 from containers.swarm.what_specs_hold import MEASURES
 
@@ -26,17 +28,19 @@ class Command(BaseCommand):
             nodes = list_nodes(connection)
             with connection.call(size=LIST_SIZE) as client, understand_answer():
                 free = find_room(nodes, client.tasks())
-            missing = Confinement(connection).missing()
+            missing, agents = Confinement(connection).missing(), Counter(find_places(connection).values())
         except EngineError as error:
             raise CommandError(str(error)) from error
         for node in nodes:
-            self.stdout.write(_describe(node, free.get(node.node_id)))
+            self.stdout.write(_describe(node, free.get(node.node_id), agents[node.node_id]))
         for word in missing:
             how = "accepted" if word in settings.BERTH_SWARM_ACCEPT else "REFUSED: no agent is started"
             self.stdout.write(f"{word} ({how}): {MEASURES[word].loss}")
 
 
-def _describe(node: Node, free: int | None) -> str:
-    state = "ready" if node.is_ready else "not ready"
+def _describe(node: Node, free: int | None, agents: int) -> str:
+    """`agents` are those of this installation that the Swarm has run there, or wants to."""
+    state = "down" if node.is_down else "ready" if node.is_ready else "not heard of yet"
+    state += ", drained" if node.is_drained else "" if node.is_active else ", paused"
     takes = f"{max(0, free) // MEBIBYTE} MB free" if free is not None else "takes no agents"
-    return f"{node.name} ({node.node_id}): {state}, {node.memory // MEBIBYTE} MB, {takes}"
+    return f"{node.name} ({node.node_id}): {state}, {node.memory // MEBIBYTE} MB, {takes}, {agents} agents here"

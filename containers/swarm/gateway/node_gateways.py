@@ -47,6 +47,13 @@ class _Late(NamedTuple):
     row: Mapping[str, Any]
 
 
+class _Heard(NamedTuple):
+    """Whether a gateway answers, and what keeps others from being changed; empty where it does not."""
+
+    trouble: str
+    answers: bool = False
+
+
 class Ensured(NamedTuple):
     """All nodes, and why the gateways of some are not yet as they are to be; empty where all are."""
 
@@ -117,20 +124,28 @@ class NodeGateways:
 
     def _update_next(self, late: Sequence[_Late], nodes: Sequence[Node], found: Mapping[str, Mapping[str, Any]]) -> str:
         waiting = {each.node.node_id for each in late}
-        for node in nodes:
-            if node.node_id not in found or node.node_id in waiting or not node.is_ready or node.is_drained:
-                continue
-            # One whose update has failed is "paused" for good, although the Swarm may have got it to work since.
-            state = (found[node.node_id].get("UpdateStatus") or {}).get("State", "")
-            if state == "updating":
-                return f"The gateway of {node.name} is being changed. {_others_stay(late)}"
-            did_answer = found[node.node_id]["Spec"]["Labels"].get(ANSWERED_LABEL) == ANSWERED
-            if did_answer and not self._answers(node):
-                return f"The gateway of {node.name} does not answer. {_others_stay(late)}"
+        done = [node for node in nodes if node.node_id in found and node.node_id not in waiting]
+        heard = [self._look_at(node, found[node.node_id]) for node in done if node.is_ready and not node.is_drained]
+        if trouble := next(filter(None, (each.trouble for each in heard)), ""):
+            return f"{trouble} {_others_stay(late)}"
         answering = next((each for each in late if each.node.is_ready and self._answers(each.node)), None)
-        each = answering or late[0]
+        if answering is None and heard and not any(each.answers for each in heard):
+            return f"No gateway answers. {_others_stay(late)}"  # nobody knows what becomes of one that is changed
+        self._change(answering or late[0], answered=ANSWERED if answering else NEVER)
+        return ""
+
+    def _look_at(self, node: Node, row: Mapping[str, Any]) -> _Heard:
+        """At one that is made as it is to be."""
+        # One whose update has failed is "paused" for good, although the Swarm may have got it to work since.
+        if (row.get("UpdateStatus") or {}).get("State", "") == "updating":
+            return _Heard(f"The gateway of {node.name} is being changed.")
+        if self._answers(node):
+            return _Heard("", answers=True)
+        did_answer = row["Spec"]["Labels"].get(ANSWERED_LABEL) == ANSWERED
+        return _Heard(f"The gateway of {node.name} does not answer." if did_answer else "")
+
+    def _change(self, each: _Late, *, answered: str) -> None:
         secrets = self._papers.make(each.plan)
-        answered = ANSWERED if answering else NEVER
         payload = service_payload(each.plan, secrets, made=each.plan.made, answered=answered)
         try:
             with self._connection.call() as client, understand_answer():
@@ -141,7 +156,6 @@ class NodeGateways:
         else:
             logger.info("The gateway of the node %s is made anew.", each.node.name)
             self._papers.remove(node=each.node.node_id, keep=secrets)
-        return ""
 
     def _forget(self, gone: Iterable[str], found: Mapping[str, Mapping[str, Any]]) -> None:
         """Also the papers of one whose service was removed by a process that ended before it was done."""

@@ -17,7 +17,7 @@ from projects.services.reports.stats import Hour, Series, read_series
 
 HOUR = timedelta(hours=1)
 
-ON_SWARM = "Processor, memory and network are measured on the machine of the Swarm's manager alone."
+ON_SWARM = "Of a Swarm, processor, memory and network are measured on the machine of its manager alone."
 
 
 class Used(NamedTuple):

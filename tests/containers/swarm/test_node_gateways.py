@@ -111,6 +111,16 @@ def test_a_node_that_nobody_reaches_keeps_no_other_from_being_changed_and_comes_
     assert images(swarm) == {"n1": "three", "n2": "no good", "n3": "three"}
 
 
+def test_where_none_is_heard_no_more_than_one_is_changed(swarm: Manager, silent: set[str]) -> None:
+    """As where Berth's own network is cut: the first may be what it takes, and nobody knows whether it was."""
+    gateways = NodeGateways(Connection())
+    ensure(gateways)
+    silent.update({"10.0.0.1", "10.0.0.2"})
+    ensure(gateways, "two")
+    assert "No gateway answers." in ensure(gateways, "two")
+    assert images(swarm) == {"n1": "two", "n2": "one"}
+
+
 def test_none_is_left_where_nobody_needs_them(swarm: Manager) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from django.core.management import call_command
 
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.vocabulary import ContainerState
@@ -78,11 +79,20 @@ def _run_without(swarm: Swarm, victim: SwarmNode, keys: list[str]) -> bool:
     return victim.node_id not in found and sum(map(len, found.values())) == len(keys)
 
 
-def test_a_drained_node_gives_its_agents_away(spread: Spread) -> None:
+def test_a_drained_node_gives_its_agents_away_and_staff_see_it(
+    spread: Spread, capsys: pytest.CaptureFixture[str]
+) -> None:
     swarm, keys = spread
     drained = _find_busy(swarm)
     swarm.cluster.set_availability(drained, "drain")
+    drained_at = time.monotonic()
     wait_until(lambda: _run_without(swarm, drained, keys), within=MOVED_WITHIN)
+    with capsys.disabled():
+        sys.stdout.write(f"A drained node is left after {time.monotonic() - drained_at:.1f} s.\n")
+    call_command("swarm")
+    [told] = [line for line in capsys.readouterr().out.splitlines() if drained.node_id in line]
+    assert "ready, drained," in told
+    assert told.endswith("takes no agents, 0 agents here")
     swarm.cluster.set_availability(drained, "active")
 
 

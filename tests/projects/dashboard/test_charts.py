@@ -50,6 +50,18 @@ def test_a_page_without_samples_says_so(dashboard: Client, project: Project) -> 
     assert "Nothing was measured in this time." in text_of(dashboard.get(path_of(project)))
 
 
+def test_on_a_swarm_the_page_promises_nothing_that_is_measured_nowhere(
+    dashboard: Client, project: Project, settings: Any
+) -> None:
+    settings.BERTH_ENGINE = "swarm"
+    text = text_of(dashboard.get(path_of(project)))
+    assert "on the machine of its manager alone" in text
+    assert "not measured on a Swarm" in text
+    assert "every minute" not in text
+    add(project, *minutes(2))
+    assert "on the machine of its manager alone" in text_of(dashboard.get(path_of(project)))
+
+
 def test_the_page_shows_what_was_used_with_the_limit_of_the_plan_gaps_and_a_table_of_the_same_numbers(
     dashboard: Client, project: Project, charts: Any
 ) -> None:
