@@ -124,11 +124,12 @@ def find_leftovers(client: docker.APIClient, instance: str) -> list[str]:
     return [name for name in everything if name.lstrip("/").startswith(instance)]
 
 
-def main() -> None:
-    def tell(text: str) -> None:
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
+def tell(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
+
+def main() -> None:
     with begun() as (walk, key):
         instance = walk.installation.name
         tell("The images are built.")

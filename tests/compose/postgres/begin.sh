@@ -1,6 +1,7 @@
 set -eu
 PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
 data=/var/lib/postgresql/data
+POSTGRES_PASSWORD=${POSTGRES_PASSWORD:-$(cat "${POSTGRES_PASSWORD_FILE:-/dev/null}")}
 if [ ! -e "$data/PG_VERSION" ]; then
     printf %s "$POSTGRES_PASSWORD" >/tmp/password
     initdb --pgdata "$data" --username "$POSTGRES_USER" --pwfile /tmp/password --auth-host scram-sha-256 >/dev/null
