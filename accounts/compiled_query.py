@@ -70,7 +70,7 @@ class CompiledQuery:
             statement = self._statements[wrapper.vendor] = self._compile()
         has_uuids = wrapper.features.has_native_uuid_field
         parameters = [
-            constant if place is None else _adapt(values[place], has_uuids=has_uuids)
+            constant if place is None else adapt_value(values[place], has_uuids=has_uuids)
             for constant, place in zip(statement.constants, statement.places, strict=True)
         ]
 
@@ -88,7 +88,7 @@ class CompiledQuery:
         compiler = self._write(*self._samples).query.get_compiler(using=connection.alias)
         sql, constants = compiler.as_sql()
         has_uuids = connection.features.has_native_uuid_field
-        samples = [_adapt(sample, has_uuids=has_uuids) for sample in self._samples]
+        samples = [adapt_value(sample, has_uuids=has_uuids) for sample in self._samples]
         places = tuple(samples.index(constant) if constant in samples else None for constant in constants)
         if set(range(len(samples))) - set(places):
             raise ValueError("The query does not hold each of the samples.")
@@ -127,7 +127,7 @@ def _number_places(sql: str) -> bytes:
     return _PLACE.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", sql).encode()
 
 
-def _adapt(value: Value, *, has_uuids: bool) -> Value:
+def adapt_value(value: Value, *, has_uuids: bool) -> Value:
     return value.hex if isinstance(value, UUID) and not has_uuids else value
 
 

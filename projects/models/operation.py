@@ -18,7 +18,7 @@ from projects.models.event import Event
 from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.models.operation_times import note_duration
 from projects.models.processes.holder import MOST, has_ended
-from projects.models.rows.whole import WholeRow
+from projects.models.rows.whole import Conditions, WholeRow
 from projects.rules.status.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 
@@ -86,27 +86,16 @@ class Claimable(WholeRow):
             "entry_version": F("entry_version") + 1,
             "updated_at": now,
         }
-        rows = self._claimable_row(operation, unchanged=unchanged, unless_suspended=unless_suspended)
-        contested = _seize(rows.filter(only or Q()), values, over=_expired(now) | Q(operation__in=preempting))
+        kind = Conditions(operation == Operation.DELETE, unchanged, unless_suspended)
+        over = _expired(now) | Q(operation__in=preempting)
+        is_free = only is None and self.write_if_free(values, kind)
+        contested = False if is_free else _seize(self.claimable(kind).filter(only or Q()), values, over=over)
         if contested is None:
             return None
         self.reread()
         if self.operation_id != claim_id:
             return None  # taken away again at once
         return Claim(id=claim_id, generation=self.generation, contested=contested)
-
-    def _claimable_row(
-        self, operation: Operation, *, unchanged: bool, unless_suspended: bool
-    ) -> "models.QuerySet[Any]":
-        """The row, if nothing but an operation in flight stands in the way of this one."""
-        rows = self._row()
-        if operation != Operation.DELETE:
-            rows = rows.exclude(desired=Desired.DELETED)
-        if unchanged:
-            rows = rows.filter(generation=self.generation)
-        if unless_suspended:
-            rows = rows.filter(suspended_at=None)
-        return rows
 
     def want(self, **values: Any) -> bool:
         """Writes what is wanted and leaves it to the operation in flight, or to the watcher, to bring it about.
@@ -128,7 +117,7 @@ class Claimable(WholeRow):
         """
         written, operation = values | at_rest(), self.operation
         with transaction.atomic():
-            if not self._row().filter(operation_id=claim.id).update(**written):
+            if not self.write_if_held(claim.id, written):
                 return False
             Event.objects.bulk_create(events)
         note_duration(operation, since=claim.began)

@@ -15,6 +15,7 @@ from pathlib import Path
 from tests.benchmarks import commands, processes
 from tests.benchmarks.bare import serving_bare
 from tests.benchmarks.deploy import Raw, api_round
+from tests.benchmarks.fill import GROWN, ROWS
 from tests.benchmarks.harness import Client, Server, manage, median_ratio, print_row, serving
 from tests.benchmarks.load import Load, press
 from tests.waiting import wait_until
@@ -24,37 +25,6 @@ WORKERS, THREADS = 2, 16
 
 OTHER_LISTS = (1, 1000)
 """Projects of other owners, whose lists are measured as well."""
-
-ROWS = """
-from django.conf import settings
-from accounts.models import Scope, User
-from accounts.services.api_keys import issue_api_key
-from projects.models import AgentType, Plan, Project
-type_, plan = AgentType.objects.get(slug="stub"), Plan.objects.get(slug="bench")
-for owned in {counts}:
-    owner = User.objects.create_user(f"owner-of-{{owned}}@example.org")
-    Project.objects.bulk_create(
-        Project(
-            owner=owner, instance=settings.BERTH_INSTANCE, name=f"bench {{number}}", agent_type=type_, plan=plan,
-            desired="stopped", container_state="", uid=800000 + 10000 * owned + number,
-            generation=2,  # of a first deploy its page shows the steps
-        )
-        for number in range(owned)
-    )
-    _, key = issue_api_key(user=owner, session=None, name="bench", scope=Scope.WRITE, lifetime_days=None)
-    (settings.BERTH_DATA_DIR / f"bench-key-{{owned}}").write_text(key)
-"""
-
-
-GROWN = """
-from django.db import connection
-from projects.models import Project
-from tests.many_rows import multiply
-template = Project.objects.get(owner__email="owner-of-1@example.org", name="bench 0")
-multiply(template, max(0, {count} - Project.objects.count()))
-connection.cursor().execute("VACUUM")  # now, and not by the database itself while it is measured
-"""
-"""Those of another owner, at rest."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +44,7 @@ def main(options: argparse.Namespace) -> None:
             print_row("read", "per second", "bare view", "÷ bare", "p50 ms", "p99 ms", "p99 ÷ bare")
             for row in rows:
                 report(row, *measure(server, bare, row, options))
+            report(Row("page ÷ whole list", "", {}), *press_in_turn(server.port, (rows[1], rows[0]), options))
             if options.deploys:
                 with deploying(server, clients=options.deploys):
                     measured = measure(server, bare, rows[0], options)
@@ -143,11 +114,23 @@ def measure(server: Server, bare: int, row: Row, options: argparse.Namespace) ->
     """
     whole = {name: value for name, value in row.headers.items() if name != "If-None-Match"}
     size = len(ask(server.port, row.path, whole)[1])
+    return _in_turn(_press(server.port, row, options), _press(bare, Row("", f"/{size}", row.headers), options), options)
+
+
+def press_in_turn(port: int, rows: tuple[Row, Row], options: argparse.Namespace) -> tuple[list[Load], list[Load]]:
+    """Two of ours, as `measure` does it with one of ours and the bare view."""
+    return _in_turn(_press(port, rows[0], options), _press(port, rows[1], options), options)
+
+
+def _press(port: int, row: Row, options: argparse.Namespace) -> Callable[[], Load]:
     chosen = {"seconds": options.seconds, "connections": options.connections}
-    sides: list[tuple[Callable[[], Load], list[Load]]] = [
-        (partial(press, server.port, row.path, row.headers, status=row.status, **chosen), []),
-        (partial(press, bare, f"/{size}", row.headers, **chosen), []),
-    ]
+    return partial(press, port, row.path, row.headers, status=row.status, **chosen)
+
+
+def _in_turn(
+    first: Callable[[], Load], second: Callable[[], Load], options: argparse.Namespace
+) -> tuple[list[Load], list[Load]]:
+    sides: list[tuple[Callable[[], Load], list[Load]]] = [(first, []), (second, [])]
     for number in range(options.rounds + 1):
         for act, loads in sides if number % 2 else reversed(sides):
             load = act()

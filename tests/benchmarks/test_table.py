@@ -18,7 +18,7 @@ SHORT = (
 )  # fmt: skip
 ROWS = (
     "list of 25", "page of 20", "unchanged list", "detail", "session", "list of 1", "list of 1000", "/healthz",
-    "list, 1 deploys", "list, 1200 rows", "process", "supervisor", "child 1", "all of them",
+    "page ÷ whole list", "list, 1 deploys", "list, 1200 rows", "process", "supervisor", "child 1", "all of them",
     "command", "deploy", "stop", "start", "restart", "delete", "once more",
 )  # fmt: skip
 

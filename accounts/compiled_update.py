@@ -1,0 +1,92 @@
+"""UPDATEs that the ORM writes once for the same columns, and that are run many times.
+
+For a row with many columns the ORM takes longer to write the statement than the database to carry it out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import Field, QuerySet
+from django.db.models.sql import UpdateQuery
+
+from accounts.compiled_query import Value, adapt_value
+
+MOST = 200
+"""Statements that one keeps. Where expressions hold values of their own there would be one for each of them."""
+
+
+class _Statement(NamedTuple):
+    """`columns` are those whose values are parameters, each with its place among all; `places` as in a query."""
+
+    sql: str
+    parameters: tuple[Any, ...]
+    columns: tuple[tuple[int, str, Any], ...]
+    places: tuple[tuple[int, int], ...]
+
+
+class CompiledUpdate:
+    """`find` returns the rows for some values, and is called with `samples`, as for a `CompiledQuery`."""
+
+    def __init__(self, find: "Callable[..., QuerySet[Any, Any]]", *samples: Value) -> None:
+        self._find = find
+        self._samples = samples
+        self._statements: dict[tuple[object, ...], _Statement] = {}
+
+    def run(self, values: Mapping[str, Any], *found: Value) -> int:
+        """Writes the values, of which some may be expressions. Returns to how many rows.
+
+        There is a statement for each set of columns of which the same are null, and the same are the same expression.
+        """
+        key = (connection.vendor, *((name, _kind_of(value)) for name, value in values.items()))
+        statement = self._statements.get(key)
+        if statement is None:
+            if len(self._statements) >= MOST:
+                self._statements.clear()
+            statement = self._statements[key] = self._compile(values)
+        parameters = list(statement.parameters)
+        for place, name, field in statement.columns:
+            parameters[place] = field.get_db_prep_save(values[name], connection)
+        has_uuids = connection.features.has_native_uuid_field
+        for place, number in statement.places:
+            parameters[place] = adapt_value(found[number], has_uuids=has_uuids)
+        with transaction.mark_for_rollback_on_error(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute(statement.sql, parameters)
+            return max(0, int(cursor.rowcount))
+
+    def _compile(self, values: Mapping[str, Any]) -> _Statement:
+        rows = self._find(*self._samples)
+        if type(rows).update is not QuerySet.update:
+            raise TypeError("An update of the rows does more than to write, which would be passed by.")
+        query: Any = rows.order_by().query.chain(UpdateQuery)
+        query.add_update_values(dict(values))
+        compiler = query.get_compiler(using=connection.alias)
+        sql, parameters = compiler.as_sql()
+        columns, place = [], 0
+        for field, _, value in query.values:
+            if hasattr(value, "resolve_expression"):
+                written = value.resolve_expression(query, allow_joins=False, for_save=True)
+                place += len(compiler.compile(written)[1])
+            elif value is not None:
+                columns.append((place, _name_in(values, field), field))
+                place += 1
+        return _Statement(sql, tuple(parameters), tuple(columns), self._find_places(parameters, place))
+
+    def _find_places(self, parameters: Sequence[Any], first: int) -> tuple[tuple[int, int], ...]:
+        has_uuids = connection.features.has_native_uuid_field
+        samples = [adapt_value(sample, has_uuids=has_uuids) for sample in self._samples]
+        places = [(first + at, samples.index(each)) for at, each in enumerate(parameters[first:]) if each in samples]
+        if {number for _, number in places} != set(range(len(samples))):
+            raise ValueError("The query does not hold each of the samples.")
+        return tuple(places)
+
+
+def _kind_of(value: Any) -> str:
+    """Expressions that are written alike are alike."""
+    if value is None:
+        return "null"
+    return repr(value) if hasattr(value, "resolve_expression") else "value"
+
+
+def _name_in(values: Mapping[str, Any], field: "Field[Any, Any]") -> str:
+    return field.name if field.name in values else field.attname
