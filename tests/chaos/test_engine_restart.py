@@ -11,6 +11,7 @@ from tempfile import mkdtemp
 import pytest
 from rest_framework.test import APIClient
 
+from projects.models import Event, Project
 from projects.watcher.watcher import Watcher
 from tests.chaos.docker_instance import DockerInstance
 from tests.chaos.private_engine import PrivateEngine
@@ -25,6 +26,7 @@ pytestmark = [
 ]
 
 MENDED_WITHIN = 35.0
+MANY = 12
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +58,12 @@ def test_an_engine_that_ends_and_comes_back(
     api: APIClient,
     watcher: Callable[[], Watcher],
 ) -> None:
+    """One that is told to end takes its agents down one after the other, and answers the watcher meanwhile: half of
+    them were told to have ended by themselves, and some were not started again for good."""
     real_engine(private.url)
-    create_project(api, STUB_PROJECT | {"name": "up"})
+    ups = [f"up {each}" for each in range(MANY)]
+    for name in ups:
+        create_project(api, STUB_PROJECT | {"name": name})
     down = create_project(api, STUB_PROJECT | {"name": "down"}).id
     assert api.post(f"/api/projects/{down}/control", {"action": "stop"}).status_code == 200
 
@@ -66,11 +72,13 @@ def test_an_engine_that_ends_and_comes_back(
 
     watcher()
     for _ in range(3):
-        wait_until(lambda: statuses() == {"up": "running", "down": "stopped"}, within=MENDED_WITHIN)
+        wait_until(lambda: statuses() == dict.fromkeys(ups, "running") | {"down": "stopped"}, within=MENDED_WITHIN)
         private.end(how)
-        wait_until(lambda: statuses() == {"up": "unknown", "down": "unknown"}, within=MENDED_WITHIN)
+        wait_until(lambda: set(statuses().values()) == {"unknown"}, within=MENDED_WITHIN)
         assert api.post(f"/api/projects/{down}/control", {"action": "start"}).status_code == 503
         private.start()
-        wait_until(lambda: statuses() == {"up": "running", "down": "stopped"}, within=MENDED_WITHIN)
+        wait_until(lambda: statuses() == dict.fromkeys(ups, "running") | {"down": "stopped"}, within=MENDED_WITHIN)
         states = docker_instance.containers()
-        assert sorted(states.values()) == ["exited", "running"]
+        assert sorted(states.values()) == ["exited"] + ["running"] * MANY
+    assert not Event.objects.filter(action="crash").exists()
+    assert not Project.objects.exclude(failure_code="").exists()

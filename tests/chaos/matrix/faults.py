@@ -65,6 +65,8 @@ class Fault:
     lasts: float = 3.0
     mutes: bool = False
     kind: str = ""
+    loses_deletions: bool = False
+    """What is deleted meanwhile is on the engine again afterwards. It goes into quarantine, minutes later."""
 
 
 def _of_a_server(name: str, kind: str = "") -> dict[str, Fault]:
@@ -139,7 +141,10 @@ FAULTS: Mapping[str, Fault] = {
     "engine/shims killed": Fault(parts.shims_killed),
     "engine/socket removed": Fault(parts.socket_removed),
     **{f"engine/clock {_told(by)}": Fault(engine_stepping(by), 10.0) for by in STEPS},
-    **{f"people/{what}": Fault(breaking, 5.0, mutes="web server" in what) for what, breaking in BY_PEOPLE.items()},
+    **{
+        f"people/{what}": Fault(breaking, 5.0, mutes="web server" in what, loses_deletions="directory" in what)
+        for what, breaking in BY_PEOPLE.items()
+    },
     **_of_a_server("telegram"),
     "telegram/5xx": Fault(telegram_answering("break_down")),
     "telegram/wrong JSON": Fault(telegram_answering("garbage")),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from containers.vocabulary import PROJECT_LABEL
 from tests.chaos.consistency import assert_server_consistent
 from tests.chaos.database.requests import Answer, Client
 from tests.chaos.matrix.faults import FAULTS
@@ -42,6 +43,8 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
     reader = Reader(client)
     letter = Letter(installation, client) if name.startswith("mail/") else None
     answers, ended = _send_during(installation, client, name, targets, headstart, letter)
+    if fault.loses_deletions:
+        _remove(installation, targets["delete"])
     # What was frozen with the request in its hands answers when it moves again.
     slower_by = fault.lasts if fault.mutes else 0.0
     wrong = [
@@ -91,6 +94,15 @@ def _send_during(
         time.sleep(max(0.0, fault.lasts - (time.monotonic() - began)))
     ended = time.monotonic()
     return sent.answers() if fault.mutes else answers, ended
+
+
+def _remove(installation: Installation, project: str) -> None:
+    """By hand, as staff do."""
+    client, of_it = installation.instance.client, {"label": f"{PROJECT_LABEL}={project}"}
+    for container in client.containers(all=True, filters=of_it):
+        client.remove_container(container["Id"], force=True, v=True)
+    for volume in client.volumes(filters=of_it)["Volumes"] or ():
+        client.remove_volume(volume["Name"], force=True)
 
 
 def _await_mail(letter: Letter | None, ended: float) -> float | None:
