@@ -22,6 +22,7 @@ GARBLED = "The container engine gave an answer that cannot be read."
 CLOSED = "The container engine's socket is closed to Berth: somebody changed the rights or the group of its file."
 TOO_LARGE = "The container engine gave an answer that is too large."
 FAILED = "The container engine failed"
+FULL = "The container engine's disk is full: no space left on device. The staff have to make room."
 STATE_MISSING = (
     "What the agent keeps is missing on the engine's disk, where somebody has removed it, or cannot be read. Clear the "
     "agent's memory or have the staff restore it, and start the agent again."
@@ -135,9 +136,14 @@ def _from_answer(error: docker.errors.APIError) -> EngineError:
             return NameTakenError("The name is in use.")
         return ConflictError(f"Something is in the way: {explanation}")
     if status >= 500:
-        is_missing = "mount source" in explanation
-        return EngineRefusedError(STATE_MISSING) if is_missing else EngineFailedError(f"{FAILED}: {explanation}")
+        return _from_failure(explanation)
     return EngineRefusedError(f"The container engine refused: {explanation}")
+
+
+def _from_failure(explanation: str) -> EngineError:
+    if "mount source" in explanation:
+        return EngineRefusedError(STATE_MISSING)
+    return EngineFailedError(FULL if "no space left on device" in explanation else f"{FAILED}: {explanation}")
 
 
 def _clean(text: str) -> str:

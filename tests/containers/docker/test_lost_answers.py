@@ -40,6 +40,14 @@ def lost_volumes(daemon: FaultySocket) -> bool:
     return asked(daemon, f"DELETE /volumes/{NAME}-data")
 
 
+def test_of_a_full_disk_it_says_so_and_shows_no_path(daemon: FaultySocket) -> None:
+    said = "write /var/lib/docker/containers/4f7c/.tmp-hostconfig.json291120028: no space left on device"
+    daemon.script["POST /containers/create"] = [("answer", 500, json.dumps({"message": said}).encode())]
+    with pytest.raises(EngineRefusedError, match="disk is full") as raised:
+        deploy_again()
+    assert "/var" not in str(raised.value)
+
+
 @pytest.mark.parametrize("fault", [LOST, FAILED])
 def test_a_container_that_was_made_all_the_same_is_started(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script["POST /containers/create"] = [fault]
