@@ -81,7 +81,7 @@ def begun(images: str) -> Iterator[tuple[StackWalk, str]]:
         provider.add_key(key)
         folder = home / "operator"
         folder.mkdir()
-        installation = Stack(cluster.manager, folder, images)
+        installation: Any = Stack(cluster.manager, folder, images)  # which is as the walk of compose wants it
         service = OnANode(folder, {}, checkout=folder)
         stack.callback(service.engine.close)
         installation.prepare(
