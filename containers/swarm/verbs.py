@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 
+from django.conf import settings
+
 from containers.call_limits import seconds_left
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
@@ -135,7 +137,9 @@ class Verbs:
             if not self._has_volume(name):
                 return
         time.sleep(last)
-        with suppress(MissingError), self._connection.call() as client:
+        # Where a driver has it, it was emptied before, by a job whose container may still hold on to it.
+        is_empty = (ConflictError,) if settings.BERTH_SWARM_VOLUME_DRIVER else ()
+        with suppress(MissingError, *is_empty), self._connection.call() as client:
             client.remove_volume(name)
 
     def _has_volume(self, name: str) -> bool:

@@ -1,6 +1,7 @@
 """What is a Swarm's own, on a real one of one node."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,3 +155,23 @@ def test_the_engine_of_another_host_is_asked_beside_that_of_this_process(
     with pytest.raises(EngineUnavailableError):
         get_single_host("unix:///nowhere/docker.sock").ping()
     assert swarm_under_test.engine.inspect(swarm_under_test.key) is not None
+
+
+@pytest.mark.rare(3)
+def test_in_a_shared_folder_an_agent_has_one_of_its_own_which_is_emptied_with_its_memory(
+    swarm_under_test: SwarmUnderTest, tmp_path: Path
+) -> None:
+    """Of several nodes `test_memory_of_nodes.py` tells."""
+    for each in (tmp_path, *tmp_path.parents[:2]):
+        each.chmod(0o755)
+    options = {"type": "none", "o": "bind", "device": f"{tmp_path}/{{agent}}"}
+    folder = tmp_path / swarm_under_test.name
+    with override_settings(BERTH_SWARM_VOLUME_DRIVER="local", BERTH_SWARM_VOLUME_OPTIONS=options):
+        for generation in (1, 2):
+            deploy(swarm_under_test, user=20009, generation=generation)
+            assert (folder.stat().st_uid, folder.stat().st_mode & 0o777) == (20009, 0o700)
+            container = swarm_under_test.container_of(swarm_under_test.name)
+            _run(swarm_under_test, container, "touch", f"/data/note{generation}")
+        assert sorted(each.name for each in folder.iterdir()) == ["note1", "note2"]
+        swarm_under_test.engine.remove(swarm_under_test.key, volumes=True)
+    assert list(folder.iterdir()) == []
