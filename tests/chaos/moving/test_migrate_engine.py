@@ -1,0 +1,96 @@
+"""`manage.py migrate_engine` between two real engines, killed now and then: no agent runs twice, none forgets."""
+
+import os
+import random
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from tests.chaos.docker_instance import DockerInstance
+from tests.chaos.moving.hosts import LIMIT, Hosts
+from tests.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.one_database,
+    pytest.mark.timeout(1800),
+    pytest.mark.rare(20),
+    pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("dockerd"), reason="a second engine takes root"),
+]
+
+SHORT, LONG = (3, (2,)), (20, (3, 9, 15))
+"""How many agents, and at which of them the command is killed."""
+
+DOWN_FOR = 30.0
+"""Seconds at most that an agent is away which is moved without an interruption, on a busy machine."""
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, docker_instance: DockerInstance) -> Iterator[Hosts]:
+    made = Hosts(tmp_path, docker_instance)
+    try:
+        yield made
+    finally:
+        made.close()
+        shutil.rmtree(made.home, ignore_errors=True)
+
+
+def move_until(hosts: Hosts, line: str) -> list[str]:
+    """Moves, and kills the command somewhere in the move that it says so; what it has said. A lease may have to end."""
+    said: list[str] = []
+
+    def has_begun() -> bool:
+        said.clear()
+        command = hosts.move("--yes")
+        assert command.stdout is not None
+        for each in command.stdout:
+            said.append(each)
+            if each.startswith(line):
+                Timer(random.uniform(0.0, 1.5), command.kill).start()
+        command.stdout.close()
+        command.wait(LIMIT)
+        return any(each.startswith(line) for each in said)
+
+    wait_until(has_begun, within=LIMIT, every=1, what=lambda: "".join(said))
+    return said
+
+
+def has_moved(hosts: Hosts) -> bool:
+    """Says no while the lease of a killed command lasts, and while one that was killed in its start has to wait."""
+    command = hosts.move("--yes")
+    said, _ = command.communicate(timeout=LIMIT)
+    assert command.returncode == 0 or "Stop Berth" in said or "under way" in said or "run this again" in said, said
+    return command.returncode == 0
+
+
+def test_all_agents_move_with_what_they_remember_however_often_the_command_is_killed(
+    hosts: Hosts, is_long: bool
+) -> None:
+    agents, kills = LONG if is_long else SHORT
+    hosts.start(agents)
+    killed = set()
+    for place in kills:
+        left = agents - sum(hosts.ended(key) is not None for key in hosts.keys)
+        said = move_until(hosts, f"{place - (agents - left)} of ")
+        killed.add([each for each in said if " of " in each][-1].split()[-1])
+        for key in hosts.keys:  # nowhere twice
+            assert hosts.ended(key) is not None or hosts.began(key) is None
+    wait_until(lambda: has_moved(hosts), within=LIMIT, every=2)
+    away = sorted(time_away(hosts, key) for key in hosts.keys if key not in killed)
+    middle = away[len(away) // 2]
+    sys.stdout.write(f"{agents} agents: away for {away[0]:.1f} to {away[-1]:.1f} s, median {middle:.1f}\n")
+    assert away[-1] < DOWN_FOR
+    assert [hosts.remembers(key) for key in hosts.keys] == hosts.keys
+
+
+def time_away(hosts: Hosts, key: str) -> float:
+    """Seconds from its end on the former host to its start on the Swarm."""
+    ended, began = hosts.ended(key), hosts.began(key)
+    assert ended is not None
+    assert began is not None
+    assert began > ended
+    return (began - ended).total_seconds()
