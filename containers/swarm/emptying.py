@@ -55,8 +55,9 @@ class Emptying:
 
         Raises `EngineUnavailableError` where a node that has some of it is away, and `EngineRefusedError`.
         """
-        self._verbs.stop_key(key, timeout=ENDS_WITHIN)
         found = self._services.ours(key)
+        for each in found:
+            self._verbs.stop(each, timeout=ENDS_WITHIN, leave_lost=True)
         nodes = {node.node_id: node for node in list_nodes(self._connection)} if found else {}
         kept = [nodes[node] for node in sorted({node for each in found for node in kept_on(each)}) if node in nodes]
         if settings.BERTH_SWARM_VOLUME_DRIVER:

@@ -13,6 +13,7 @@ from containers.swarm.nodes import Node
 from containers.swarm.service_spec import KEPT_ON_LABEL
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import volume_driver
+from containers.swarm.tasks import Service
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_node_gateways import node
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.one_database
 
 
 class Stopped:
-    def stop_key(self, key: str, *, timeout: int) -> None:
+    def stop(self, service: Service, *, timeout: int, leave_lost: bool) -> None:
         """It has ended before."""
 
 
