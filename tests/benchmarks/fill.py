@@ -2,6 +2,7 @@
 
 ROWS = """
 from django.conf import settings
+from django.db import connection
 from accounts.models import Scope, User
 from accounts.services.api_keys import issue_api_key
 from projects.models import AgentType, Plan, Project
@@ -18,6 +19,7 @@ for owned in {counts}:
     )
     _, key = issue_api_key(user=owner, session=None, name="bench", scope=Scope.WRITE, lifetime_days=None)
     (settings.BERTH_DATA_DIR / f"bench-key-{{owned}}").write_text(key)
+connection.cursor().execute("ANALYZE")  # now, and not by the database itself while it is measured
 """
 
 GROWN = """
