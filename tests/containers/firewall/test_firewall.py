@@ -83,6 +83,7 @@ def test_the_command_prints_a_shell_script() -> None:
     assert "--ctorigdst 10.1.2.3/32 --ctorigdstport 8080" in printed.getvalue()
 
 
+@pytest.mark.docker
 def test_who_may_not_set_rules_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(iptables, "is_root", lambda: False)
     said = apply_rules()
