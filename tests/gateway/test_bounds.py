@@ -5,9 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from gateway.entries.entry import Limits
+from gateway.entries.entry import Entry, Limits
 from gateway.providers.bounds import OF_TOOLS, bound_input
+from gateway.providers.reading import read_call
 from gateway.providers.slices import do_at_once
+from gateway.rules.paths import Call
 
 pytestmark = pytest.mark.one_database
 
@@ -113,3 +115,11 @@ def test_tools_count_what_a_provider_writes_around_them() -> None:
     for tools in ({"tools": [{"name": "f"}]}, {"functions": [{"name": "f"}]}):
         assert OF_TOOLS < bound({"messages": [], **tools}) < 2 * OF_TOOLS
     assert bound({"messages": [], "tools": []}) < 200
+
+
+@pytest.mark.parametrize(("given", "length"), [(8000, 4096 + 8000), (10**9, 2**24), (-5, 4096), (None, 4096)])
+def test_an_answer_whose_length_nobody_says_is_longer_than_its_thoughts(given: int | None, length: int) -> None:
+    entry, document = Entry("p"), {"model": "m", "messages": [], "reasoning": {"max_tokens": given}}
+    for extra, expected in (({}, length), ({"max_tokens": 500}, 500)):
+        asked = do_at_once(read_call(Call.CHAT, entry, "application/json", json.dumps(document | extra).encode()))
+        assert asked.output == expected

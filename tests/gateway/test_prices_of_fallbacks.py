@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.prices import by_length, cost_by, dearest_of, price_of, settle_price
+from gateway.budgets.prices import cost_by, dearest_of, price_of, settle_price
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.anthropic import read_anthropic_usage
 from gateway.meters.events import read_model
@@ -161,40 +161,3 @@ def test_an_agent_that_names_a_cheap_model_first_pays_what_has_answered(
     assert costs["money"] == 2 * costs["output"]
     assert [row["model"] for row in alice.gateway.usage(alice.project) if row["requests"]] == ["dear"]
     assert alice.chat(model="cheap", models=["cheap", "forbidden"]).status == 404
-
-
-@pytest.mark.parametrize(
-    ("model", "dearer_from"),
-    [
-        ("gpt-5.4", 272_001),
-        ("openai/gpt-5.5-pro-2026-11-22", 272_001),
-        ("gpt-5.4-mini", None),
-        ("gpt-5.2", None),
-        ("google/gemini-3-pro-preview", 200_001),
-        ("gemini-2.5-flash", None),
-        ("x-ai/grok-4", 128_001),
-        ("claude-opus-4-8", None),
-    ],
-)
-def test_a_long_input_makes_calls_of_some_models_dearer(model: str, dearer_from: int | None) -> None:
-    for given in (1, 128_000, 128_001, 200_000, 200_001, 272_000, 272_001, 10**6):
-        is_dearer = dearer_from is not None and given >= dearer_from
-        price = Price(10 * MILLION, 18 * MILLION, 2 * MILLION) if is_dearer else DEAR
-        assert by_length(DEAR, ["cheap", model], given) == price
-
-
-def test_a_long_input_is_reserved_and_counted_as_dear_as_it_is(tmp_path: Path) -> None:
-    entry = Entry("p", prices={"gpt-5.4": Price(MILLION, MILLION, 0)}, budget=Budget(month_money=10**7))
-
-    async def test(ledger: Ledger) -> list[int]:
-        counted = []
-        for given in (272_000, 272_001):
-            reservation = await ledger.reserve(entry, "gpt-5.4", given=given, least=10, most=10)
-            longer = ledger.extend(reservation, entry, by=5)
-            ledger.settle(longer, Usage(given, 15), entry=entry)
-            rows = (await ledger.read_since(0))["rows"]
-            counted += [reservation.money, longer.money, sum(row["money"] for row in rows)]
-        return counted
-
-    once, twice = 272_010, 2 * 272_011
-    assert run(tmp_path, Clock(2026, 11, 22), test) == [once, once + 5, once + 5, twice, twice + 10, once + twice + 15]

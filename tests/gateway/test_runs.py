@@ -2,6 +2,7 @@
 
 import json
 import random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -96,3 +97,31 @@ def test_a_talk_of_a_million_tokens_passes_in_short_messages() -> None:
     with pytest.raises(RefusedError) as refused:
         read({"model": "m", "messages": [{"role": "user", "content": [{"a": {}}]}] * 30_000})
     assert refused.value.why is Why.TOO_LARGE
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "\\udfff"])
+def test_half_of_a_pair_makes_nothing_longer_than_it_came(half: str) -> None:
+    text = "é漢\U0001f600" * 500
+    body = f'{{"model":"m","messages":[{{"role":"user","content":"{text}{half}"}}],"{half}":1}}'.encode()
+    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
+    do_at_once(write(asked))
+    assert asked.body == body
+
+
+def test_no_more_values_are_read_at_once_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though all of them are in the last half of what may be one element."""
+    marks = []
+
+    def decode(text: str, at: int) -> tuple[Any, int]:
+        marks.append(sum(map(text.count, runs.MARKS)))
+        found: tuple[Any, int] = documents.DECODER.raw_decode(text, at)
+        return found
+
+    monkeypatch.setattr(runs, "DECODER", SimpleNamespace(raw_decode=decode))
+    texts = ",".join(['"' + "x" * 8000 + '"'] * 263)
+    for filler in ("{}", "1"):
+        rest = ",".join([filler] * ((runs.MOST_OF_ONE - len(texts) - 3000) // (len(filler) + 1)))
+        with pytest.raises(RefusedError) as refused:
+            do_at_once(runs.read_in_runs(f'{{"a":[[{texts},{rest}]]}}'.encode()))
+        assert refused.value.why is Why.TOO_LARGE
+    assert max(marks) <= runs.MOST_VALUES + runs.RUN

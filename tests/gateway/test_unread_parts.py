@@ -4,12 +4,16 @@ import json
 from typing import Any
 
 import pytest
+from gateway.entries.entry import Entry, Kind, Provider
 from gateway.meters import unread
 from gateway.meters.anthropic import MessagesMeter
 from gateway.meters.meter import EventMeter
 from gateway.meters.openai import ChatMeter, ResponsesMeter
 from gateway.meters.usage import Usage
+from gateway.providers.reading import read_call
+from gateway.providers.slices import do_at_once
 from gateway.providers.thoughts import may_think
+from gateway.rules.paths import Call
 
 from tests.gateway.test_meters import stream
 
@@ -93,16 +97,70 @@ def test_what_a_model_has_thought_in_silence_counts_by_its_time(
     ("asked", "thinks"),
     [
         ({"model": "gpt-4.1"}, False),
-        ({"model": "model-a"}, False),
+        ({"model": "model-a"}, True),
         ({"model": "o3-mini"}, True),
         ({"model": "openai/gpt-5.4-mini"}, True),
         ({"model": "a", "models": ["google/gemini-3-pro"]}, True),
         ({"model": "gpt-5.4", "reasoning_effort": "none"}, False),
         ({"model": "a", "reasoning": {"effort": "high"}}, True),
-        ({"model": "a", "reasoning": {"enabled": False}}, False),
+        ({"model": "claude-opus-4-8"}, True),
         ({"model": "claude-opus-4-8", "thinking": {"type": "adaptive"}}, True),
-        ({"model": "claude-opus-4-8", "thinking": {"type": "disabled"}}, False),
+        ({"model": "gpt-5.4", "reasoning_effort": None}, True),
+        ({"model": "gpt-5.4", "reasoning": None}, True),
+        ({"model": "gpt-4o", "reasoning": {"effort": None}}, False),
+        ({"model": "gpt-4o", "models": ["gpt-4o-mini", "gpt-5"]}, True),
+        ({"model": "gpt-4o", "preset": "mine"}, True),
+        ({"model": "deepseek-r1-distill-llama-70b"}, True),
+        ({"model": "mistralai/magistral-medium"}, True),
+        ({"model": "claude-3.7-sonnet:thinking"}, True),
+        ({"model": "claude-3-7-sonnet", "thinking": {"type": "enabled", "budget_tokens": 1024}}, True),
+        *(({"model": name}, True) for name in ("gemma-4-27b", "gpt-40", "a-model-of-tomorrow")),
     ],
 )
 def test_who_may_think_in_silence(asked: dict[str, Any], thinks: bool) -> None:
     assert may_think(asked) == thinks
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gpt-4o", "openai/gpt-4.1-mini-2025-04-14", "gpt-3.5-turbo", "chatgpt-4o-latest", "claude-3-5-haiku-latest",
+        "anthropic/claude-3.5-sonnet", "claude-2.1", "meta-llama/llama-3.3-70b-instruct:free", "llama3.2:3b",
+        "us.meta.llama3-3-70b-instruct-v1:0", "mistral-large-latest", "mistralai/mixtral-8x7b", "open-mistral-nemo",
+        "models/gemini-2.0-flash", "gemini-1.5-pro", "gemma3:27b", "qwen2.5-coder", "deepseek-chat", "grok-2",
+        "x-ai/grok-4-fast-non-reasoning",
+    ],
+)  # fmt: skip
+def test_who_never_thinks(model: str) -> None:
+    assert not any(may_think({"model": model} | extra) for extra in ({}, {"reasoning_effort": "none"}))
+
+
+OFF: dict[str, dict[str, Any]] = {
+    "effort": {"reasoning_effort": "none"},
+    "reasoning": {"reasoning": {"effort": "none"}},
+    "enabled": {"reasoning": {"enabled": False}},
+    "thinking": {"thinking": {"type": "disabled"}},
+    "false": {"thinking": False, "reasoning": False},
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "obeyed"),
+    [
+        (Call.CHAT, Kind.OPENAI, {"effort"}),
+        (Call.CHAT, Kind.COMPATIBLE, {"effort"}),
+        (Call.CHAT, Kind.OPENROUTER, {"effort", "reasoning", "enabled"}),
+        (Call.CHAT, Kind.ANTHROPIC, {"thinking"}),
+        (Call.MESSAGES, Kind.OPENROUTER, {"thinking"}),
+        (Call.RESPONSES, Kind.OPENAI, {"reasoning", "enabled"}),
+    ],
+)
+def test_who_is_told_not_to_think(call: Call, kind: Kind, obeyed: set[str]) -> None:
+    provider = Provider("", "", kind, "")
+    for name, said in OFF.items():
+        body = json.dumps({"model": "gpt-5.4", "messages": [], **said}).encode()
+        asked = do_at_once(read_call(call, Entry("p", provider=provider), "application/json", body))
+        assert asked.may_think == (name not in obeyed), name
+        for model in ("openai/o3", "gpt-5-mini", "gemini-2.5-pro", "gemini-flash-latest", "codex-mini-latest",
+                      "openrouter/auto", "@preset/a", "x-ai/grok-4"):  # fmt: skip
+            assert may_think({"model": model, **said}, call, kind), model

@@ -19,7 +19,7 @@ from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
-from gateway.budgets.prices import by_length, cost_by, dearest_of, reserved_by, settle_price
+from gateway.budgets.prices import by_length, cost_by, most_of, settle_price
 from gateway.budgets.refusing import need_of, no_longer, refusal_of, reserved_by_others
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.sizes import Size, Sizes
@@ -35,6 +35,7 @@ AGAIN = 1.0
 """Seconds until what the disk has not taken is given to it again."""
 
 logger = logging.getLogger(__name__)
+Waits = Callable[[], None]
 
 
 class Ledger:
@@ -62,19 +63,18 @@ class Ledger:
 
     async def reserve(
         self, entry: Entry, model: str, *, given: int, least: int, most: int, others: Sequence[str] = (),
-        is_cached: bool = False,
+        is_cached: bool = False, waits: Waits = lambda: None,
     ) -> Reservation:  # fmt: skip
         """Reserves for an input of `given` tokens, and an answer of at least `least` and at most `most` of them.
 
         `others` are models that may answer in the place of the first one: the dearest counts. `is_cached`: some of the
-        input may be dearer than its price, as it is kept.
+        input may be dearer than its price, as it is kept. `waits` is called before it waits for others.
 
         Raises RefusedError where the budget has no room, or the disk does not take it.
         """
         hour = hour_of(self._now())
-        price = by_length(dearest_of(entry.prices, (model, *others)), (model, *others), given)
-        price = price and reserved_by(price, is_cached=is_cached)
-        output = await self._wait_for_room(entry, price, hour, given=given, least=least, most=most)
+        price = most_of(entry.prices, (model, *others), given, is_cached=is_cached)
+        output = await self._wait_for_room(entry, price, hour, waits, given=given, least=least, most=most)
         money = cost_of(Usage(given, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
@@ -88,9 +88,8 @@ class Ledger:
 
     def extend(self, reservation: Reservation, entry: Entry, *, by: int, others: Sequence[str] = ()) -> Reservation:
         """For an answer that is longer than was asked for: up to `by` tokens more. The disk has it soon after, as the
-        tokens are written already. Raises RefusedError where nothing is left.
-        """
-        price = by_length(dearest_of(entry.prices, models := (reservation.model, *others)), models, reservation.input)
+        tokens are written already. Raises RefusedError where nothing is left."""
+        price = most_of(entry.prices, (reservation.model, *others), reservation.input)
         self._advances.take_back(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, given=0, with_reserved=True)
         tokens = min([by, *(each for each in room.values() if each is not None)])
@@ -144,7 +143,7 @@ class Ledger:
             self._write(rows.forget(hour))
 
     async def _wait_for_room(
-        self, entry: Entry, price: Price | None, hour: int, *, given: int, least: int, most: int
+        self, entry: Entry, price: Price | None, hour: int, waits: Waits, *, given: int, least: int, most: int
     ) -> int:
         """Tokens that the answer may have. Calls in flight mostly need less than they have reserved."""
         deadline = asyncio.get_running_loop().time() + self._patience
@@ -159,6 +158,7 @@ class Ledger:
                 return output
             if refusal := refusal_of(self._totals, self._sizes, entry, hour, price=price, given=given, least=least):
                 raise refusal
+            waits()
             try:
                 async with asyncio.timeout_at(deadline):
                     await settled.wait()

@@ -14,12 +14,15 @@ _ROUTER = re.compile(r"@preset/|openrouter/|(?:.*/)?(?:auto|router)(?:[:@].*)?$"
 FREE = ":free"
 """Costs nothing, whatever the price of its model."""
 _LONG = (
-    (re.compile(r"gpt-(?:5\.[4-9]|[6-9]|\d\d)(?!.*-(?:mini|nano))", re.IGNORECASE), 272_000),
+    (re.compile(r"gpt-(?:5\.[4-9]|[6-9]|\d\d|latest)(?!.*-(?:mini|nano))", re.IGNORECASE), 272_000),
     (re.compile(r"gemini.*-pro", re.IGNORECASE), 200_000),
     (re.compile(r"(?<![a-z])grok", re.IGNORECASE), 128_000),
 )
 """Models whose calls are dearer, input and answer, where the input has more tokens (what OpenAI, Google and xAI say of
 their prices)."""
+_SHORTEST_LONG = min(most for _, most in _LONG)
+_ALIAS = re.compile(r"(?!.*claude)(?:~|.*[-:]latest(?:[:@]|$))")
+"""Names that stand for whichever model is the newest of its kind."""
 OF_LONG = 2
 """Times the price, at the most: answers are half as dear again at some."""
 
@@ -63,7 +66,7 @@ def dearest_of(prices: Mapping[str, Price], models: Sequence[str]) -> Price | No
     """A price that none of these models exceeds, of those that have one: the most that the call can cost. A name that
     leaves the choice to the provider is as dear as any."""
     known = [price for model in models if (price := price_of(prices, model))]
-    if any(_ROUTER.match(model.strip().lower()) and not is_kept(prices, model) for model in models):
+    if any(_ROUTER.match(_plain(model)) and not is_kept(prices, model) for model in models):
         known += prices.values()
     return _dearest(known) if known else None
 
@@ -77,15 +80,35 @@ def _dearest(prices: Sequence[Price]) -> Price:
 def by_length(price: Price | None, models: Sequence[str], given: int) -> Price | None:
     """The price of a call with an input of so many tokens."""
     is_long = any(given > most and known.search(model) for known, most in _LONG for model in models)
-    if price is None or not is_long:
-        return price
+    return _as_long(price) if price and is_long else price
+
+
+def _as_long(price: Price) -> Price:
     return Price(OF_LONG * price.input, OF_LONG * price.output, OF_LONG * price.cached)
+
+
+def most_of(prices: Mapping[str, Price], models: Sequence[str], given: int, *, is_cached: bool = False) -> Price | None:
+    """The most that a call can cost that one of these models answers, with an input of so many tokens: it counts as the
+    one that has answered, which a router or an alias does not tell beforehand."""
+    price = dearest_of(prices, models)
+    if price is None:
+        return None
+    stands_for_others = any(_ROUTER.match(name) or _ALIAS.match(name) for name in map(_plain, models))
+    if stands_for_others and given > _SHORTEST_LONG:
+        price = _as_long(price)
+    else:
+        price = by_length(price, models, given) or price
+    return reserved_by(price, is_cached=is_cached)
 
 
 def reserved_by(price: Price, *, is_cached: bool) -> Price:
     """The most that a call can cost by this price. What is written to a cache for an hour costs twice as much."""
     given = max(price.input * (2 if is_cached else 1), price.cached)
     return Price(given, price.output, given)
+
+
+def _plain(model: str) -> str:
+    return model.strip().lower()
 
 
 def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str) -> tuple[str, Price | None]:

@@ -88,7 +88,7 @@ class Incoming(ResponseHandler):
             self.listener.take()
 
     def _parse(self, data: bytes) -> None:
-        is_short = len(data) <= SHORT
+        is_short = 0 < len(data) <= SHORT  # with nothing it goes on unpacking what it has
         clock = time.monotonic if is_short else time.thread_time
         began = clock()
         super().data_received(data)

@@ -63,6 +63,7 @@ async def _pass_pieces(
             await response.write(passed)
             is_begun = True
         wait = relay.pay(piece) or (await relay.go_on() if is_begun else 0.0)
+        await asyncio.sleep(0)  # else nothing suspends, as long as there is something to unpack
         while wait:
             await asyncio.sleep(wait)
             wait = await relay.go_on() if is_begun else 0.0

@@ -6,7 +6,8 @@ from enum import Enum, auto
 
 import aiohttp
 
-from gateway.pipes.passage import Meter
+from gateway.pipes.incoming import Answer
+from gateway.pipes.passage import Meter, Metered, PayFor
 
 REST_SILENCE = 0.2
 """Seconds for the next piece of an answer whose reader has gone."""
@@ -26,18 +27,19 @@ class Rest(Enum):
     """It comes faster than it can be read."""
 
 
-async def see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
+async def see_rest(answer: aiohttp.ClientResponse, meter: Meter, pay: PayFor = lambda *_: 0.0) -> Rest:
     """Counts what the upstream had sent already when the agent hung up: it is paid for, and can be much where the agent
-    has read nothing. That the agent's connection is lost meanwhile, which cancels its call, ends nothing."""
-    seeing = asyncio.ensure_future(_see_rest(answer, meter))
+    has read nothing. That the agent's connection is lost meanwhile, which cancels its call, ends nothing. What it takes
+    of the processor is paid, without waiting."""
+    seeing = asyncio.ensure_future(_see_rest(answer, meter, pay))
     while not seeing.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait([seeing])
     return seeing.result()
 
 
-async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
-    loop = asyncio.get_running_loop()
+async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter, pay: PayFor) -> Rest:
+    loop, metered = asyncio.get_running_loop(), Metered(meter)
     began = loop.time()
     with suppress(aiohttp.ClientError, OSError):
         while loop.time() < began + REST_LONGEST:
@@ -47,6 +49,8 @@ async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter) -> Rest:
             if not piece:
                 meter.finish()
                 return Rest.WHOLE
-            meter.see(piece)
+            metered.see(piece)
+            pay(len(piece), metered.take() + (answer.spent.take() if isinstance(answer, Answer) else 0.0))
+            await asyncio.sleep(0)  # else nothing suspends, as long as there is something to unpack
         return Rest.ENDLESS
     return Rest.SEEN

@@ -3,12 +3,14 @@
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any, cast
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from gateway.pipes.incoming import Answer, Connector
+from gateway.pipes.unpacking import Unpacking
 from gateway.rules.refusals import RefusedError, Why
 
 CONNECT_WITHIN = 10.0
@@ -25,6 +27,7 @@ def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSessi
     What comes compressed, though nobody has asked for that, is unpacked, so that it can be read: piece by piece, and
     none before the one before it has gone on.
     """
+    aiohttp.set_zlib_backend(cast("Any", Unpacking()))
     connector = Connector(
         limit=0,
         keepalive_timeout=IDLE_FOR,

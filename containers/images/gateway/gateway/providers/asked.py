@@ -7,6 +7,7 @@ from gateway.entries.entry import Limits
 from gateway.providers.bounds import bound_input
 from gateway.providers.long_texts import LongTexts
 from gateway.providers.slices import Slices
+from gateway.providers.thoughts import least_of
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
@@ -55,6 +56,16 @@ class Asked:
     def has_length(self) -> bool:
         """Whether such a call says how long its answer may be."""
         return self.call in LENGTHS
+
+    came: bytes = b""
+    """What it was read from, while it may have to be read anew."""
+    is_aside: bool = False
+    """Whether it must be read anew before it can be written."""
+
+    def put_aside(self) -> None:
+        """It has to wait: what was read can take many times the memory of what came."""
+        if self.came:
+            self.document, self.texts, self.is_aside = {}, LongTexts(), True
 
     def forget(self) -> None:
         """The provider has it: a long answer need not keep a large request in memory."""
@@ -112,4 +123,4 @@ def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
             raise RefusedError(Why.BAD, f"{name} must be a whole number above 0.")
         else:
             lengths.append(min(value, LONGEST_ANSWER))
-    return max(lengths, default=limits.answer_tokens)
+    return max(lengths, default=min(LONGEST_ANSWER, limits.answer_tokens + max(0, least_of(document))))

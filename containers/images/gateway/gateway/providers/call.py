@@ -7,7 +7,6 @@ import aiohttp
 from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
-from gateway.entries.entry import Kind
 from gateway.meters.plain import BlindMeter
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
@@ -22,13 +21,11 @@ from gateway.providers.long_texts import LongTexts
 from gateway.providers.longer import Longer, note_refusal
 from gateway.providers.reading import read_call
 from gateway.providers.slices import Turns, do, do_at_once
-from gateway.providers.wish import Wish
-from gateway.providers.writing import ask_for_usage, keep_headers_to_price, keep_to_price, shorten, write
-from gateway.rules.credentials import read_credential
+from gateway.providers.wish import Wish, headers_of
+from gateway.providers.writing import ask_for_usage, keep_to_price, shorten, write
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import request_headers
 from gateway.truth import Truth
 
 LARGEST = 28 * 1024 * 1024
@@ -76,16 +73,19 @@ class ProviderCalls:
         work = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
         if len(body) <= LIGHT:
             with self._rates.reading(wish.entry):
-                return do_at_once(work)
-        async with self._turns.taken(wish.entry.project):
-            return await do(work, partial(self._rates.reading, wish.entry))
+                asked = do_at_once(work)
+        else:
+            async with self._turns.taken(wish.entry.project):
+                asked = await do(work, partial(self._rates.reading, wish.entry))
+        asked.came = b"" if wish.call is Call.TRANSCRIPTION else body
+        return asked
 
     async def _reserve(self, wish: Wish, asked: Asked, lease: Lease) -> web.StreamResponse:
         least = min(asked.output, (LEAST_ANSWER + max(0, asked.thoughts)) * asked.choices)
         try:
             reservation = await self._ledger.reserve(
                 wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others,
-                is_cached=asked.is_cached,
+                is_cached=asked.is_cached, waits=asked.put_aside,
             )  # fmt: skip
         except RefusedError as error:
             note_refusal(self._truth, wish.entry, error)
@@ -94,6 +94,10 @@ class ProviderCalls:
             self._truth.note_room(wish.entry.project)
         bill = Bill(reservation)
         try:
+            came, asked.came = asked.came, b""
+            if asked.is_aside:
+                asked = await self._understand(wish, came)
+            came = asked.came = b""
             await self._write(wish, asked, reservation.output)
             return await self._ask(wish, asked, bill, lease)
         except NotAskedError:
@@ -121,7 +125,7 @@ class ProviderCalls:
 
     async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
         bill.is_asked()
-        async with ask(self._client, "POST", wish.url, headers=_headers(wish), body=asked.body) as answer:
+        async with ask(self._client, "POST", wish.url, headers=headers_of(wish), body=asked.body) as answer:
             asked.forget()
             lease.end()
             self._truth.note_provider(wish.entry.project, answer.status)
@@ -145,7 +149,7 @@ class ProviderCalls:
                 raise
             except BaseException:
                 wish.leave()
-                longer.is_left(meter, await see_rest(answer, meter))
+                longer.is_left(meter, await see_rest(answer, meter, partial(self._rates.pay, wish.entry)))
                 raise
             longer.is_complete(meter)
             return response
@@ -169,25 +173,10 @@ class ProviderCalls:
 
     async def _pass_look(self, wish: Wish, body: bytes | None) -> web.StreamResponse:
         request, secrets = wish.request, (wish.provider.key,)
-        async with ask(self._client, request.method, wish.url, headers=_headers(wish), body=body) as answer:
+        async with ask(self._client, request.method, wish.url, headers=headers_of(wish), body=body) as answer:
             self._truth.note_provider(wish.entry.project, answer.status)
             if answer.status >= 300 or wish.url.endswith("/key"):
                 return (await pass_redacted(answer, secrets=secrets))[1]
             return await pass_on(
                 request, answer, secrets=secrets, meter=BlindMeter(), pay=partial(self._rates.pay, wish.entry)
             )
-
-
-def _headers(wish: Wish) -> dict[str, str]:
-    """With the real key where the provider looks for it."""
-    found = read_credential(wish.request.headers.items())
-    came_in = found[1] if found else ""
-    by_name = wish.provider.kind is Kind.ANTHROPIC or (wish.provider.kind is Kind.COMPATIBLE and came_in == "x-api-key")
-    key = wish.provider.key
-    credential = {"x-api-key": key} if by_name else {"authorization": f"Bearer {key}"}
-    headers = request_headers(wish.request.headers.items(), credential)
-    if wish.entry.budget.is_of_money:
-        keep_headers_to_price(headers)
-    if wish.call not in (Call.TRANSCRIPTION, Call.LOOK):
-        headers["content-type"] = "application/json"  # which the gateway has written
-    return headers

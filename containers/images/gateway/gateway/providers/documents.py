@@ -63,6 +63,7 @@ def _dump(value: object) -> bytes:
 def _dump_slowly(value: object) -> bytes:
     """What has very large numbers, many levels or half of a surrogate pair."""
     try:
-        return json.dumps(value, separators=(",", ":")).encode()
+        # No longer than it came: only a half is an escape.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
     except (ValueError, RecursionError):
         raise RefusedError(Why.BAD, "The request cannot be written as JSON.") from None

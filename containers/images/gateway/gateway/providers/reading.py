@@ -1,6 +1,6 @@
 """Reads what an agent asks of its provider, and refuses what its entry does not allow."""
 
-from gateway.entries.entry import Entry
+from gateway.entries.entry import Entry, Kind
 from gateway.meters.usage import OF_A_SECOND
 from gateway.providers.asked import Asked, read_asked, read_name
 from gateway.providers.documents import IN_ONE_GO, read_json
@@ -43,7 +43,8 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
     )
     for other in asked.others:
         _check_model(entry, other)
-    asked.may_think, asked.thoughts = may_think(document), least_of(document)
+    kind = entry.provider.kind if entry.provider else Kind.COMPATIBLE
+    asked.may_think, asked.thoughts = may_think(document, call, kind), least_of(document)
     if (yield from may_have_fees(document)):
         check_fees(entry)
     check_prices(entry, (asked.model, *asked.others))

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from gateway.entries.entry import Entry, Provider
+from gateway.entries.entry import Entry, Kind, Provider
+from gateway.providers.writing import keep_headers_to_price
+from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call, read_provider
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import provider_query
+from gateway.rules.swap import provider_query, request_headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +38,18 @@ def read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wis
         raise RefusedError(Why.BAD, "The query cannot be read.") from None
     call, rest = wanted
     return Wish(request, entry, provider, call, f"{provider.base}/{rest}" + (f"?{asked}" if asked else ""))
+
+
+def headers_of(wish: Wish) -> dict[str, str]:
+    """With the real key where the provider looks for it."""
+    found = read_credential(wish.request.headers.items())
+    came_in = found[1] if found else ""
+    by_name = wish.provider.kind is Kind.ANTHROPIC or (wish.provider.kind is Kind.COMPATIBLE and came_in == "x-api-key")
+    key = wish.provider.key
+    credential = {"x-api-key": key} if by_name else {"authorization": f"Bearer {key}"}
+    headers = request_headers(wish.request.headers.items(), credential)
+    if wish.entry.budget.is_of_money:
+        keep_headers_to_price(headers)
+    if wish.call not in (Call.TRANSCRIPTION, Call.LOOK):
+        headers["content-type"] = "application/json"  # which the gateway has written
+    return headers

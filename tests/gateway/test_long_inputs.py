@@ -1,0 +1,71 @@
+"""A call with a long input is dearer at some models, and reserved so where it may be answered by one of them."""
+
+from pathlib import Path
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.budgets.prices import by_length, most_of
+from gateway.entries.entry import Budget, Entry, Price
+from gateway.meters.usage import MILLION, Usage
+
+from tests.gateway.test_ledger import Clock, run
+
+pytestmark = pytest.mark.one_database
+
+DEAR = Price(5 * MILLION, 9 * MILLION, MILLION)
+
+
+@pytest.mark.parametrize(
+    ("model", "dearer_from"),
+    [
+        ("gpt-5.4", 272_001),
+        ("openai/gpt-5.5-pro-2026-11-22", 272_001),
+        ("gpt-5.4-mini", None),
+        ("gpt-5.2", None),
+        ("google/gemini-3-pro-preview", 200_001),
+        ("gemini-2.5-flash", None),
+        ("x-ai/grok-4", 128_001),
+        ("claude-opus-4-8", None),
+    ],
+)
+def test_a_long_input_makes_calls_of_some_models_dearer(model: str, dearer_from: int | None) -> None:
+    for given in (1, 128_000, 128_001, 200_000, 200_001, 272_000, 272_001, 10**6):
+        is_dearer = dearer_from is not None and given >= dearer_from
+        price = Price(10 * MILLION, 18 * MILLION, 2 * MILLION) if is_dearer else DEAR
+        assert by_length(DEAR, ["cheap", model], given) == price
+
+
+def test_a_long_input_is_reserved_and_counted_as_dear_as_it_is(tmp_path: Path) -> None:
+    entry = Entry("p", prices={"gpt-5.4": Price(MILLION, MILLION, 0)}, budget=Budget(month_money=10**7))
+
+    async def test(ledger: Ledger) -> list[int]:
+        counted = []
+        for given in (272_000, 272_001):
+            reservation = await ledger.reserve(entry, "gpt-5.4", given=given, least=10, most=10)
+            longer = ledger.extend(reservation, entry, by=5)
+            ledger.settle(longer, Usage(given, 15), entry=entry)
+            rows = (await ledger.read_since(0))["rows"]
+            counted += [reservation.money, longer.money, sum(row["money"] for row in rows)]
+        return counted
+
+    once, twice = 272_010, 2 * 272_011
+    assert run(tmp_path, Clock(2026, 11, 22), test) == [once, once + 5, once + 5, twice, twice + 10, once + twice + 15]
+
+
+@pytest.mark.parametrize(
+    "model", ["openrouter/auto", "Auto:online", "@preset/mine", "~openai/gpt-latest", "openai/gpt-latest", "x:latest"]
+)
+def test_what_stands_for_others_is_reserved_as_the_one_that_is_long_first(tmp_path: Path, model: str) -> None:
+    entry = Entry("p", prices={model: DEAR, "google/gemini-3-pro": DEAR}, budget=Budget(month_money=10**8))
+    plain, twice = (Price(each, each, each) for each in (MILLION, 2 * MILLION))
+    for given, price in ((128_000, plain), (128_001, twice)):
+        assert most_of({model: plain}, ["cheap", model], given) == price
+    assert most_of({}, [model], 10**6) is None
+
+    async def test(ledger: Ledger) -> list[int]:
+        reservation = await ledger.reserve(entry, model, given=300_000, least=1000, most=1000)
+        ledger.settle(reservation, Usage(300_000, 1000), entry=entry, named="google/gemini-3-pro")
+        return [reservation.money, *(row["money"] for row in (await ledger.read_since(0))["rows"] if row["money"])]
+
+    reserved, settled = run(tmp_path, Clock(2026, 11, 22), test)
+    assert reserved == settled == 2 * (5 * 300_000 + 9 * 1000)

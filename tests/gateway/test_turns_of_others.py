@@ -1,0 +1,111 @@
+"""An answer of which there is always more to unpack leaves everybody else their turn, and is paid for."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from gateway.meters.plain import BlindMeter
+from gateway.pipes.echo import Echo
+from gateway.pipes.incoming import SHORT, Incoming
+from gateway.pipes.passage import Metered, Passage
+from gateway.pipes.passing import _pass_pieces
+from gateway.pipes.rest import Rest, see_rest
+from gateway.rules.rates import OF_A_PIECE
+
+pytestmark = pytest.mark.one_database
+
+PIECES = 50
+
+
+class Content:
+    """Gives its pieces without suspending anybody."""
+
+    def __init__(self) -> None:
+        self._left = [b"piece"] * PIECES
+
+    async def readany(self) -> bytes:
+        return self._left.pop() if self._left else b""
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        while self._left:
+            yield self._left.pop()
+
+
+async def at_once(_piece: Any = b"") -> float:
+    return 0.0
+
+
+async def see(answer: Any) -> None:
+    paid = list[int]()
+
+    def pay(size: int, _spent: float = 0.0, /) -> float:
+        paid.append(size)
+        return 1.0  # for which nobody waits
+
+    assert await see_rest(answer, BlindMeter(), pay) is Rest.WHOLE
+    assert paid == [5] * PIECES
+
+
+async def pass_pieces(answer: Any) -> None:
+    passage = Passage(Echo("secret"), BlindMeter(), lambda *_: 0.0, lambda: b"")
+    relay = SimpleNamespace(pay=lambda piece: passage.pay(len(piece)), go_on=at_once)
+    await _pass_pieces(answer, cast(Any, SimpleNamespace(write=at_once)), passage, cast(Any, relay))
+
+
+@pytest.mark.parametrize("work", [see, pass_pieces])
+def test_after_each_piece_others_have_their_turn(work: Callable[[Any], Any]) -> None:
+    async def scene() -> int:
+        steps, is_over = 0, False
+
+        async def beat() -> None:
+            nonlocal steps
+            while not is_over:
+                steps += 1
+                await asyncio.sleep(0)
+
+        heart = asyncio.ensure_future(beat())
+        await work(SimpleNamespace(content=Content()))
+        is_over = True
+        await heart
+        return steps
+
+    assert asyncio.run(scene()) >= PIECES
+
+
+@pytest.fixture
+def _each_look_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the clock of the processor; the other one stands still."""
+    seconds = iter(range(100))
+    clocks = SimpleNamespace(monotonic=lambda: 0.0, thread_time=lambda: float(next(seconds)))
+    for module in ("incoming", "passage"):
+        monkeypatch.setattr(f"gateway.pipes.{module}.time", clocks)
+
+
+@pytest.mark.usefixtures("_each_look_a_second")
+def test_what_goes_on_unpacking_is_paid_though_nothing_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.data_received", lambda *_: None)
+    incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0)))
+    incoming.data_received(b"")
+    assert incoming.spent.take() == 1.0
+    incoming.data_received(b"a little")
+    assert incoming.spent.take() == 0.0
+
+
+@pytest.mark.usefixtures("_each_look_a_second")
+def test_what_a_meter_takes_for_a_long_piece_is_paid() -> None:
+    metered, paid = Metered(BlindMeter()), list[float]()
+
+    def pay(_size: int, spent: float = 0.0, /) -> float:
+        paid.append(spent)
+        return 0.0
+
+    assert metered.see(b"a") == b"a"
+    assert metered.take() == 0.0
+    metered.see(b"a" * (SHORT + 1))
+    assert metered.take() == 1.0 - OF_A_PIECE
+    passage = Passage(Echo("secret"), BlindMeter(), pay, lambda: b"")
+    passage.see(b"a" * (SHORT + 1))
+    passage.pay(SHORT + 1, 2.0)
+    assert paid == [3.0 - OF_A_PIECE]

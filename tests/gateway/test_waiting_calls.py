@@ -1,0 +1,95 @@
+"""A call that waits for room in its budget keeps what came, and nothing that was read of it, which takes far more."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from gateway.budgets.ledger import Ledger
+from gateway.budgets.rows import Reservation
+from gateway.entries.entry import Budget, Entry, Kind, Provider
+from gateway.meters.usage import Usage
+from gateway.providers import call
+from gateway.providers.asked import Asked
+from gateway.providers.call import ProviderCalls
+from gateway.providers.long_texts import LONG, TAKEN
+from gateway.providers.wish import Wish
+from gateway.rules.paths import Call
+from gateway.rules.rates import Rates
+from gateway.truth import Truth
+
+from tests.gateway.test_ledger import Clock, run
+
+pytestmark = pytest.mark.one_database
+
+BODIES = {
+    "at once": "short \U0001f600",
+    "in turn": "longer \U0001f600" * 10_000,
+    "with a long text": "\U0001f600" * (LONG // 4 + TAKEN),
+}
+
+
+@pytest.mark.parametrize("shape", BODIES)
+@pytest.mark.parametrize("waits_for_others", [False, True])
+def test_what_was_read_is_not_kept_while_it_waits(
+    monkeypatch: pytest.MonkeyPatch, shape: str, waits_for_others: bool
+) -> None:
+    document = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": BODIES[shape]}]}
+    body = json.dumps(document, ensure_ascii=False).encode()
+    read, sent = list[Asked](), list[Asked]()
+
+    async def reserve(entry: Entry, model: str, *, given: int, most: int, waits: Any, **_: Any) -> Reservation:
+        assert read[0].document["messages"]
+        if waits_for_others:
+            waits()
+            assert not read[0].document
+            assert not read[0].texts._texts
+            assert read[0].came is body
+        return Reservation(1, entry.project, 0, model, given, most, 0)
+
+    async def ask(self: ProviderCalls, wish: Wish, asked: Asked, *_: object) -> Any:
+        assert not any(each.came for each in [*read, asked])
+        sent.append(asked)
+
+    monkeypatch.setattr(ProviderCalls, "_ask", ask)
+    monkeypatch.setattr(call, "read_body", lambda *_: asyncio.sleep(0, body))
+    understand = ProviderCalls._understand
+
+    async def note(self: ProviderCalls, *given: Any) -> Asked:
+        read.append(await understand(self, *given))
+        return read[-1]
+
+    monkeypatch.setattr(ProviderCalls, "_understand", note)
+
+    async def scene() -> None:
+        ledger = SimpleNamespace(reserve=reserve, settle=lambda *_, **__: None)
+        calls = ProviderCalls(cast(Any, None), cast(Any, ledger), Truth(lambda: 0.0), Rates(lambda: 0.0))
+        entry = Entry("p", provider=Provider("", "", Kind.OPENAI, ""), budget=Budget(day_tokens=10**9))
+        request = SimpleNamespace(headers={}, content_length=len(body))
+        assert entry.provider
+        await calls.answer(Wish(cast(Any, request), entry, entry.provider, Call.CHAT, ""))
+
+    asyncio.run(scene())
+    assert len(read) == 1 + waits_for_others
+    assert json.loads(sent[0].body) == document
+
+
+def test_only_what_finds_no_room_is_told_that_it_waits(tmp_path: Path) -> None:
+    async def test(ledger: Ledger) -> None:
+        entry, waits = Entry("p", budget=Budget(day_tokens=100)), list[int]()
+
+        def begin(number: int, most: int) -> Coroutine[Any, Any, Reservation]:
+            return ledger.reserve(entry, "m", given=0, least=1, most=most, waits=lambda: waits.append(number))
+
+        first = await begin(1, 100)
+        second = asyncio.ensure_future(begin(2, 200))
+        await asyncio.sleep(0)
+        assert waits == [2]
+        ledger.settle(first, Usage(0, 30), entry=entry)
+        assert (await second).output == 70
+        assert waits == [2]
+
+    run(tmp_path, Clock(2026, 11, 22), test)
