@@ -35,7 +35,7 @@ class Memory:
         if self._has_volume(volume):
             raise EngineRefusedError(f"There is a volume {volume} already.")
         own = handover_name(container_name(key))
-        self._remove_left(own)
+        remove_left(self._connection, own)
         self._arrivals.expect([key])
         try:
             self._fill(own, carrier_payload(container_name(key), image=image, volume=volume, labels=labels), pieces)
@@ -53,7 +53,7 @@ class Memory:
                 client.put_pieces(carrier, "/", pieces, silence=SILENCE)
         finally:
             with time_of_its_own(CLEANING):  # or it would hold on to the volume
-                self._remove(carrier)
+                _remove(self._connection, carrier)
 
     def _has_volume(self, volume: str) -> bool:
         with suppress(MissingError), self._connection.call() as client:
@@ -64,7 +64,7 @@ class Memory:
     def forget(self, key: str) -> None:
         """Where it is, and what a process that was killed has left: that holds on to the volume."""
         self._arrivals.forget_home(key)
-        self._remove_left(handover_name(container_name(key)))
+        remove_left(self._connection, handover_name(container_name(key)))
 
     def _node_id(self) -> str:
         with self._connection.call() as client, understand_answer():
@@ -74,15 +74,18 @@ class Memory:
         with suppress(MissingError), self._connection.call() as client:
             client.remove_volume(volume)
 
-    def _remove_left(self, own: str) -> None:
-        with suppress(MissingError), self._connection.call() as client, understand_answer():
-            found = client.inspect_container(own)
-            is_left = str((found["Config"].get("Labels") or {}).get(HANDOVER_LABEL, "")).endswith(CARRIER)
-            container = str(found["Id"])
-            if not is_left:
-                return
-            self._remove(container)
 
-    def _remove(self, container: str) -> None:
-        with suppress(MissingError, ConflictError), self._connection.call() as client:
-            client.remove_container(container, v=False, force=True)
+def remove_left(connection: Connection, own: str) -> None:
+    """The container of this name, where a process that was killed has left it, with a volume that has no name."""
+    with suppress(MissingError), connection.call() as client, understand_answer():
+        found = client.inspect_container(own)
+        is_left = str((found["Config"].get("Labels") or {}).get(HANDOVER_LABEL, "")).endswith(CARRIER)
+        container = str(found["Id"])
+        if not is_left:
+            return
+        _remove(connection, container)
+
+
+def _remove(connection: Connection, container: str) -> None:
+    with suppress(MissingError, ConflictError), connection.call() as client:
+        client.remove_container(container, v=True, force=True)  # a volume with a name stays

@@ -17,6 +17,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError
 from containers.identity import container_name
+from containers.swarm.memory import remove_left
 from containers.vocabulary import ContainerSpec
 from containers.volume_containers import carrier_payload, handover_name
 
@@ -44,10 +45,10 @@ def make_folder(connection: Connection, spec: ContainerSpec, image: str) -> None
     payload = carrier_payload(container_name(spec.key), image=image, volume="")
     options = {"NoCopy": True, "DriverConfig": {"Name": "local", "Options": above}}
     payload["HostConfig"]["Mounts"] = [{"Type": "volume", "Target": DATA_PATH, "VolumeOptions": options}]
+    own = handover_name(spec.name)
+    remove_left(connection, own)
     with connection.call(about_one=True) as client, understand_answer():
-        carrier = str(
-            client.create_container_from_config(payload, f"{handover_name(spec.name)}-{spec.generation}")["Id"]
-        )
+        carrier = str(client.create_container_from_config(payload, own)["Id"])
     try:
         with connection.call(about_one=True) as client:
             client.put_pieces(carrier, DATA_PATH, [_pack_folder(spec)], silence=SILENCE)

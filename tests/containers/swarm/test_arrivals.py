@@ -1,9 +1,11 @@
 """No agent is started before what it remembers has come, and then where that is, whichever manager is asked."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from containers.docker_api.client import Connection, DockerClient
 from containers.errors import EngineUnavailableError
@@ -13,10 +15,12 @@ from containers.swarm.arrivals import Arrivals
 from containers.swarm.homes import find_home
 from containers.swarm.memory import Memory
 from containers.swarm.services import Services
-from containers.volume_containers import handover_name
+from containers.swarm.shared_folders import make_folder
+from containers.volume_containers import CARRIER as CARRIES
+from containers.volume_containers import HANDOVER_LABEL, handover_name
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
-from tests.fakes.messages import Answer
+from tests.fakes.messages import Answer, Request
 
 CARRIER = handover_name(container_name(SPEC.key))
 VOLUME = data_volume(SPEC.name)
@@ -34,7 +38,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
         found.bodies["/containers/create"] = Answer.json(201, {"ID": "c", "Id": "c"})
         found.bodies["/info"] = Answer.json(200, {"Swarm": {"NodeID": "n1"}})
         found.bodies |= dict.fromkeys([f"/volumes/{VOLUME}", f"/containers/{CARRIER}/json"], MISSING)
-        found.bodies["/containers/c"] = Answer(204, b"")
+        found.bodies |= dict.fromkeys(["/containers/c", "/containers/left"], Answer(204, b""))
         yield found
 
 
@@ -70,3 +74,28 @@ def test_what_is_expected_waits_until_it_has_come_or_nothing_has_to(fake: Manage
         home()
     Arrivals(Connection()).settle(SPEC.key)
     assert home() == ""
+
+
+def test_what_a_killed_deploy_has_left_goes_before_the_next_one_makes_the_folder(
+    fake: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine gives each name once. What is left has a volume without a name, which nobody would find again."""
+    labels = {HANDOVER_LABEL: f"{SPEC.name}{CARRIES}"}
+    fake.bodies[f"/containers/{CARRIER}/json"] = Answer.json(200, {"Id": "left", "Config": {"Labels": labels}})
+    told: list[tuple[str, str, str]] = []
+    answer = fake.answer
+
+    def note(request: Request) -> Answer:
+        said = request.query.get("name") or request.query.get("v", "")
+        told.append((request.method, request.path.split("/", 2)[-1], said))
+        return answer(request)
+
+    monkeypatch.setattr(fake, "answer", note)
+    options = {"type": "nfs", "device": ":/agents/{agent}"}
+    with override_settings(BERTH_SWARM_VOLUME_DRIVER="local", BERTH_SWARM_VOLUME_OPTIONS=options):
+        make_folder(Connection(), replace(SPEC, name=container_name(SPEC.key), generation=7), "i")
+    assert [each for each in told if each[2]] == [
+        ("DELETE", "containers/left", "True"),
+        ("POST", "containers/create", CARRIER),
+        ("DELETE", "containers/c", "True"),
+    ]
