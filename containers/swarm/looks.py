@@ -15,6 +15,7 @@ from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.side_work import do_side_by_side
 from containers.swarm.logs import Logs
+from containers.swarm.nodes import list_nodes
 from containers.swarm.services import Services
 from containers.swarm.tasks import Service, observe
 from containers.swarm.verbs import SILENT
@@ -79,9 +80,13 @@ class Looks:
         """With what the agent says of itself, or the Swarm where it waits for a node."""
         if seen.state is ContainerState.RESTARTING and not seen.is_silent:
             moves_along = bool(settings.BERTH_SWARM_VOLUME_DRIVER)
-            if waits := why_it_waits(service, lost=lost, moves_along=moves_along):
+            if waits := why_it_waits(service, lost=lost, moves_along=moves_along, takes_tasks=self._takes_tasks):
                 return replace(seen, report=waits)
         return self._logs.complete(seen, service, is_enough_if_recent=is_enough_if_recent)
+
+    def _takes_tasks(self, node_id: str) -> bool:
+        nodes = list_nodes(self._connection)
+        return any(node.node_id == node_id and node.is_ready and node.is_active for node in nodes)
 
     def _complete_all(self, seen: list[tuple[Observation, Service]], lost: frozenset[str]) -> list[Observation]:
         def complete(each: tuple[Observation, Service]) -> Observation:

@@ -1,23 +1,32 @@
 """Why an agent that is to run does not: what its service and tasks say of the node that it has left, or waits for.
 
-Pure. Told in the place of what the agent says of itself, which is nothing while it does not run.
+Told in the place of what the agent says of itself, which is nothing while it does not run.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from containers.agent_reports import Waits
 from containers.swarm.service_spec import HOME_LABEL
 from containers.swarm.tasks import UNPLACED, Service
 from containers.vocabulary import AgentReport
 
+FULL = "insufficient resources"
+"""What a Swarm says of a task where a node that takes tasks has no room for it, whether it may go there or not."""
 
-def why_it_waits(service: Service, *, lost: Collection[str], moves_along: bool) -> AgentReport | None:
-    """`lost` are the nodes that do not answer. `moves_along`: a driver has what agents remember on each node."""
+
+def why_it_waits(
+    service: Service, *, lost: Collection[str], moves_along: bool, takes_tasks: Callable[[str], bool]
+) -> AgentReport | None:
+    """`lost` are the nodes that do not answer. `moves_along`: a driver has what agents remember on each node.
+
+    `takes_tasks` says whether the node of this id does. It is asked only where that is not known without.
+    """
     home = service.labels.get(HOME_LABEL, "")
     former = next((run.node for run in service.runs if run.has_run), "")
-    waits = any(run.is_wanted and run.state in UNPLACED and run.error for run in service.runs)
-    if home and (home in lost or waits):
+    errors = [run.error for run in service.runs if run.is_wanted and run.state in UNPLACED and run.error]
+    is_full = any(FULL in error for error in errors)
+    if home and (home in lost or (errors and not (is_full and takes_tasks(home)))):
         return AgentReport(state="", code=str(Waits.HOME_AWAY))
     if former in lost:
         return AgentReport(state="", code=str(Waits.MOVES if moves_along else Waits.MOVES_WITHOUT_MEMORY))
-    return AgentReport(state="", code=str(Waits.FOR_ROOM)) if waits else None
+    return AgentReport(state="", code=str(Waits.FOR_ROOM)) if errors else None
