@@ -55,7 +55,8 @@ class Liveness:
         answering = first.answering | second.answering
         gone = (node.node_id for node in nodes if node.is_down or not (node.is_ready or node.node_id in answering))
         self._lost = self._silent | frozenset(gone)
-        self._until = time.monotonic() + (LOST_FOR if self._silent else BELIEVED_FOR)
+        unanswered = set(there) - answering - first.not_asked
+        self._until = time.monotonic() + (LOST_FOR if self._silent or unanswered else BELIEVED_FOR)
 
 
 def _ids(nodes: Sequence[Node]) -> frozenset[str]:

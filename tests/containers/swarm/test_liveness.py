@@ -80,6 +80,28 @@ def test_what_our_own_machine_lacks_says_nothing_of_a_node(told: list[int], code
     assert look(lives, told, []) == frozenset()
 
 
+def test_where_one_does_not_answer_a_look_counts_for_longer_also_if_it_never_has(
+    told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each such look waits for it, and each verb of an engine takes some."""
+    monkeypatch.setattr(liveness, "LOST_FOR", 600.0)
+    looked: list[int] = []
+
+    def list_nodes() -> list[Node]:
+        looked.append(1)
+        return [node(1), node(2)]
+
+    lives = Liveness(list_nodes)
+    look(lives, told, [])
+    look(lives, told, [errno.EMFILE])  # which takes no time
+    look(lives, told, [SILENT, FOUND, FOUND])
+    assert len(looked) == 3
+    never = Liveness(list_nodes)
+    for _ in range(2):
+        assert look(never, told, [FOUND, SILENT]) == frozenset()
+    assert len(looked) == 4
+
+
 def test_the_managers_word_counts_whatever_we_hear(told: list[int]) -> None:
     down = read_node({"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "down", "Addr": "10.0.0.9"}})
     assert look(make([down]), told, [errno.EMFILE]) == {"n9"}
