@@ -17,6 +17,7 @@ pytestmark = pytest.mark.one_database
 
 STACK = ROOT / "stack.yaml"
 SET_BY_THE_FILE = {"BERTH_ENGINE", "BERTH_DRAIN_SECONDS"}
+"""Beside those of where things are, which any such file sets."""
 NEEDED = {"BERTH_IMAGE": "registry.example/berth@sha256:0", "DOCKER_GID": "999"}
 
 
@@ -36,7 +37,7 @@ def test_every_variable_of_stack_env_reaches_berth(services: dict[str, Any], nam
     # What is said beside that file counts, so it says nothing that an operator may choose.
     assert not any("$" in str(value) for value in service["environment"].values())
     head = STACK.read_text().partition("version:")[0]
-    assert all(each in head for each in beside - SET_BY_THE_FILE - keys)
+    assert all(each in head for each in beside - keys)
 
 
 def test_only_managers_run_what_has_the_engines_socket(services: dict[str, Any]) -> None:
@@ -52,6 +53,15 @@ def test_the_head_names_each_secret(services: dict[str, Any]) -> None:
     text = STACK.read_text()
     made = set(re.findall(r"docker secret create (\w+) -", text.partition("version:")[0]))
     assert made == yaml.safe_load(text)["secrets"].keys() == {each for s in services.values() for each in s["secrets"]}
+
+
+def test_the_script_of_a_node_is_printed_where_a_web_server_is_and_run_everywhere(services: dict[str, Any]) -> None:
+    """`docker ps` on another node finds none."""
+    assert "node.role == manager" in services["web"]["deploy"]["placement"]["constraints"]
+    step = STACK.read_text().partition("# 5. ")[2].partition("# 6. ")[0]
+    printed, _, run = step.partition("> berth-node.sh\n")
+    assert "On a manager" in printed
+    assert "Copy it to each node" in run
 
 
 @pytest.mark.skipif(shutil.which("docker") is None, reason="There is no docker here.")
