@@ -15,6 +15,7 @@ from config.serving.port import is_taken
 from containers.docker import removal
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
+from projects.management.confirmation import confirms
 from projects.models import Watch
 from projects.models.processes.holder import describe_process
 from projects.models.rows.facts import is_watch_alive
@@ -53,7 +54,7 @@ class Command(BaseCommand):
             found = removal.find_belongings(engine)
             files = self._files() if options["data"] else []
             self._tell(found, files, options)
-            if options["dry_run"] or not (options["yes"] or self._confirm()):
+            if options["dry_run"] or not (options["yes"] or confirms("yes", "to do this")):
                 return
             self._remove_from_engine(engine, found, options)
         except EngineError as error:
@@ -100,12 +101,6 @@ class Command(BaseCommand):
         if names:
             self.stdout.write(f"{title}:" if is_removed else f"{title} (these stay):")
             self.stdout.write("\n".join(f"  {name}" for name in names))
-
-    def _confirm(self) -> bool:
-        try:
-            return input("Type yes to do this: ").strip() == "yes"
-        except EOFError:
-            return False
 
     def _remove_from_engine(self, engine: Connection, found: removal.Belongings, options: Mapping[str, Any]) -> None:
         self._each("Removing", found.containers, lambda each: removal.remove_container(engine, each))

@@ -8,6 +8,7 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from containers.swarm.room import free_here
 from projects.errors import ProjectError
+from projects.management.confirmation import confirms
 from projects.models.catalogue import MIB
 from projects.services.staff.migration import Migration, Move, NotStartedError
 from projects.watcher.leader import Leadership, LeadershipLostError, become_leader, name_watcher
@@ -47,7 +48,7 @@ class Command(BaseCommand):
             self._check(migration, moves)
             if options["dry_run"]:
                 return
-            if not options["yes"] and input("Type move to begin: ") != "move":
+            if not options["yes"] and not confirms("move", "to begin"):
                 raise CommandError("Nothing was changed.")
             self._move_all(migration, moves, leadership)
         except (EngineError, ProjectError) as error:

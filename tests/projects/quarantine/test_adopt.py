@@ -1,6 +1,7 @@
 """`manage.py adopt`: the operator says that what is on the engine belongs to this installation."""
 
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -29,9 +30,10 @@ def test_a_dry_run_and_another_word_change_nothing(
     of_later_deploys(engine)
     before = photograph(engine)
     assert "deploy 7" in run("adopt", "--dry-run")
-    monkeypatch.setattr("builtins.input", lambda question: "yes")
-    with pytest.raises(CommandError, match="Nothing was changed"):
-        run("adopt")
+    for typed in ("yes\n", ""):  # nothing where there is no terminal
+        monkeypatch.setattr("sys.stdin", StringIO(typed))
+        with pytest.raises(CommandError, match="Nothing was changed"):
+            run("adopt")
     assert (photograph(engine), Project.objects.get().generation) == (before, 1)
 
 

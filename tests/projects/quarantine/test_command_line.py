@@ -1,6 +1,7 @@
 """What an operator decides on the command line of an agent in quarantine."""
 
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 from uuid import uuid4
 
@@ -85,11 +86,12 @@ def test_it_is_deleted_by_hand_once_the_number_is_typed(
     entry: Quarantined, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = photograph(engine)
-    monkeypatch.setattr("builtins.input", lambda question: "yes")
-    with pytest.raises(CommandError, match="Nothing was deleted"):
-        run("quarantine", "delete", entry.key)
+    for typed in ("yes\n", ""):  # nothing where there is no terminal
+        monkeypatch.setattr("sys.stdin", StringIO(typed))
+        with pytest.raises(CommandError, match="Nothing was deleted"):
+            run("quarantine", "delete", entry.key)
     assert photograph(engine) == before
-    monkeypatch.setattr("builtins.input", lambda question: "1")
+    monkeypatch.setattr("sys.stdin", StringIO("1\n"))
     assert f"Deleted {entry.key}" in run("quarantine", "delete", entry.key)
     assert photograph(engine) == ({}, set())
     assert not Quarantined.objects.exists()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -41,6 +42,15 @@ def test_the_command_moves_all_and_has_nothing_to_do_then(
     assert "1 of 1" in capsys.readouterr().out
     move()
     assert f"{project.id}: has moved" in capsys.readouterr().out
+
+
+def test_where_nobody_can_say_yes_nothing_is_moved(
+    move: Callable[..., None], former: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        call_command("migrate_engine", "--from", "unix:///nowhere")
+    assert former.containers[project.container_name].is_up
 
 
 def _no_image(engine: MemoryEngine, former: MemoryEngine) -> None:
