@@ -6,7 +6,7 @@ from ipaddress import ip_network
 from typing import Any
 
 from containers.agent_reports import parse_time
-from containers.docker.ending import require_open
+from containers.docker.ending import ANSWERS_WITHIN, require_open
 from containers.docker.networks.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
@@ -73,8 +73,9 @@ def read_engine_start(connection: Connection) -> datetime | None:
     `EngineUnavailableError` where the engine is about to end: it has ended what has ended just now.
     """
     try:
-        with connection.call() as client, understand_answer():
+        with connection.call(ANSWERS_WITHIN, about_one=True) as client:
             require_open(client)
+        with connection.call() as client, understand_answer():
             return parse_time(client.inspect_network("bridge")["Created"])
     except MissingError:
         return None

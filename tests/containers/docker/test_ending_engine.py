@@ -1,15 +1,23 @@
 """An engine that is about to end answers who is connected already, which tells nothing of its containers."""
 
 import json
+import socket
 from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
 
 import pytest
 
+from containers.call_limits import time_limit
+from containers.docker.ending import unless_it_ends
 from containers.docker.engine import DockerEngine
+from containers.docker_api import client
+from containers.docker_api.breaker import FAILURES
+from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from tests.containers.docker.scripted_engine import ID, SPEC
 from tests.fakes.docker_socket import FaultySocket
-from tests.fakes.listening import stop_listening
+from tests.fakes.listening import accept_each, stop_listening
 
 pytestmark = pytest.mark.one_database
 
@@ -18,18 +26,82 @@ def deploy(engine: DockerEngine) -> None:
     engine.deploy(SPEC, confirm=lambda: True)
 
 
-@pytest.mark.parametrize("ask", [DockerEngine.ping, DockerEngine.started_at, deploy])
-def test_nothing_is_known_of_one_that_takes_no_new_connection(
-    ask: Callable[[DockerEngine], object], daemon: FaultySocket
-) -> None:
-    """Its agents have not ended by themselves, and it would start them if it went on."""
+def take_none(daemon: FaultySocket) -> socket.socket:
+    stop_listening(daemon._server)
+    return socket.socket()
+
+
+def hold_open(daemon: FaultySocket) -> socket.socket:
+    """As systemd does: what connects waits for the engine that comes next."""
+    daemon.path.unlink()
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(daemon.path))
+    listener.listen()
+    return listener
+
+
+def take_and_hang_up(daemon: FaultySocket) -> socket.socket:
+    """As our socket proxy does, which takes each connection."""
+    listener = hold_open(daemon)
+    Thread(target=accept_each, args=(listener, socket.socket.close), daemon=True).start()
+    return listener
+
+
+def have_a_proxy_say_so(daemon: FaultySocket) -> socket.socket:
+    daemon.script["GET /_ping"] = [("answer", 503, b"")]
+    return socket.socket()
+
+
+@pytest.fixture
+def refusing(daemon: FaultySocket) -> DockerEngine:
+    """It is connected, and goes on to refuse a start."""
     engine = DockerEngine()
     refusal = json.dumps({"message": "the engine is shutting down"}).encode()
     daemon.script[f"POST /containers/{ID}/start"] = [("answer", 403, refusal)]
     engine.ping()
     with pytest.raises(EngineRefusedError):
         deploy(engine)
-    stop_listening(daemon._server)
-    assert engine.look_up(ID) is None  # it answers
-    with pytest.raises(EngineUnavailableError):
-        ask(engine)
+    return engine
+
+
+@pytest.mark.parametrize("ask", [DockerEngine.ping, DockerEngine.started_at, deploy])
+@pytest.mark.parametrize("end", [take_none, hold_open, take_and_hang_up, have_a_proxy_say_so])
+def test_nothing_is_known_of_one_that_answers_nobody_new(
+    end: Callable[[FaultySocket], socket.socket],
+    ask: Callable[[DockerEngine], object],
+    daemon: FaultySocket,
+    refusing: DockerEngine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its agents have not ended by themselves, and it would start them if it went on."""
+    monkeypatch.setattr(client, "CALL_LIMIT", 1.0)
+    listener = end(daemon)
+    try:
+        assert refusing.look_up(ID) is None  # it answers
+        with pytest.raises(EngineUnavailableError):
+            ask(refusing)
+    finally:
+        stop_listening(listener)
+
+
+@pytest.fixture
+def silent_lately(daemon: FaultySocket) -> Connection:
+    connection = Connection()
+    for _ in range(FAILURES):
+        with suppress(EngineUnavailableError), connection.call():
+            raise ConnectionError
+    return connection
+
+
+def test_a_refusal_stays_one_where_nobody_may_ask_once_more(silent_lately: Connection) -> None:
+    with pytest.raises(EngineRefusedError), unless_it_ends(silent_lately):
+        raise EngineRefusedError
+
+
+@pytest.mark.parametrize("left", [-1.0, 0.0, 20.0])
+def test_a_refusal_stays_one_however_much_time_its_caller_has_left(left: float, daemon: FaultySocket) -> None:
+    connection = Connection()
+    with connection.call() as known:
+        known.ping()
+    with pytest.raises(EngineRefusedError), time_limit(left), unless_it_ends(connection):
+        raise EngineRefusedError
