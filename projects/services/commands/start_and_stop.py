@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from accounts import clock
@@ -40,6 +41,9 @@ from projects.services.reports.runs import keep_run
 ADDRESSES = 4
 """How many a start tries."""
 
+Made = tuple[Observation, datetime]
+"""A container and when the engine last looked at it: what happens to it while the gateway is told, no row says."""
+
 
 def bring_up(
     project: Project,
@@ -61,7 +65,7 @@ def bring_up(
             raise FirewallMissingError
         _ensure_user(project)
         ensure_pairing_secret(project)
-        place, made = _deploy_somewhere(project, claim, or_newest=or_newest, seen=seen)
+        place, (made, at) = _deploy_somewhere(project, claim, or_newest=or_newest, seen=seen)
     except SupersededError:
         raise operation_lost(project) from None
     except (EngineUnavailableError, StillStoppingError) as error:
@@ -72,12 +76,12 @@ def bring_up(
     if place is None and made.container_id != project.container_id:
         leave_gateway(project)
     image = made.image_id or project.image_id
-    return Outcome(values=_observed(project, _as_started(made)) | {"image_id": image, "has_state": True})
+    return Outcome(values=_observed(project, _as_started(made), at) | {"image_id": image, "has_state": True})
 
 
 def _deploy_somewhere(
     project: Project, claim: Claim, *, or_newest: bool, seen: Observation | None
-) -> tuple[Place | None, Observation]:
+) -> tuple[Place | None, Made]:
     """At another address where the agent cannot have its own: the network is another one, or somebody has taken it."""
     for attempt in range(ADDRESSES):
         place = prepare(project, elsewhere=attempt > 0)
@@ -90,7 +94,7 @@ def _deploy_somewhere(
 
 def _deploy_known_image(
     project: Project, claim: Claim, place: Place | None, *, or_newest: bool, seen: Observation | None
-) -> Observation:
+) -> Made:
     """The image that it ran before or, where the engine has lost that and `or_newest`, the one of its type."""
     try:
         return _deploy(project, claim, place, seen)
@@ -102,17 +106,18 @@ def _deploy_known_image(
         return _deploy(project, claim, place)
 
 
-def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observation | None = None) -> Observation:
+def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observation | None = None) -> Made:
     """The gateway is told while the container is made."""
     telling = Telling(project, place) if place else None
     try:
-        return get_engine().deploy(
+        made = get_engine().deploy(
             replace(build_spec(project, place), is_first=claim.is_first),
             confirm=lambda: project.holds(claim),
             retire=lambda ended: keep_run(project, ended),
             begin_anew=lambda: tell_of_lost_memory(project, claim),
             seen=seen,
         )
+        return made, clock.now()
     finally:
         if telling is not None:
             telling.finish()
@@ -146,23 +151,23 @@ def take_down(project: Project, claim: Claim, ahead: Ahead | None = None) -> Out
 def _take_down(project: Project, claim: Claim, ahead: Ahead | None) -> Outcome:
     engine = get_engine()
     try:
-        seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead)
+        seen, at = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead), clock.now()
         if claim.contested:
             # The operation that lost may be about to start its container: one that is removed cannot be started.
             if ended := engine.inspect(project.container_key):
                 keep_run(project, ended)
             engine.remove(project.container_key)
         if seen is None or claim.contested:
-            seen = engine.inspect(project.container_key)
-        return Outcome(values=_observed(project, seen))
+            at, seen = clock.now(), engine.inspect(project.container_key)
+        return Outcome(values=_observed(project, seen, at))
     except StillStoppingError as error:
         return Outcome(error=error, values=_inspect_after_failure(project))
     except EngineError as error:
         return Outcome(error=error)
 
 
-def _observed(project: Project, seen: Observation | None) -> dict[str, Any]:
-    return project.observed_values(seen) | {"observed_at": clock.now()}
+def _observed(project: Project, seen: Observation | None, at: datetime) -> dict[str, Any]:
+    return project.observed_values(seen) | {"observed_at": at}
 
 
 def _as_started(seen: Observation) -> Observation:
@@ -180,15 +185,16 @@ def _as_started(seen: Observation) -> Observation:
 def _look_after_failure(project: Project) -> dict[str, Any]:
     """Of a start. The container of before may go on, and does so with what it was made with."""
     try:
-        seen = get_engine().inspect(project.container_key)
+        at, seen = clock.now(), get_engine().inspect(project.container_key)
     except EngineError:
         return {}
     stay_with(project, seen)
-    return _observed(project, seen)
+    return _observed(project, seen, at)
 
 
 def _inspect_after_failure(project: Project) -> dict[str, Any]:
     try:
-        return _observed(project, get_engine().inspect(project.container_key))
+        at = clock.now()
+        return _observed(project, get_engine().inspect(project.container_key), at)
     except EngineError:
         return {}

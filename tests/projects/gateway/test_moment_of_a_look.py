@@ -1,0 +1,58 @@
+"""A command's row is as old as the last look: nobody knows what happens to the agent while the gateway is told."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from accounts import clock
+from projects.models import Project
+from projects.services.commands import start_and_stop
+from projects.services.gateway import telling
+from tests.fakes.engine import MemoryEngine
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+Control = Callable[..., Any]
+
+
+@pytest.fixture
+def told_at(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
+    """When the gateway has been told, before and after which an agent may be paused."""
+    moments: list[datetime] = []
+
+    class Telling(telling.Telling):
+        def finish(self) -> bool:
+            moments.append(clock.now())
+            return super().finish()
+
+    def leave_gateway(project: Project) -> None:
+        moments.append(clock.now())
+        telling.leave_gateway(project)
+
+    monkeypatch.setattr(start_and_stop, "Telling", Telling)
+    monkeypatch.setattr(start_and_stop, "leave_gateway", leave_gateway)
+    return moments
+
+
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_a_start_knows_nothing_newer_than_its_container(
+    is_behind: bool, told_at: list[datetime], project: Project, control: Control, settings: Any
+) -> None:
+    settings.BERTH_GATEWAY = is_behind
+    assert control(project, "restart").json()["status"] == "running"
+    seen = Project.objects.get(pk=project.pk).observed_at
+    assert seen is not None
+    assert seen <= told_at[-1]
+
+
+def test_a_look_at_what_could_not_be_started_is_no_newer_than_its_question(
+    engine: MemoryEngine, project: Project, control: Control
+) -> None:
+    asked_at: list[datetime] = []
+    engine.slow("inspect", lambda: asked_at.append(clock.now()))
+    engine.fail_start_after_create()
+    assert control(project, "restart").status_code == 502
+    seen = Project.objects.get(pk=project.pk).observed_at
+    assert seen is not None
+    assert seen <= asked_at[-1]
