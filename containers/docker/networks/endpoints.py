@@ -83,5 +83,7 @@ def _find_network(connection: Connection, container_id: str, *, name: str, netwo
             return ""
         places = found["Containers"] or {}
         holders = [holder for holder, place in places.items() if place["Name"] == name]
-        is_free = all(holder.startswith(_OF_NOBODY) or holder == container_id for holder in holders)
-        return str(found["Id"]) if holders and is_free else ""
+        others = [holder for holder in holders if not holder.startswith(_OF_NOBODY)]
+        if others and (others != [container_id] or client.inspect_container(container_id)["State"]["Running"]):
+            return ""
+        return str(found["Id"]) if holders else ""

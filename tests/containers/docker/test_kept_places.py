@@ -56,6 +56,8 @@ FREED = [
 def test_it_is_given_up_and_the_agent_is_started(daemon: FaultySocket, holder: str) -> None:
     """To disconnect it by its own name or id would leave the place where it is."""
     script(daemon, [KEPT, DONE], holder=holder)
+    if holder == ID:
+        daemon.script[f"GET /containers/{ID}/json"] = [container("exited"), container("running")]
     daemon.script[f"GET /containers/{NAME}/json"] = [GONE, container("running")]
     assert DockerEngine().deploy(SPEC, confirm=lambda: True).state is not ContainerState.EXITED
     assert changes(daemon) == [START, *FREED, START]
@@ -90,6 +92,16 @@ def test_nobody_else_loses_a_place_and_it_is_tried_once_more_at_most(
     with pytest.raises(EngineRefusedError, match="already exists"):
         endpoints.start(Connection(), ID)
     assert changes(daemon) == [START, *then]
+
+
+@pytest.mark.parametrize("state", ["running", "paused"])
+def test_what_is_up_has_its_own_place_and_keeps_it(state: str, daemon: FaultySocket) -> None:
+    """As the gateway that somebody else has put on the network a moment before."""
+    script(daemon, [KEPT], holder=ID)
+    daemon.script[f"GET /containers/{ID}/json"] = [container(state)]
+    with pytest.raises(EngineRefusedError, match="already exists"):
+        endpoints.connect(Connection(), ID, NETWORK, address="172.30.128.9")
+    assert changes(daemon) == [f"POST /networks/{NETWORK}/connect"]
 
 
 @pytest.mark.parametrize("step", [f"POST /networks/{'n' * 64}/disconnect", f"GET /networks/{NETWORK}"])
