@@ -35,7 +35,8 @@ class NoConnections:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(stillness, "time", clock)
+    for module in (stillness, middleware):
+        monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -124,7 +125,7 @@ def test_what_was_answered_otherwise_stays(still: Stillness, status: int) -> Non
     assert served(answers)[0] == [status]
 
 
-def test_a_read_of_a_process_that_went_on_is_asked_once(still: Stillness) -> None:
+def test_a_read_of_a_process_that_went_on_is_asked_once(clock: Clock, still: Stillness) -> None:
     assert served(lambda: 503)[0] == [503]
 
 
