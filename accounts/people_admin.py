@@ -25,6 +25,10 @@ from accounts.services.still_signed_in import lock_if_still_signed_in
 _BETWEEN = re.compile(r"[\s,;]+")
 """What stands between two addresses, also where a list comes from a mail or a table."""
 
+_IN_BRACKETS = re.compile(r"<([^<>\r\n]*)>")
+_ENDS_NAMES = re.compile(r"[;\r\n]")
+"""Names stand before an address in brackets, and may have a comma in them."""
+
 
 class InvitationForm(forms.Form):
     emails = forms.CharField(
@@ -43,10 +47,21 @@ class InvitationForm(forms.Form):
             del self.fields["way"]
 
     def clean_emails(self) -> list[str]:
-        emails = [email for email in _BETWEEN.split(self.cleaned_data["emails"]) if email]
+        emails = _read_addresses(self.cleaned_data["emails"])
         if len(emails) > MOST:
             raise forms.ValidationError(f"These are {len(emails)}. Invite at most {MOST} at a time.")
         return emails
+
+
+def _read_addresses(text: str) -> list[str]:
+    """Also of `Ann Lee <ann@example.org>`, as mails have it: what is in the brackets, without the name before them."""
+    *named, rest = _IN_BRACKETS.split(text)
+    found = list[str]()
+    for before, address in zip(named[::2], named[1::2], strict=True):
+        *lines, last = _ENDS_NAMES.split(before)
+        plain = [each for each in _BETWEEN.split(last) if "@" in each and '"' not in each]
+        found += [*_BETWEEN.split(" ".join(lines)), *plain, address.strip()]
+    return [each for each in (*found, *_BETWEEN.split(rest)) if each]
 
 
 class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only

@@ -39,6 +39,18 @@ def test_each_address_gets_a_link_that_works_or_a_reason(office: Client, alice: 
     assert not made.is_staff
 
 
+def test_addresses_may_have_names_as_in_a_mail(office: Client) -> None:
+    emails = (
+        'one@example.com, Ann Lee <Ann@example.com>, "Lee, Bob" <bob@example.com>; Ray, Carl <carl@example.com>\n'
+        '"old@example.com" <dora@example.com>\n<eve@example.com> two@example.com\nno address\nfay@example.com <>\n'
+    )
+    page = office.post(INVITE, {"emails": emails}).content.decode()
+    invited = User.objects.filter(email__endswith="@example.com").exclude(is_staff=True)
+    names = ["ann", "bob", "carl", "dora", "eve", "fay", "one", "two"]
+    assert sorted(invited.values_list("email", flat=True)) == [f"{name}@example.com" for name in names]
+    assert page.count("Enter a valid email address") == 2  # “no” and “address”
+
+
 @pytest.fixture
 def _by_mail(settings: Any) -> None:
     settings.BERTH_SENDS_MAIL = True
