@@ -110,11 +110,11 @@ def test_half_of_a_pair_makes_nothing_longer_than_it_came(half: str) -> None:
 
 def test_no_more_values_are_read_at_once_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though all of them are in the last half of what may be one element."""
-    marks = []
+    marks, decoder = [], runs.DECODER
 
     def decode(text: str, at: int) -> tuple[Any, int]:
         marks.append(sum(map(text.count, runs.MARKS)))
-        found: tuple[Any, int] = documents.DECODER.raw_decode(text, at)
+        found: tuple[Any, int] = decoder.raw_decode(text, at)
         return found
 
     monkeypatch.setattr(runs, "DECODER", SimpleNamespace(raw_decode=decode))
