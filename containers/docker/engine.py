@@ -129,7 +129,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
     def look_ahead(self, key: str) -> Ahead:
         return beside(partial(self._lookup.list_key, key))
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
         return self._containers.stop_key(key, timeout=timeout, ahead=ahead)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:

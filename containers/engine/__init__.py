@@ -106,13 +106,15 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         that a deploy of this generation made and never started. A volume stays that a newer one made or may have used.
         """
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
         """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
 
         It tells as what the container has ended, without a report of the agent's; None where it did not end here and
         now, or was not the only one: then `inspect` tells how it is.
 
         `ahead` is what `look_ahead` has returned, where nobody can have made a container of this key since.
+
+        `for_good`: what it remembers goes next. Then a machine that the engine itself has given up is not waited for.
 
         Where the `deadline` of the caller is over sooner, raises `StillStoppingError`, and the engine goes on.
         Does nothing where the container is missing, is not ours or has already stopped.

@@ -13,6 +13,12 @@ class KeepsStates(Protocol):
         instead, where there is one.
         """
 
+    def knows_state(self, key: str) -> bool:
+        """Whether the engine knows where to look for the state of this key. One that has all on its own disk does.
+
+        Where it does not, `remove` with volumes removes nothing of a state that there may be.
+        """
+
     def write_state(
         self,
         key: str,

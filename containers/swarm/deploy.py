@@ -89,7 +89,7 @@ class Deployment:
             ended = self._services.look_up(service.service_id)
             if ended is not None:
                 self._retire_one(ended)
-            self._services.remove(service.service_id)
+            self._services.remove(ended or service)
         self._verbs.await_removed(self._spec.key)
         self._secrets.remove(self._spec.key, before=self._spec.generation)
         return kept
@@ -194,7 +194,7 @@ class Deployment:
         if was_up or not (self._is_new or self._observe(found).state is ContainerState.CREATED):
             self._services.empty(found.service_id)
             return
-        self._services.remove(found.service_id)
+        self._services.remove(found)
         self._secrets.remove(self._spec.key, before=self._spec.generation + 1)
         if self._is_new:
             self._verbs.remove_volumes(self._spec.key, generation=self._spec.generation)

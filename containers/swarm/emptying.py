@@ -1,10 +1,11 @@
 """Empties what an agent remembers on other nodes, whose volumes a manager cannot remove: by a job of the Swarm there.
 
-The volumes stay, and hold nothing. The job runs a shell of the agent's image, as the agent's user and without rights.
+The volumes stay, and hold nothing. The job runs a shell of the agent's image, as the agent's user, and is confined as
+agents are: what the agent has left in its volume is data there, and never a program.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,13 +17,14 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.hardening import MEBIBYTE, data_volume
-from containers.identity import container_name, helper_labels
-from containers.swarm.homes import kept_on
+from containers.identity import container_name, helper_labels, network_name
+from containers.swarm.images import require_pulled
 from containers.swarm.nodes import Node, list_nodes
 from containers.swarm.pulls import runs_by_node
+from containers.swarm.service_spec import confinement
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import volume_driver
-from containers.swarm.tasks import Service
+from containers.swarm.traces import Program, kept_on, program_of
 from containers.swarm.verbs import Verbs
 
 LABEL = "berth.empties"
@@ -35,7 +37,18 @@ AWAY = (
     "What the agent remembers is also on the disk of {}, which takes no tasks now: it cannot be removed there. Try "
     "again when that is back, or remove it from the Swarm."
 )
+NO_NODE = "No node takes tasks now, and so nothing can remove what the agent remembers. Try again later."
+NO_PROGRAM = (
+    "What the agent remembers is on the disk of {}, and it has never run in this Swarm, so that nobody knows how to "
+    "remove it there. Start it once, or have DOCKER_HOST name that node, and try again."
+)
 NOT_EMPTIED = "What the agent remembers on the disk of {} could not be removed{}."
+
+MEMORY = 128 * MEBIBYTE
+"""`find` and `rm` read a hundred thousand entries of a directory before they act, each with its name."""
+
+ENVIRONMENT = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH=", "LD_PRELOAD=")
+"""Whatever the image says: it may look for its own programs where the agent writes."""
 
 _ASK_EVERY = 0.2
 _SCRIPT = (
@@ -45,30 +58,52 @@ _SCRIPT = (
 
 
 class Emptying:
-    def __init__(self, connection: Connection, services: Services, verbs: Verbs) -> None:
+    def __init__(
+        self, connection: Connection, services: Services, verbs: Verbs, ensure_network: Callable[[str], None]
+    ) -> None:
         self._connection = connection
         self._services = services
         self._verbs = verbs
+        self._ensure_network = ensure_network
 
     def run(self, key: str) -> None:
         """On all nodes but that with which we speak, or in the one place that all share. Its agent is stopped before.
 
-        Raises `EngineUnavailableError` where a node that has some of it is away, and `EngineRefusedError`.
+        They are those on which its service has run, and those that were noted of services which are gone. Raises
+        `EngineUnavailableError` where a node that has some of it is away, and `EngineRefusedError`.
         """
         found = self._services.ours(key)
         for each in found:
             self._verbs.stop(each, timeout=ENDS_WITHIN, leave_lost=True)
-        nodes = {node.node_id: node for node in list_nodes(self._connection)} if found else {}
-        kept = [nodes[node] for node in sorted({node for each in found for node in kept_on(each)}) if node in nodes]
-        if settings.BERTH_SWARM_VOLUME_DRIVER:
-            there = [node for node in nodes.values() if node.is_ready and node.is_active][:1] if kept else []
-        else:
-            here = self._node_id() if kept else ""
-            there = [node for node in kept if node.node_id != here]
-        if away := [node.name for node in there if not (node.is_ready and node.is_active)]:
-            raise EngineUnavailableError(AWAY.format(", ".join(away)[:80]))
-        if there:
-            self._empty(job_payload(found[0], key, [each for each in nodes.values() if each not in there]), there)
+        found = [*found, *self._services.ours(key)] if found else []  # it may have moved until then
+        left = self._services.traces.find(key)
+        kept = left.nodes.union(*map(kept_on, found))
+        program = program_of(found[0]) if found else left.program
+        nodes = {node.node_id: node for node in list_nodes(self._connection)} if kept or program else {}
+        there = self._choose(nodes, kept, program)
+        if there and program is None:
+            raise EngineRefusedError(NO_PROGRAM.format(_names(there)))
+        if there and program:
+            self._ensure_network(network_name())
+            name = found[0].name if found else container_name(key)
+            self._empty(job_payload(name, key, program, nodes, there, self._read_api()), there)
+
+    def _choose(self, nodes: Mapping[str, Node], kept: Collection[str], program: Program | None) -> list[Node]:
+        """The nodes to empty it on: each that is still part of the Swarm or, where all share it, one that can."""
+        known = [nodes[node] for node in sorted(kept) if node in nodes]
+        if not settings.BERTH_SWARM_VOLUME_DRIVER:
+            here = self._node_id() if known else ""
+            there = [node for node in known if node.node_id != here]
+            if away := [node for node in there if not _takes(node)]:
+                raise EngineUnavailableError(AWAY.format(_names(away)))
+            return there
+        if program is None:
+            return known[:1]
+        able = [node for node in nodes.values() if _takes(node)]
+        if not able:
+            raise EngineUnavailableError(NO_NODE)
+        has_run = [node for node in known if _takes(node)]
+        return (has_run or require_pulled(self._connection, program.image, able)[0])[:1]
 
     def _empty(self, payload: dict[str, Any], nodes: Sequence[Node]) -> None:
         self._remove(payload["Name"])  # what a process that was killed has left
@@ -89,13 +124,17 @@ class Emptying:
             missing = [node for node in nodes if not any(run.state == "complete" for run in runs.get(node.node_id, ()))]
             if not missing:
                 return
-            names = ", ".join(node.name for node in missing)[:80]
+            names = _names(missing)
             ended = [run for node in missing for run in runs.get(node.node_id, ()) if run.has_ended]
             if ended:
                 raise EngineRefusedError(NOT_EMPTIED.format(names, f": {ended[0].error[:120]}"))
             if time.monotonic() >= until:
                 raise EngineUnavailableError(NOT_EMPTIED.format(names, " in time. Try again"))
             time.sleep(_ASK_EVERY)
+
+    def _read_api(self) -> tuple[int, int]:
+        with self._connection.call() as client, understand_answer():
+            return client.read_api()
 
     def _node_id(self) -> str:
         with self._connection.call() as client, understand_answer():
@@ -106,28 +145,39 @@ class Emptying:
             client.remove_service(job)
 
 
-def job_payload(service: Service, key: str, others: Sequence[Node]) -> dict[str, Any]:
-    """On each node but the `others`."""
-    program = service.spec["TaskTemplate"]["ContainerSpec"]
-    driver = volume_driver(service.name)
+def _takes(node: Node) -> bool:
+    return node.is_ready and node.is_active
+
+
+def _names(nodes: Sequence[Node]) -> str:
+    return ", ".join(node.name for node in nodes)[:80]
+
+
+def job_payload(
+    name: str, key: str, program: Program, nodes: Collection[str], there: Sequence[Node], api: tuple[int, int]
+) -> dict[str, Any]:
+    """For the volume of the agent of this name. Of all `nodes` the job runs on those that are `there`."""
+    driver = volume_driver(name)
     options = {"DriverConfig": driver} if driver else {}
-    volume = {"Type": "volume", "Source": data_volume(service.name), "Target": DATA_PATH}
+    volume = {"Type": "volume", "Source": data_volume(name), "Target": DATA_PATH}
+    others = sorted(set(nodes) - {node.node_id for node in there})
     return {
         "Name": f"{container_name(key)}-empty",
         "Labels": helper_labels(LABEL),
         "Mode": {"GlobalJob": {}},
         "TaskTemplate": {
             "ContainerSpec": {
-                "Image": program["Image"],
+                **confinement(api),
+                "Image": program.image,
                 "Command": ["/bin/sh", "-c", _SCRIPT, "empty", DATA_PATH],
-                "User": program["User"],
-                "ReadOnly": True,
-                "CapabilityDrop": ["ALL"],
+                "Env": list(ENVIRONMENT),
+                "User": program.user,
                 "HealthCheck": {"Test": ["NONE"]},
                 "Mounts": [{**volume, "VolumeOptions": {"NoCopy": True, **options}}],
             },
-            "Resources": {"Limits": {"MemoryBytes": 32 * MEBIBYTE, "Pids": 32}},
+            "Resources": {"Limits": {"MemoryBytes": MEMORY, "Pids": 32}},
             "RestartPolicy": {"Condition": "none"},
-            "Placement": {"Constraints": [f"node.id != {node.node_id}" for node in others]},
+            "Placement": {"Constraints": [f"node.id != {node}" for node in others]},
+            "Networks": [{"Target": network_name()}],
         },
     }

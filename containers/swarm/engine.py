@@ -52,7 +52,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._logs = Logs(self._connection, self._services, self._lost)
         self._looks = Looks(self._connection, self._services, self._logs, self._lost)
         self._memory = Memory(self._connection)
-        self._emptying = Emptying(self._connection, self._services, self._verbs)
+        self._emptying = Emptying(self._connection, self._services, self._verbs, self._ensure_network)
         self._usages = Usages(self._connection, self._services)
         self._confinement = Confinement(self._connection)
 
@@ -123,15 +123,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
     def look_ahead(self, key: str) -> Ahead:
         return list  # a stop looks by itself: while one ends, its tasks change
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
         """The agent has the time with which its service was made; `timeout` says only how long to wait."""
-        return self._verbs.stop_key(key, timeout=timeout)
-
-    def remove(self, key: str, *, volumes: bool = False) -> None:
-        if volumes:
-            self._emptying.run(key)
-            self._memory.forget(key)
-        self._verbs.remove_key(key, volumes=volumes)
+        return self._verbs.stop_key(key, timeout=timeout, leave_lost=for_good)
 
     def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
         return self._looks.inspect(key, briefly=briefly)

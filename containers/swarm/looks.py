@@ -66,6 +66,7 @@ class Looks:
         """Three calls for all of them, and one for the report of each that is not asked for briefly."""
         services = self._services.list_labels(within)
         lost = self._lost() if services else frozenset()
+        self._services.traces.note(each for each in services if is_ours(each.labels) and each.labels.get(PROJECT_LABEL))
         for each in services:
             if len(each.uncounted) >= COUNTED_AFTER and is_ours(each.labels):
                 self._services.keep_count(each)

@@ -10,8 +10,10 @@ from containers.call_limits import time_of_its_own
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError
+from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.swarm.arrivals import Arrivals
+from containers.swarm.traces import NotedTraces
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
 SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0
@@ -24,6 +26,7 @@ class Memory:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._arrivals = Arrivals(connection)
+        self._traces = NotedTraces(connection)
 
     def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
         """Raises `EngineRefusedError` where there is such a volume, or a driver has the volumes.
@@ -55,16 +58,23 @@ class Memory:
             with time_of_its_own(CLEANING):  # or it would hold on to the volume
                 _remove(self._connection, carrier)
 
+    def is_here(self, key: str) -> bool:
+        """Whether the node that we speak with has some of it."""
+        return self._has_volume(data_volume(container_name(key)))
+
     def _has_volume(self, volume: str) -> bool:
         with suppress(MissingError), self._connection.call() as client:
             client.inspect_volume(volume)
             return True
         return False
 
-    def forget(self, key: str) -> None:
-        """Where it is, and what a process that was killed has left: that holds on to the volume."""
-        self._arrivals.forget_home(key)
+    def release(self, key: str) -> None:
+        """Removes what a process that was killed has left: it holds on to the volume."""
         remove_left(self._connection, handover_name(container_name(key)))
+
+    def forget(self, key: str) -> None:
+        """Where it was, once it has gone. What is awaited is awaited all the same."""
+        self._traces.forget(key)
 
     def _node_id(self) -> str:
         with self._connection.call() as client, understand_answer():

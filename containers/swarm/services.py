@@ -12,9 +12,9 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
-from containers.swarm.homes import kept_on
 from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, KEPT_ON_LABEL
 from containers.swarm.tasks import Run, Service, read_run, read_service
+from containers.swarm.traces import NotedTraces, kept_on
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
 LIST_SIZE = 128 * 1024 * 1024
@@ -27,6 +27,7 @@ _TRIES = 5
 class Services:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.traces = NotedTraces(connection)
 
     def list_labels(self, labels: Mapping[str, str]) -> list[Service]:
         """The services with these labels, with their tasks: two calls, however many there are."""
@@ -95,11 +96,12 @@ class Services:
         with self._connection.call(about_one=True) as client, understand_answer():
             return client.create_service_from(payload)
 
-    def remove(self, service_id: str) -> None:
-        """A missing one is no error. Its tasks end after that."""
+    def remove(self, service: Service) -> None:
+        """A missing one is no error. Its tasks end after that. Where its agent has left something is noted before."""
+        self.traces.keep(service)
         try:
             with self._connection.call(about_one=True) as client:
-                client.remove_service(service_id)
+                client.remove_service(service.service_id)
         except MissingError:
             return
 

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from containers.errors import EngineRefusedError
+from containers.swarm.emptying import Emptying
 from containers.swarm.memory import Memory
+from containers.swarm.services import Services
+from containers.swarm.verbs import Verbs
 
 OUT_OF_REACH = "What agents keep is on the nodes of the Swarm, where Berth cannot read it. Back up the volumes there."
 
@@ -12,6 +15,22 @@ class StateVerbs:
     """Implements `containers.engine.states.KeepsStates`: what would have to read a state is refused."""
 
     _memory: Memory
+    _emptying: Emptying
+    _services: Services
+    _verbs: Verbs
+
+    def remove(self, key: str, *, volumes: bool = False) -> None:
+        """What is noted of its memory goes last: who was killed before finds it again."""
+        if volumes:
+            self._emptying.run(key)
+            self._memory.release(key)
+        self._verbs.remove_key(key, volumes=volumes)
+        if volumes:
+            self._memory.forget(key)
+
+    def knows_state(self, key: str) -> bool:
+        """Services that were removed by older versions left no note of the nodes on which they ran."""
+        return bool(self._services.ours(key) or self._services.traces.find(key).nodes or self._memory.is_here(key))
 
     def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
         raise EngineRefusedError(OUT_OF_REACH)

@@ -28,7 +28,7 @@ _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 SILENT = "The node that the agent is on does not answer."
 STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
-STILL_UP = "The Swarm could not stop the agent: the node that it is on does not answer."
+STILL_UP = "The Swarm could not stop the agent: the node that it is on does not answer ({})."
 
 
 class Verbs:
@@ -40,9 +40,10 @@ class Verbs:
         self._secrets = secrets
         self._lost = lost
 
-    def stop_key(self, key: str, *, timeout: int) -> Observation | None:
+    def stop_key(self, key: str, *, timeout: int, leave_lost: bool = False) -> Observation | None:
         """Stops our services of this key. Returns as what the only one has ended."""
-        ended = [self.stop(service, timeout=timeout) for service in self._services.ours(key)]
+        ours = self._services.ours(key)
+        ended = [self.stop(service, timeout=timeout, leave_lost=leave_lost) for service in ours]
         return ended[0] if len(ended) == 1 else None
 
     def stop(self, service: Service, *, timeout: int, leave_lost: bool = False) -> Observation | None:
@@ -75,21 +76,25 @@ class Verbs:
                 return now
             answering = set(living) - self._lost()
             if not answering and not leave_lost:
-                raise EngineUnavailableError(STILL_UP)
+                raise self._still_up(living)
             if time.monotonic() >= until:
                 is_ending = is_cut and answering
-                raise StillStoppingError(STILL_STOPPING) if is_ending else EngineUnavailableError(STILL_UP)
+                raise StillStoppingError(STILL_STOPPING) if is_ending else self._still_up(living)
             time.sleep(_ASK_EVERY)
 
     def _given_up(self) -> set[str]:
         """The nodes that the Swarm itself takes for dead."""
         return {node.node_id for node in list_nodes(self._connection) if node.is_down}
 
+    def _still_up(self, nodes: Collection[str]) -> EngineUnavailableError:
+        names = [node.name for node in list_nodes(self._connection) if node.node_id in nodes]
+        return EngineUnavailableError(STILL_UP.format(", ".join(names)[:80] or "it is no part of the Swarm any more"))
+
     def remove_key(self, key: str, *, volumes: bool) -> None:
         """Removes our services of this key and their secrets, and with `volumes` what of the state can be reached."""
         ours = self._services.ours(key)
         for service in ours:
-            self._services.remove(service.service_id)
+            self._services.remove(service)
         self.await_removed(key, {service.service_id for service in ours})
         self._secrets.remove(key)
         if volumes:
@@ -109,7 +114,7 @@ class Verbs:
                 patience, mine = max(task.grace for task in left) + STOP_MARGIN, seconds_left()
                 until = time.monotonic() + (patience if mine is None else min(patience, mine - LOOK))
             if time.monotonic() >= until:
-                raise EngineUnavailableError(STILL_UP)
+                raise self._still_up({task.node for task in left})
             time.sleep(_ASK_EVERY)
 
     def remove_volumes(self, key: str, *, generation: int | None = None) -> None:

@@ -53,10 +53,11 @@ ForeseenError = EngineError | SecretUnreadableError | UnusableSettingsError | Ga
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an act on the engine led to: the fields to write, and the error if it failed."""
+    """What an act on the engine led to: the fields to write, the error if it failed, and what is to be told of it."""
 
     values: dict[str, Any] = field(default_factory=dict)
     error: ForeseenError | None = None
+    warning: str = ""
 
 
 def time_allowed(*, seconds: float = ANSWER_WITHIN) -> timedelta:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
-from tests.benchmarks.swarm_rows import write_node, write_rows
+from tests.benchmarks.swarm_rows import write_node, write_note, write_rows
 from tests.fakes.docker_socket import FaultySocket
 
 if TYPE_CHECKING:
@@ -179,8 +179,12 @@ def tell_of(manager: SlowManager, nodes: int) -> None:
         tasks.replace("#key", key).replace("#id", each).replace("#node", f"node-{number % nodes}")
         for number, (key, each) in enumerate(zip(keys, ids, strict=True))
     ]
+    noted = [
+        write_note(key, each, f"node-{number % nodes}")
+        for number, (key, each) in enumerate(zip(keys, ids, strict=True))
+    ]
     listed = [write_node(number) for number in range(nodes)]
-    for path, rows in (("services", told), ("tasks", each_task), ("nodes", listed)):
+    for path, rows in (("services", told), ("tasks", each_task), ("nodes", listed), ("configs", noted)):
         manager.script[f"GET /{path}"] = [("answer", 200, f"[{','.join(rows)}]".encode())]
     changed = [Project(pk=key, container_id=each) for key, each in zip(keys, ids, strict=True)]
     Project.objects.bulk_update(changed, ["container_id"], batch_size=200)

@@ -37,3 +37,13 @@ def write_node(number: int) -> str:
     status = {"State": "ready", "Addr": f"127.0.1.{number + 1}"}
     spec = {"Availability": "active", "Role": "worker"}
     return json.dumps({"ID": f"node-{number}", "Spec": spec, "Status": status, "Description": described})
+
+
+def write_note(key: str, ident: str, node: str) -> str:
+    """The config that says that the agent has run on this node."""
+    from containers.identity import own_labels
+    from containers.swarm.service_spec import KEPT_ON_LABEL
+    from containers.vocabulary import PROJECT_LABEL
+
+    labels = {**own_labels(), PROJECT_LABEL: key, KEPT_ON_LABEL: node}
+    return json.dumps({"ID": f"n{ident}", "Spec": {"Name": f"n{ident}", "Labels": labels}})

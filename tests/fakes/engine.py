@@ -88,7 +88,7 @@ class MemoryEngine(RunsMemoryGateway):
     def look_ahead(self, key: str) -> Ahead:
         return list
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
         self._enter("stop", key)
         with self._changed:
             found = self._find_all(key)

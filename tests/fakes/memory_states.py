@@ -20,6 +20,9 @@ class MemoryStates(MemoryLists):
             content = self.states.get(volumes[0]) or pack_state({})
         yield from (content[start : start + 4096] for start in range(0, len(content), 4096))
 
+    def knows_state(self, key: str) -> bool:
+        return True
+
     def write_state(
         self,
         key: str,

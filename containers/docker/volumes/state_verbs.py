@@ -11,6 +11,9 @@ class StateVerbs:
     def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
         return self._state.read(key, image, of_copy=of_copy)
 
+    def knows_state(self, key: str) -> bool:
+        return True
+
     def write_state(
         self,
         key: str,

@@ -5,9 +5,10 @@ from typing import Any
 from django.db import transaction
 
 from accounts import clock
-from containers.errors import EngineError
+from containers.engine import Engine
+from containers.errors import ContainerSilentError, EngineError, EngineRefusedError
 from containers.get_engine import get_engine
-from containers.vocabulary import ContainerState
+from containers.vocabulary import ContainerState, Observation
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project
 from projects.models.columns.disk_use import emptied
@@ -36,6 +37,11 @@ from projects.services.reports.runs import keep_run
 CLEAR = "clear memory"
 """The action of the event."""
 
+NOBODY_KNOWS = (
+    "Nobody knows on which machines what the agent remembers is, because its service went without a note. Ask the "
+    "staff, who find it by its volume (docs/swarm.md), or start the agent: what it remembers then can be cleared."
+)
+
 
 @takes_place
 def clear_memory(*, project: Project, actor: Actor) -> Project:
@@ -63,12 +69,13 @@ def _clear(project: Project, actor: Actor) -> ForeseenError | None:
     check_may_be_cleared(project)
     learn_host_memory()
     starts = project.desired == Desired.RUNNING and project.failure_code not in BOT_DENIED
+    had_state = project.has_state
     claim = _claim(project, starts=starts)
     if claim is None:
         project.refresh_from_db()
         raise operation_in_progress(project)
     with released_if_broken(project, claim):
-        outcome = _remove_memory(project, claim)
+        outcome = _remove_memory(project, claim, had_state=had_state)
         if outcome.error is None:
             outcome = _begin_anew(project, claim, outcome, starts=starts)
     event = project.event(actor, CLEAR, "failed" if outcome.error else "done")
@@ -106,12 +113,14 @@ def _claim(project: Project, *, starts: bool) -> Claim | None:
         )
 
 
-def _remove_memory(project: Project, claim: Claim) -> Outcome:
+def _remove_memory(project: Project, claim: Claim, *, had_state: bool) -> Outcome:
     engine = get_engine()
     try:
-        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout)
+        if had_state and not engine.knows_state(project.container_key):
+            return Outcome(error=EngineRefusedError(NOBODY_KNOWS), values={"has_state": True})
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, for_good=True)
         _check_still_wanted(project, claim)
-        ended = engine.inspect(project.container_key)
+        ended = _inspect(engine, project)
         if ended is not None and ended.state is not ContainerState.CREATED:
             keep_run(project, ended)
         engine.remove(project.container_key, volumes=True)
@@ -119,6 +128,14 @@ def _remove_memory(project: Project, claim: Claim) -> Outcome:
         return Outcome(error=error)
     now = clock.now()
     return Outcome(values={**emptied(now), **project.observed_values(None), "observed_at": now})
+
+
+def _inspect(engine: Engine, project: Project) -> Observation | None:
+    """None also of one that has ended for the engine alone, on a machine that it has given up: no log of it is read."""
+    try:
+        return engine.inspect(project.container_key)
+    except ContainerSilentError:
+        return None
 
 
 def _check_still_wanted(project: Project, claim: Claim) -> None:

@@ -18,6 +18,11 @@ from projects.services.commands.looking_ahead import LookingAhead
 from projects.services.gateway.telling import Telling
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 
+NOBODY_KNOWS = (
+    "Nobody knows on which machines what the agent remembered was, because its service went without a note. It may "
+    "still be there: the staff find it by its volume (docs/swarm.md)."
+)
+
 
 def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) -> bool:
     """Returns whether the project is gone. It is `deleting`, and the watcher removes it, where the engine is silent,
@@ -98,14 +103,15 @@ def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
     telling = Telling(project) if project.has_virtual_credentials else None
     engine = get_engine()
     try:
-        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead)
+        is_known = not project.has_state or engine.knows_state(project.container_key)
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead, for_good=True)
         engine.remove(project.container_key, volumes=True)
     except EngineError as error:
         return Outcome(error=error)
     finally:
         if telling is not None:
             telling.finish()
-    return Outcome()
+    return Outcome(warning="" if is_known else NOBODY_KNOWS)
 
 
 def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events: Iterable[Event] = ()) -> bool:
@@ -118,6 +124,8 @@ def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events:
     """
     if outcome.error is None:
         recorded = list(events) or [project.event(SYSTEM, Remedy.FINISH_DELETION, "done")]
+        if outcome.warning:
+            recorded.append(project.event(SYSTEM, "delete", "warning", detail=outcome.warning))
         return project.record_deletion(claim, events=recorded)
     project.record(claim, events=events)
     if not isinstance(outcome.error, EngineUnavailableError | StillStoppingError):

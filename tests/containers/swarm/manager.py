@@ -25,8 +25,8 @@ class Manager(FakeServer):
         if request.path == "/version":
             return Answer.json(200, {"ApiVersion": self.api})
         path = "/" + request.path.split("/", 2)[-1]
-        if found := self.bodies.get(path):
-            return found
+        if whole := self.bodies.get(path):
+            return whole
         room, _, name = path.strip("/").partition("/")
         if request.method == "DELETE":
             self.rows[room] = [row for row in self.rows[room] if name not in {row["ID"], row["Spec"].get("Name")}]
@@ -35,7 +35,14 @@ class Manager(FakeServer):
             return self._create(room, request)
         if name.endswith("/update"):
             return self._update(room, name.partition("/")[0], request)
-        return Answer.json(200, self.rows.get(room, []))
+        return self._tell(room, name)
+
+    def _tell(self, room: str, name: str) -> Answer:
+        rows = self.rows.get(room, [])
+        if room != "services" or not name:
+            return Answer.json(200, rows)
+        found = [row for row in rows if name in {row["ID"], row["Spec"].get("Name")}]
+        return Answer.json(200, found[0]) if found else Answer.json(404, {"message": "no such service"})
 
     def _create(self, room: str, request: Request) -> Answer:
         """What is refused has been made all the same, as where the answer is lost."""

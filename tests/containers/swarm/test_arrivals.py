@@ -11,9 +11,11 @@ from containers.docker_api.client import Connection, DockerClient
 from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import container_name
+from containers.swarm.agent_configs import AgentConfigs
 from containers.swarm.arrivals import Arrivals
 from containers.swarm.homes import find_home
 from containers.swarm.memory import Memory
+from containers.swarm.service_spec import KEPT_ON_LABEL
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import make_folder
 from containers.volume_containers import CARRIER as CARRIES
@@ -65,6 +67,13 @@ def test_half_a_memory_goes_and_its_agent_waits_for_the_whole_and_runs_where_tha
     assert home() == "n1"
     Memory(Connection()).forget(SPEC.key)
     assert (home(), fake.rows["configs"]) == ("", [])
+
+
+def test_an_old_memory_beside_the_manager_binds_none_that_has_run_elsewhere(fake: Manager) -> None:
+    fake.bodies[f"/volumes/{VOLUME}"] = Answer.json(200, {"Labels": SPEC.labels})
+    assert home() == "n1"
+    AgentConfigs(Connection()).make(SPEC.key, "on-n2", KEPT_ON_LABEL, "n2")
+    assert home() == ""
 
 
 def test_what_is_expected_waits_until_it_has_come_or_nothing_has_to(fake: Manager) -> None:

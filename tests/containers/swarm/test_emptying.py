@@ -7,10 +7,16 @@ import pytest
 from django.test import override_settings
 
 from containers.docker_api.client import Connection
-from containers.errors import EngineUnavailableError
+from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.identity import network_name
+from containers.swarm.arrivals import Arrivals
 from containers.swarm.emptying import Emptying
+from containers.swarm.homes import find_home
+from containers.swarm.looks import Looks
+from containers.swarm.memory import Memory
 from containers.swarm.nodes import Node
-from containers.swarm.service_spec import KEPT_ON_LABEL
+from containers.swarm.pulls import job_name
+from containers.swarm.service_spec import HOME_LABEL, KEPT_ON_LABEL, confinement
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import volume_driver
 from containers.swarm.tasks import Service
@@ -30,11 +36,17 @@ class Stopped:
 
 class Noted(Emptying):
     def __init__(self) -> None:
-        super().__init__(Connection(), Services(Connection()), Stopped())  # type: ignore[arg-type]  # all that it asks
+        services, stopped = Services(Connection()), Stopped()
+        super().__init__(Connection(), services, stopped, lambda name: None)  # type: ignore[arg-type]  # all that it asks
         self.jobs: list[tuple[list[str], list[str]]] = []
+        self.templates: list[dict[str, Any]] = []
 
     def _empty(self, payload: dict[str, Any], nodes: Sequence[Node]) -> None:
+        self.templates.append(payload["TaskTemplate"])
         self.jobs.append(([each.node_id for each in nodes], payload["TaskTemplate"]["Placement"]["Constraints"]))
+
+
+BY_DRIVER = {"BERTH_SWARM_VOLUME_DRIVER": "local", "BERTH_SWARM_VOLUME_OPTIONS": {"device": ":/a/{agent}"}}
 
 
 @pytest.fixture
@@ -59,7 +71,7 @@ def test_each_node_on_which_it_has_run_is_emptied_but_that_of_the_manager_itself
 
 def test_where_all_share_a_folder_it_is_emptied_once(swarm: Manager) -> None:
     found = Noted()
-    with override_settings(BERTH_SWARM_VOLUME_DRIVER="local", BERTH_SWARM_VOLUME_OPTIONS={"device": ":/a/{agent}"}):
+    with override_settings(**BY_DRIVER):
         found.run(SPEC.key)
         assert volume_driver("berth-x") == {"Name": "local", "Options": {"device": ":/a/berth-x"}}
     assert [nodes for nodes, _ in found.jobs] == [["n1"]]
@@ -80,3 +92,98 @@ def test_of_one_that_has_never_run_there_is_nothing_to_empty(swarm: Manager) -> 
     found = Noted()
     found.run(SPEC.key)
     assert found.jobs == []
+
+
+def remove_service(swarm: Manager) -> None:
+    """As before a redeploy that cannot start, or an adoption: without its memory."""
+    services = Services(Connection())
+    services.remove(services.ours(SPEC.key)[0])
+    assert swarm.rows["services"] == []
+    swarm.rows["tasks"] = []
+
+
+def test_what_is_left_of_a_service_that_has_gone_is_emptied_and_only_then_forgotten(swarm: Manager) -> None:
+    swarm.rows["tasks"].append(task("3", "starting", "n4"))
+    remove_service(swarm)
+    found = Noted()
+    for _ in range(2):  # the second time after a process that was killed
+        found.run(SPEC.key)
+    assert found.jobs == [(["n2", "n3", "n4"], ["node.id != n1"])] * 2
+    assert (found.templates[0]["ContainerSpec"]["Image"], found.templates[0]["ContainerSpec"]["User"]) == ("i", "7:7")
+    swarm.rows["nodes"][1]["Status"] = {"State": "down"}
+    with pytest.raises(EngineUnavailableError, match="on the disk of host2"):
+        found.run(SPEC.key)
+    Memory(Connection()).forget(SPEC.key)
+    found.run(SPEC.key)
+    assert (len(found.jobs), swarm.rows["configs"]) == (2, [])
+
+
+def test_an_agent_that_is_bound_to_a_node_stays_bound_to_it_without_its_service(swarm: Manager) -> None:
+    swarm.rows["services"][0]["Spec"]["Labels"][HOME_LABEL] = "n2"
+    remove_service(swarm)
+    assert find_home(Connection(), [], SPEC) == "n2"
+
+
+def test_the_program_that_ran_last_empties_what_is_left(swarm: Manager) -> None:
+    row = swarm.rows["services"][0]
+    remove_service(swarm)
+    row["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] = "newer"
+    swarm.rows |= {"services": [row], "tasks": [task("1", "running", "n2")]}
+    remove_service(swarm)
+    found = Noted()
+    found.run(SPEC.key)
+    assert found.templates[0]["ContainerSpec"]["Image"] == "newer"
+
+
+def test_what_a_look_has_found_is_noted_once_for_each_service_before_the_swarm_forgets_it(swarm: Manager) -> None:
+    services = Services(Connection())
+    looks = Looks(Connection(), services, None, frozenset)  # type: ignore[arg-type]  # no log is read
+    for _ in range(2):
+        looks.observe({}, others=False, briefly={SPEC.key})
+    made = [row["Spec"]["Labels"][KEPT_ON_LABEL] for row in swarm.rows["configs"]]
+    assert sorted(made) == ["n1", "n2", "n3", "n9"]
+    swarm.rows["services"][0]["Spec"]["Labels"].pop(KEPT_ON_LABEL)
+    swarm.rows["tasks"] = [task("9", "running", "n2")]
+    found = Noted()
+    found.run(SPEC.key)
+    assert found.jobs[0][0] == ["n2", "n3"]
+    swarm.rows |= {"configs": []}
+    swarm.rows["services"][0]["ID"] = "s2"
+    swarm.rows["tasks"][0]["ServiceID"] = "s2"
+    looks.observe({}, others=False, briefly={SPEC.key})
+    assert [row["Spec"]["Labels"][KEPT_ON_LABEL] for row in swarm.rows["configs"]] == ["n2"]
+
+
+def test_memory_that_came_elsewhere_and_never_ran_is_not_called_gone(swarm: Manager) -> None:
+    swarm.rows |= {"services": [], "tasks": []}
+    Arrivals(Connection()).settle(SPEC.key, home="n2")
+    with pytest.raises(EngineRefusedError, match="on the disk of host2"):
+        Noted().run(SPEC.key)
+
+
+def test_a_shared_folder_is_emptied_also_where_no_node_is_left_that_has_run_the_agent(swarm: Manager) -> None:
+    """By one that has the image: host1 and host2 do not."""
+    image = "r:5/a@sha256:" + "b" * 64
+    swarm.rows["services"][0]["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] = image
+    swarm.rows["services"][0]["Spec"]["Labels"][KEPT_ON_LABEL] = "n9"
+    swarm.bodies[f"/services/{job_name(image)}"] = Answer.json(200, {"ID": "job"})
+    swarm.rows["tasks"] = [{**task("1", "running", "n4"), "ServiceID": "job"}]
+    found = Noted()
+    with override_settings(**BY_DRIVER):
+        found.run(SPEC.key)
+        for each in swarm.rows["nodes"]:
+            each["Status"]["State"] = "down"
+        with pytest.raises(EngineUnavailableError):
+            found.run(SPEC.key)
+    assert [nodes for nodes, _ in found.jobs] == [["n4"]]
+
+
+def test_who_empties_is_confined_as_agents_are_and_runs_nothing_of_what_it_finds(swarm: Manager) -> None:
+    found = Noted()
+    found.run(SPEC.key)
+    [template] = found.templates
+    program = template["ContainerSpec"]
+    assert program.items() >= confinement((1, 44)).items()
+    assert "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" in program["Env"]
+    assert template["Networks"] == [{"Target": network_name()}]
+    assert template["Resources"]["Limits"]["MemoryBytes"] == 128 << 20, "A directory may have 100,000 long names."
