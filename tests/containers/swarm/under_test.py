@@ -120,3 +120,6 @@ class SwarmUnderTest:
         for found in self.client.secrets():
             with suppress(docker.errors.APIError):
                 self.client.remove_secret(found["ID"])
+        for found in self.client.configs():
+            with suppress(docker.errors.APIError):
+                self.client.remove_config(found["ID"])
