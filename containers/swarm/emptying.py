@@ -165,6 +165,7 @@ def job_payload(
         "Name": f"{container_name(key)}-empty",
         "Labels": helper_labels(LABEL),
         "Mode": {"GlobalJob": {}},
+        "EndpointSpec": {"Mode": "dnsrr"},  # an agents' network has no addresses of services
         "TaskTemplate": {
             "ContainerSpec": {
                 **confinement(api),
