@@ -48,7 +48,7 @@ MEMORY = 128 * MEBIBYTE
 """`find` and `rm` read a hundred thousand entries of a directory before they act, each with its name."""
 
 ENVIRONMENT = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH=", "LD_PRELOAD=")
-"""Whatever the image says: it may look for its own programs where the agent writes."""
+"""In the place of the image's own, which may look for programs where the agent writes."""
 
 _ASK_EVERY = 0.2
 _SCRIPT = (

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from containers.docker_api.client import Connection
 from containers.errors import NoRoomError
-from containers.swarm.homes import find_home
+from containers.swarm.arrivals import find_home
 from containers.swarm.images import require_pulled
 from containers.swarm.nodes import Node, list_nodes, require_settled
 from containers.swarm.room import constraints_of, nodes_for, require_room

@@ -12,8 +12,7 @@ from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.swarm.agent_configs import AgentConfigs
-from containers.swarm.arrivals import Arrivals
-from containers.swarm.homes import find_home
+from containers.swarm.arrivals import Arrivals, find_home
 from containers.swarm.memory import Memory
 from containers.swarm.service_spec import KEPT_ON_LABEL
 from containers.swarm.services import Services

@@ -9,9 +9,8 @@ from django.test import override_settings
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import network_name
-from containers.swarm.arrivals import Arrivals
+from containers.swarm.arrivals import Arrivals, find_home
 from containers.swarm.emptying import Emptying
-from containers.swarm.homes import find_home
 from containers.swarm.looks import Looks
 from containers.swarm.memory import Memory
 from containers.swarm.nodes import Node
