@@ -18,6 +18,13 @@ from projects.models.event import BY_STAFF
 from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
 from projects.services.limits.budgets import grant_budget, pass_on_prices
 
+DEAREST = (
+    "For a million tokens. A model has one price. Where its prices differ, as for sounds and at many for long inputs, "
+    "enter the dearest. Only of GPT-5.4 and later, Gemini Pro and Grok enter that of short inputs: their long ones "
+    "count twice by themselves."
+)
+"""What staff are told who enter a price."""
+
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
@@ -25,6 +32,9 @@ class ModelPriceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-a
 
     list_display = ("model", "input", "output", "cached")
     search_fields = ("model",)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, *given: Any, **options: Any) -> Any:
+        return super().get_form(request, obj, *given, help_texts={"input": DEAREST}, **options)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return is_staff(request)

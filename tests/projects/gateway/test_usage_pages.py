@@ -150,6 +150,7 @@ def test_nobody_else_grants_anything(used: Project, owner: Client) -> None:
 
 def test_staff_keep_prices_which_reach_the_gateway(used: Project, staff: Client, engine: MemoryEngine) -> None:
     page = "/admin/projects/modelprice/"
+    assert "enter the dearest" in staff.get(f"{page}add/").content.decode()
     assert staff.post(f"{page}add/", {"model": "gpt", "input": "2", "output": "8"}).status_code == 302
     look_after_gateway()
     assert entry_of(engine, used)["prices"]["gpt"] == {"input": 2_000_000, "output": 8_000_000, "cached": 2_000_000}
