@@ -62,8 +62,7 @@ class Watcher:
 
     def __init__(self, pulse: Pulse | None = None, *, name: str = "") -> None:
         """`pulse` shows the process that has started this one that it lives. Of several each has its `name`."""
-        self._pulse = pulse or Pulse()
-        self.name = name or name_watcher()
+        self._pulse, self.name = pulse or Pulse(), name or name_watcher()
         self._stopped, self._changed = threading.Event(), ChangedKeys()
         self._failing = self._may_look = self._may_repair = False  # as the last round found
         self._volumes_again_at = self._compare_again_at = 0.0
@@ -171,6 +170,7 @@ class Watcher:
             barred=self._protection.barred,
             include_volumes=include_volumes,
             hand_over=self._background.hand_over,
+            awaits_turn=self._background.awaits_turn,
             before_each=lambda: self._leadership.require(within=STEP),
             find_end=self._ends.find,
             narrow=narrow,

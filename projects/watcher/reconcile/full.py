@@ -43,6 +43,7 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     find_end: FindEnd = lambda _: None,
     narrow: bool = False,
     correct: Correct = list,
+    awaits_turn: Callable[[UUID], bool] = lambda _: False,
 ) -> Round:
     """Looks at every container of this instance once.
 
@@ -56,7 +57,8 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
     volumes that a killed process has left without a container and without a row. `before_each` is called before each
     project is looked at, and before what belongs to none. `find_end` tells how runs ended whose container says so no
-    longer. `correct` takes what the engine lists, and gives what is to be believed of it.
+    longer. `correct` takes what the engine lists, and gives what is to be believed of it. `awaits_turn` says of which
+    projects a repair was handed over and waits: a narrow round asks nothing more of those without a container.
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
@@ -64,7 +66,8 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     hold(listed.conflicts)
     may_repair = repair and not listed.conflicts
     options = Options(repair=may_repair, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
-    rows = _find_rows_with_work(listed, changed_keys, result.at) if narrow and not barred else listed.rows
+    is_narrow = narrow and not barred
+    rows = _find_rows_with_work(listed, changed_keys, awaits_turn, result.at) if is_narrow else listed.rows
     confinement = Confinement(result.failed)
     confinement.count(len(listed.rows) - len(rows))
     for some in _in_order(rows.values()):
@@ -125,10 +128,19 @@ def _list_containers(changed_keys: Collection[str], result: Round, correct: Corr
     return _Listed(rows=rows, groups=groups, without_row=found, conflicts=conflicts)
 
 
-def _find_rows_with_work(listed: _Listed, changed_keys: Iterable[str], now: datetime) -> dict[UUID, WatchedRow]:
-    """Leaves out the rows that are well, unless an event was about them or they could not be written."""
+def _find_rows_with_work(
+    listed: _Listed, changed_keys: Iterable[str], awaits_turn: Callable[[UUID], bool], now: datetime
+) -> dict[UUID, WatchedRow]:
+    """Leaves out the rows that are well, and those without a container whose repair has no place yet, unless an event
+    was about them or they could not be written.
+    """
     inspected = _ids_of(changed_keys) | locked_rows.ids()
-    return {pk: row for pk, row in listed.rows.items() if pk in inspected or not _is_well(row, listed.groups[pk], now)}
+
+    def is_left_alone(pk: UUID, row: WatchedRow) -> bool:
+        group = listed.groups[pk]
+        return _is_well(row, group, now) if group else _is_missing(row, now) and awaits_turn(pk)
+
+    return {pk: row for pk, row in listed.rows.items() if pk in inspected or not is_left_alone(pk, row)}
 
 
 def _look_after_the_rest(listed: _Listed, result: Round, *, repair: bool, include_volumes: bool) -> None:
@@ -152,6 +164,11 @@ def _ids_of(keys: Iterable[str]) -> set[UUID]:
 
 def _is_well(row: WatchedRow, group: Sequence[Observation], now: datetime) -> bool:
     return len(group) == 1 and row.is_well(group[0], now=now)
+
+
+def _is_missing(row: WatchedRow, now: datetime) -> bool:
+    """Whether the row itself says that there is no container, as the list does."""
+    return not (row.container_state or row.operation or row.has_future_moments(now))
 
 
 def _in_order(rows: Iterable[WatchedRow]) -> Iterator[list[UUID]]:
