@@ -170,7 +170,7 @@ class Watcher:
             barred=self._protection.barred,
             include_volumes=include_volumes,
             hand_over=self._background.hand_over,
-            awaits_turn=self._background.awaits_turn,
+            waiting=self._background.waiting(),
             before_each=lambda: self._leadership.require(within=STEP),
             find_end=self._ends.find,
             narrow=narrow,

@@ -41,12 +41,16 @@ class WatchedRow(NamedTuple):
     agent_code: str
     update_step: str
 
-    def is_well(self, seen: Observation, *, now: datetime) -> bool:
-        """Whether a list that says “running and healthy” of this one container leaves nothing to write and to do."""
+    def is_well(self, seen: Observation, *, now: datetime, without_check: bool = False) -> bool:
+        """Whether a list that says “running and healthy” of this one container leaves nothing to write and to do.
+
+        `without_check`: “running” is enough of one without a health check.
+        """
         is_same = seen.container_id == self.container_id and seen.generation == self.generation
-        is_plain = seen.is_brief and seen.is_complete and not (seen.is_silent or seen.has_drifted)
+        is_enough = seen.is_complete or (without_check and _runs_unchecked(seen))
+        is_plain = seen.is_brief and is_enough and not (seen.is_silent or seen.has_drifted)
         is_sound = self.is_owner_active and self.crash_count < CRASH_LIMIT and not self.has_future_moments(now)
-        return is_same and is_plain and is_sound and self[_FIRST:] == _WELL
+        return is_same and is_plain and is_sound and self[_FIRST:] == (_WELL if seen.is_complete else _WELL_UNCHECKED)
 
     def has_future_moments(self, now: datetime) -> bool:
         latest = now + moments.CLOCKS_DIFFER
@@ -55,12 +59,25 @@ class WatchedRow(NamedTuple):
 
 _FIRST = WatchedRow._fields.index("desired")
 _WELL = (Desired.RUNNING, None, None, "", "", 0, None, ContainerState.RUNNING, Health.HEALTHY, None, "running", "", "")
+_WELL_UNCHECKED = tuple(Health.NONE if value is Health.HEALTHY else value for value in _WELL)
 _COLUMNS = [{"is_owner_active": "owner__is_active"}.get(name, name) for name in WatchedRow._fields]
 
 
 def _rows() -> "QuerySet[Project, tuple[Any, ...]]":
     here = Project.objects.filter(instance=settings.BERTH_INSTANCE)
     return here.order_by().values_list(*_COLUMNS)
+
+
+def _runs_unchecked(seen: Observation) -> bool:
+    return seen.state is ContainerState.RUNNING and seen.health is Health.NONE
+
+
+def find_well_unchecked() -> set[str]:
+    """The keys of agents that run and have said so, and whose containers have no health check."""
+    columns = dict(zip(WatchedRow._fields[_FIRST:], _WELL_UNCHECKED, strict=True))
+    chosen = {f"{name}__isnull" if value is None else name: value is None or value for name, value in columns.items()}
+    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE, **chosen)
+    return {str(pk) for pk in rows.order_by().values_list("pk", flat=True)}
 
 
 def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:

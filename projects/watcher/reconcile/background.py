@@ -63,10 +63,10 @@ class Background:
                 self._waiting[project.pk] = _Job(owner=project.owner_id.hex, places=places, repair=repair)
         self._begin_more()
 
-    def awaits_turn(self, project_id: UUID) -> bool:
-        """Whether a repair of this project waits for a place."""
+    def waiting(self) -> set[UUID]:
+        """The projects whose repair waits for a place."""
         with self._lock:
-            return project_id in self._waiting
+            return set(self._waiting)
 
     def stop(self) -> None:
         """Waits for the repairs under way."""

@@ -5,7 +5,7 @@ acts only on projects that it has claimed.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,12 +14,13 @@ from uuid import UUID
 from accounts import clock
 from containers.identity import forget_installation_id, group_by_key, is_ours
 from containers.vocabulary import ContainerState, Observation
-from projects.models.rows.watched import WatchedRow, compare_all, find_watched
+from projects.models.rows.watched import WatchedRow, compare_all, find_watched, find_well_unchecked
 from projects.services.agent_users import learn_users
 from projects.services.inventory.installation import Conflicts, find_conflicts, hold, observe_instance
 from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends.ends import FindEnd
 from projects.watcher.failures import Confinement, concerns_all, locked_rows
+from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.orphans import find_orphans, put_away
 from projects.watcher.reconcile.round import Round
 from projects.watcher.reconcile.second_looks import Correct
@@ -43,7 +44,7 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     find_end: FindEnd = lambda _: None,
     narrow: bool = False,
     correct: Correct = list,
-    awaits_turn: Callable[[UUID], bool] = lambda _: False,
+    waiting: Collection[UUID] = (),
 ) -> Round:
     """Looks at every container of this instance once.
 
@@ -57,17 +58,17 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
     volumes that a killed process has left without a container and without a row. `before_each` is called before each
     project is looked at, and before what belongs to none. `find_end` tells how runs ended whose container says so no
-    longer. `correct` takes what the engine lists, and gives what is to be believed of it. `awaits_turn` says of which
-    projects a repair was handed over and waits: a narrow round asks nothing more of those without a container.
+    longer. `correct` takes what the engine lists, and gives what is to be believed of it. `waiting` are the
+    projects whose repair was handed over and has no place yet: a narrow round asks nothing more of those without a
+    container, and while they are many, of agents without a health check it asks no more than the list.
     """
     result = Round(at=clock.now())
     cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
-    listed = _list_containers(changed_keys, result, correct, narrow=narrow)
+    listed = _list_containers(changed_keys, result, correct, narrow=narrow, is_wave=len(waiting) > AT_ONCE)
     hold(listed.conflicts)
     may_repair = repair and not listed.conflicts
     options = Options(repair=may_repair, barred=barred, find_end=find_end, hand_over=hand_over, before_each=before_each)
-    is_narrow = narrow and not barred
-    rows = _find_rows_with_work(listed, changed_keys, awaits_turn, result.at) if is_narrow else listed.rows
+    rows = _find_rows_with_work(listed, changed_keys, waiting, result.at) if narrow and not barred else listed.rows
     confinement = Confinement(result.failed)
     confinement.count(len(listed.rows) - len(rows))
     for some in _in_order(rows.values()):
@@ -105,18 +106,24 @@ def look_at(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listed:
-    """The containers that the engine lists, beside the rows that they belong to. `groups` has an entry for each row."""
+    """The containers that the engine lists, beside the rows that they belong to. `groups` has an entry for each row. Of
+    those of the `known` keys a list is enough that says that they run.
+    """
 
     rows: dict[UUID, WatchedRow]
     groups: dict[UUID, list[Observation]]
     without_row: dict[str, list[Observation]]
     conflicts: Conflicts
+    known: Collection[str]
 
 
-def _list_containers(changed_keys: Collection[str], result: Round, correct: Correct, *, narrow: bool) -> _Listed:
+def _list_containers(
+    changed_keys: Collection[str], result: Round, correct: Correct, *, narrow: bool, is_wave: bool
+) -> _Listed:
     """Asks the engine for its list, then reads the rows, and notes in the round what was seen."""
+    known = find_well_unchecked() if narrow and is_wave else set[str]()
     forget_installation_id()  # an operator may have adopted another one
-    observed = correct(observe_instance(unless_busy=True, briefly=changed_keys))
+    observed = correct(observe_instance(unless_busy=True, briefly=known.union(changed_keys)))
     keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
     rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
     conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})
@@ -125,11 +132,11 @@ def _list_containers(changed_keys: Collection[str], result: Round, correct: Corr
     result.seen = sum(map(len, found.values()))
     result.running = {each.container_id: key for key, group in found.items() for each in group if _runs(each)}
     groups = {pk: found.pop(str(pk), []) for pk in rows}
-    return _Listed(rows=rows, groups=groups, without_row=found, conflicts=conflicts)
+    return _Listed(rows=rows, groups=groups, without_row=found, conflicts=conflicts, known=known)
 
 
 def _find_rows_with_work(
-    listed: _Listed, changed_keys: Iterable[str], awaits_turn: Callable[[UUID], bool], now: datetime
+    listed: _Listed, changed_keys: Iterable[str], waiting: Collection[UUID], now: datetime
 ) -> dict[UUID, WatchedRow]:
     """Leaves out the rows that are well, and those without a container whose repair has no place yet, unless an event
     was about them or they could not be written.
@@ -138,7 +145,9 @@ def _find_rows_with_work(
 
     def is_left_alone(pk: UUID, row: WatchedRow) -> bool:
         group = listed.groups[pk]
-        return _is_well(row, group, now) if group else _is_missing(row, now) and awaits_turn(pk)
+        if not group:
+            return _is_missing(row, now) and pk in waiting
+        return len(group) == 1 and row.is_well(group[0], now=now, without_check=str(pk) in listed.known)
 
     return {pk: row for pk, row in listed.rows.items() if pk in inspected or not is_left_alone(pk, row)}
 
@@ -160,10 +169,6 @@ def _look_after_the_rest(listed: _Listed, result: Round, *, repair: bool, includ
 
 def _ids_of(keys: Iterable[str]) -> set[UUID]:
     return {found for key in keys if (found := as_uuid(key))}
-
-
-def _is_well(row: WatchedRow, group: Sequence[Observation], now: datetime) -> bool:
-    return len(group) == 1 and row.is_well(group[0], now=now)
 
 
 def _is_missing(row: WatchedRow, now: datetime) -> bool:

@@ -2,14 +2,18 @@
 
 import threading
 from collections.abc import Callable
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
 
+from containers.vocabulary import ContainerState, Health, Observation
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
+from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile.background import Background
 from projects.watcher.reconcile.full import reconcile
+from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.project import Repair
 from projects.watcher.reconcile.round import Round
 from tests.fakes.engine import MemoryEngine
@@ -32,7 +36,7 @@ def look(handed: Handed) -> Callable[..., Round]:
         def hand_over(project: Project, repair: Repair) -> None:
             handed[project.pk] = repair
 
-        return reconcile(narrow=narrow, changed_keys=changed_keys, hand_over=hand_over, awaits_turn=handed.__contains__)
+        return reconcile(narrow=narrow, changed_keys=changed_keys, hand_over=hand_over, waiting=set(handed))
 
     return look_again
 
@@ -96,7 +100,76 @@ def test_a_repair_waits_for_as_long_as_there_is_no_place(
     background = Background()
     for each in gone:
         background.hand_over(each, handed[each.pk])
-    assert [background.awaits_turn(each.pk) for each in gone] == [False, True, True]
+    assert background.waiting() == {each.pk for each in gone[1:]}
     may_end.set()
     background.stop()
-    assert not any(background.awaits_turn(each.pk) for each in gone)
+    assert not background.waiting()
+
+
+@pytest.fixture
+def unchecked(victim: Project, others: list[Project], engine: MemoryEngine) -> list[Project]:
+    """Agents that run, whose images have no health check."""
+    for each in (victim, *others):
+        engine.containers[each.container_name].health = Health.NONE
+        later(each, health=Health.NONE)
+    engine.calls.clear()
+    return [victim, *others]
+
+
+WAVE = {uuid4() for _ in range(AT_ONCE + 1)}
+"""So many others wait for their repair."""
+
+
+@pytest.mark.parametrize("waiting", [WAVE, set[UUID]()])
+def test_while_many_wait_a_list_is_enough_of_agents_without_a_health_check(
+    waiting: set[UUID], unchecked: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    briefly: list[set[str]] = []
+    observe = engine.observe
+
+    def noted(*given: Any, **options: Any) -> list[Observation]:
+        briefly.append(set(options["briefly"]))
+        return observe(*given, **options)
+
+    monkeypatch.setattr(engine, "observe", noted)
+    before = list(Project.objects.values())
+    reconcile(narrow=True, waiting=waiting)
+    assert briefly == [{each.container_key for each in unchecked} if waiting else set()]
+    assert (asked(engine), list(Project.objects.values())) == ([], before)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"state": ContainerState.EXITED, "exit_code": 3}, {"container_state": "exited", "exit_code": 3}),
+        ({"state": ContainerState.PAUSED}, {"container_state": "paused"}),
+        ({"container_id": "f" * 64}, {"container_id": "f" * 64}),
+    ],
+)
+def test_what_the_list_says_otherwise_is_told_in_a_wave_too(
+    change: dict[str, Any], told: dict[str, Any], unchecked: list[Project], engine: MemoryEngine
+) -> None:
+    vars(engine.containers[unchecked[0].container_name]).update(change)
+    reconcile(narrow=True, waiting=WAVE, repair=False)
+    assert asked(engine) == [unchecked[0].container_key]
+    assert Project.objects.filter(pk=unchecked[0].pk, **told).exists()
+
+
+@pytest.mark.parametrize("row", [{"agent_state": "degraded"}, {"agent_state": ""}, {"health": Health.STARTING}])
+def test_one_that_has_not_said_that_it_runs_is_asked_about_in_a_wave_too(
+    row: dict[str, Any], unchecked: list[Project], engine: MemoryEngine
+) -> None:
+    later(unchecked[0], **row)
+    reconcile(narrow=True, waiting=WAVE)
+    assert Project.objects.filter(agent_state="running", health=Health.NONE).count() == len(unchecked)
+
+
+def test_an_event_about_one_has_it_looked_at_in_a_wave_too(
+    unchecked: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+) -> None:
+    engine.crash(unchecked[0].container_name, restarting=True)
+    engine.restart_once_more(unchecked[0].container_name)
+    engine.containers[unchecked[0].container_name].health = Health.NONE
+    listen()
+    reconcile(narrow=True, waiting=WAVE, changed_keys=ends.keys_of_ended(), find_end=ends.find)
+    assert Project.objects.get(pk=unchecked[0].pk).crash_count == 1
