@@ -73,11 +73,13 @@ def _runs_unchecked(seen: Observation) -> bool:
 
 
 def find_well_unchecked() -> set[str]:
-    """The keys of agents that run and have said so, and whose containers have no health check."""
-    columns = dict(zip(WatchedRow._fields[_FIRST:], _WELL_UNCHECKED, strict=True))
-    chosen = {f"{name}__isnull" if value is None else name: value is None or value for name, value in columns.items()}
-    rows = Project.objects.filter(instance=settings.BERTH_INSTANCE, **chosen)
-    return {str(pk) for pk in rows.order_by().values_list("pk", flat=True)}
+    """The keys of agents that run and have said so, and whose containers have no health check.
+
+    None on a Swarm, which knows of no health check: its list says of all of them as much as it would of each.
+    """
+    if settings.BERTH_ENGINE == "swarm":
+        return set()
+    return {str(pk) for pk, row in _read([_rows().filter(~AT_REST)]).items() if row[_FIRST:] == _WELL_UNCHECKED}
 
 
 def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:

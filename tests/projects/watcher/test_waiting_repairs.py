@@ -120,10 +120,12 @@ WAVE = {uuid4() for _ in range(AT_ONCE + 1)}
 """So many others wait for their repair."""
 
 
-@pytest.mark.parametrize("waiting", [WAVE, set[UUID]()])
+@pytest.mark.parametrize(("waiting", "kind"), [(WAVE, "docker"), (WAVE, "swarm"), (set[UUID](), "docker")])
 def test_while_many_wait_a_list_is_enough_of_agents_without_a_health_check(
-    waiting: set[UUID], unchecked: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    waiting: set[UUID], kind: str, unchecked: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch,
+    settings: Any
+) -> None:  # fmt: skip
+    settings.BERTH_ENGINE = kind
     briefly: list[set[str]] = []
     observe = engine.observe
 
@@ -134,7 +136,7 @@ def test_while_many_wait_a_list_is_enough_of_agents_without_a_health_check(
     monkeypatch.setattr(engine, "observe", noted)
     before = list(Project.objects.values())
     reconcile(narrow=True, waiting=waiting)
-    assert briefly == [{each.container_key for each in unchecked} if waiting else set()]
+    assert briefly == [{each.container_key for each in unchecked} if waiting and kind == "docker" else set()]
     assert (asked(engine), list(Project.objects.values())) == ([], before)
 
 
