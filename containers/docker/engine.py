@@ -11,7 +11,7 @@ from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
-from containers.docker.ending import require_open, unless_it_ends
+from containers.docker.ending import ANSWERS_WITHIN, require_open, unless_it_ends
 from containers.docker.event_verbs import EventVerbs
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.inspections import Inspections
@@ -82,6 +82,9 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         return self._names.set_for(containers)
 
     def started_at(self) -> datetime | None:
+        """Raises `EngineUnavailableError` where it is about to end: it has ended what has ended just now."""
+        with self._connection.call(ANSWERS_WITHIN, about_one=True) as client:
+            require_open(client)
         return read_engine_start(self._connection)
 
     def describe_host(self) -> HostFacts:

@@ -6,7 +6,6 @@ from ipaddress import ip_network
 from typing import Any
 
 from containers.agent_reports import parse_time
-from containers.docker.ending import ANSWERS_WITHIN, require_open
 from containers.docker.networks.new_networks import BRIDGE, find_free_subnet, find_or_make, network_payload
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
@@ -69,12 +68,9 @@ def _find_subnet(connection: Connection) -> str:
 def read_engine_start(connection: Connection) -> datetime | None:
     """When the engine was started: it makes its default bridge anew each time. None where it has no such bridge.
 
-    Where containers survive the engine (`live-restore`) the bridge does too, and so do their rules. Raises
-    `EngineUnavailableError` where the engine is about to end: it has ended what has ended just now.
+    Where containers survive the engine (`live-restore`) the bridge does too, and so do their rules.
     """
     try:
-        with connection.call(ANSWERS_WITHIN, about_one=True) as client:
-            require_open(client)
         with connection.call() as client, understand_answer():
             return parse_time(client.inspect_network("bridge")["Created"])
     except MissingError:
