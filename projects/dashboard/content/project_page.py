@@ -102,7 +102,7 @@ def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:
 def _describe_disk(project: Project) -> dict[str, Any]:
     share = project.disk_share
     told = {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
-    return {**told, "unknown": say_not_measured()}
+    return {**told, "not_measured": say_not_measured()}
 
 
 def _make_button(action: Action, snapshot: Snapshot) -> Button:
