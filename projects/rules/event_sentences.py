@@ -76,7 +76,7 @@ def tell_event(action: str, outcome: str, detail: str = "") -> str:
             return _join("Changed", detail.removeprefix("changed: "))
         case "verify bot", "failed":
             detail = tell_reason(detail)
-        case "deploy" | "update", "warning":
+        case "deploy" | "update" | "delete", "warning":
             return _join("A warning", detail)
         case "deploy", code if (action, outcome) not in _OF:
             return _join("Could not be deployed", tell_reason(code))
