@@ -15,7 +15,8 @@ from config.problems import problem
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-_CHARSET = re.compile(r";\s*charset\s*=[^;]*", re.IGNORECASE)
+_BOUNDARY = re.compile(r"""; *boundary="?([A-Za-z0-9'()+_,./:=? -]*[A-Za-z0-9'()+_,./:=?-])""", re.IGNORECASE)
+"""As RFC 2046 has it. Where it needs quotes (a comma, a space) Django does without."""
 
 
 class BodyLimitMiddleware:
@@ -55,16 +56,18 @@ def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":
     return bounded
 
 
-def ignore_charsets(application: "WSGIApplication") -> "WSGIApplication":
-    """Wraps the application so that it never sees the charset that a request names. JSON and our forms are UTF-8.
+def ignore_content_type_parameters(application: "WSGIApplication") -> "WSGIApplication":
+    """Wraps the application so that of a content type it sees the media type, and the boundary of a form in parts.
 
-    Django would decode the query with any of Python's codecs, `hex` and `zlib` too, and would fail before any
-    middleware or error handler can answer.
+    JSON and our forms are UTF-8. Django looks up any codec of Python's that a parameter names, of `charset` or in the
+    way of RFC 2231 (`title*=hex''…`), and would fail before any middleware or error handler can answer.
     """
 
     def without(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-        if named := environ.get("CONTENT_TYPE"):
-            environ["CONTENT_TYPE"] = _CHARSET.sub("", named)
+        media_type, semicolon, parameters = environ.get("CONTENT_TYPE", "").partition(";")
+        if semicolon:
+            boundary = _BOUNDARY.search(semicolon + parameters)
+            environ["CONTENT_TYPE"] = media_type.strip() + (f"; boundary={boundary[1]}" if boundary else "")
         return application(environ, start_response)
 
     return without

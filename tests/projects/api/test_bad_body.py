@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
-from config.request_bodies import ignore_charsets
+from config.request_bodies import ignore_content_type_parameters
 from tests.problem_document import assert_problem, codes_of
 from tests.projects.api.sending import EVERY, LIMIT, Sender, as_json
 
@@ -88,25 +88,42 @@ def test_a_body_without_a_content_type_is_a_415(send: Sender, route: str) -> Non
     assert_problem(send.raw(route, as_json(send.good(route)), "", CONTENT_TYPE=""), 415, "unsupported_media_type")
 
 
-CHARSETS = [
+CODECS = [
     "latin-1", "utf-16", "hex", "base64", "zlib", "bz2", "rot13", "idna", "undefined", "unicode_escape", "no-such", "",
+    "%00", "\u00b2",
 ]  # fmt: skip
+PARAMETERS = [
+    "Charset = {}; v=1", "charset*=utf-8''{}", "charset*={}", "charset*0={}", "x*={}''%ff%ff", "x*={}'en'a'b",
+    'x="a\\"; charset={}', "boundary*={}''x", "boundary=x; charset*={}''hex",
+]  # fmt: skip
+"""All ways in which Django reads the name of a codec, those of RFC 2231 among them."""
 
 
-@pytest.mark.parametrize("charset", CHARSETS)
-def test_the_charset_that_a_request_names_is_not_asked_for(charset: str) -> None:
+@pytest.mark.parametrize("parameter", PARAMETERS)
+@pytest.mark.parametrize("media_type", ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_no_codec_that_a_request_names_is_looked_up(parameter: str, media_type: str) -> None:
     """Django reads it before there is any middleware, and would break on `hex` with the query in hand."""
+    for codec in CODECS:
+        request = _seen_by_django(f"{media_type}; {parameter.format(codec)}")
+        assert (request.encoding, request.content_type, request.GET["a"]) == (None, media_type, "\ufffd"), codec
+
+
+@pytest.mark.parametrize("boundary", ["x", "----WebKitFormBoundary7MA4YWxk", '"a,b c"', "X ;charset=hex"])
+def test_the_boundary_of_a_form_is_read(boundary: str) -> None:
+    request = _seen_by_django(f"multipart/form-data; a=b;boundary={boundary}")
+    assert request.content_params == {"boundary": boundary.partition(" ;")[0].strip('"')}
+
+
+def _seen_by_django(content_type: str) -> WSGIRequest:
     requests: list[WSGIRequest] = []
 
     def django(environ: dict[str, Any], _start_response: Any) -> list[bytes]:
         requests.append(WSGIRequest(environ))
         return []
 
-    environ = {"REQUEST_METHOD": "GET", "QUERY_STRING": "a=%ff", "wsgi.input": BytesIO()}
-    named = f"application/json; Charset = {charset}; v=1"
-    ignore_charsets(django)({**environ, "CONTENT_TYPE": named}, lambda *_: lambda _: None)
-    [request] = requests
-    assert (request.encoding, request.content_type, request.GET["a"]) == (None, "application/json", "\ufffd")
+    environ = {"REQUEST_METHOD": "GET", "QUERY_STRING": "a=%ff", "wsgi.input": BytesIO(), "CONTENT_TYPE": content_type}
+    ignore_content_type_parameters(django)(environ, lambda *_: lambda _: None)
+    return requests[0]
 
 
 @pytest.mark.parametrize("route", EVERY)
