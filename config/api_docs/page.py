@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
-from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import AllowAny
@@ -16,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
+from config.api_docs.description import describe_service
 from config.api_docs.fields import inline_enums, name_of, read_fields, read_parameter
 from config.api_docs.samples import Call, write_samples
 from config.api_docs.schema_view import address_of
@@ -47,10 +47,7 @@ class DocsView(APIView):
 @lru_cache(maxsize=16)
 def _render(address: str) -> str:
     """The page for those who reach the service by this address; there are a few."""
-    found = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # spectacular's
-    # What it holds of Django's lazy texts becomes plain ones.
-    schema = json.loads(json.dumps(found, default=str))
-    return render_to_string("config/api_docs.html", describe_api(schema, address))
+    return render_to_string("config/api_docs.html", describe_api(describe_service(), address))
 
 
 def describe_api(schema: dict[str, Any], address: str) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.api.parameters import StrictView, describe
+from config.api_docs.description import describe_service
 from projects.api.parameters import choice
 
 FORMAT = choice("format", "json", description="As programs that read descriptions often ask.")
@@ -15,10 +17,9 @@ FORMAT = choice("format", "json", description="As programs that read description
 
 class SchemaView(StrictView, SpectacularJSONAPIView):
     @describe(parameters=[FORMAT], exclude=True)
-    def get(self, request: Request, *args: Any, **kwargs: Any) -> Any:
-        answer = super().get(request, *args, **kwargs)  # type: ignore[no-untyped-call]  # spectacular's
-        answer.data["servers"] = [{"url": address_of(request)}]
-        return answer
+    def get(self, request: Request, *_args: Any, **_kwargs: Any) -> Response:
+        document = {**describe_service(), "servers": [{"url": address_of(request)}]}
+        return Response(document, headers={"Content-Disposition": 'inline; filename="Berth.json"'})
 
 
 def address_of(request: Request) -> str:
