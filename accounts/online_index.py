@@ -1,10 +1,10 @@
 """An index that is added while servers go on writing to its table."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from django.db import migrations
+from django.db import DatabaseError, InterfaceError, migrations
 
 PATIENCE = 600
 """Seconds for transactions that have begun before to end. Nobody waits behind this, however long it takes."""
@@ -48,10 +48,13 @@ class AddIndexOnline(migrations.AddIndex):
 
 @contextmanager
 def _patient(connection: Any) -> Iterator[None]:
-    """After an error this limit stays, and the connection is to be closed."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('lock_timeout')")
         before = cursor.fetchone()[0]
         cursor.execute("SELECT set_config('lock_timeout', %s, false)", [f"{PATIENCE}s"])
-        yield
-        cursor.execute("SELECT set_config('lock_timeout', %s, false)", [before])
+        try:
+            yield
+        finally:
+            # A pool keeps the connection also after an error, unless it is the connection that has failed.
+            with suppress(DatabaseError, InterfaceError):
+                cursor.execute("SELECT set_config('lock_timeout', %s, false)", [before])

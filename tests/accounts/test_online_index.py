@@ -69,6 +69,7 @@ def test_others_write_meanwhile_and_one_that_was_cut_off_is_made_anew(table: Tab
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time.")
     failed: list[Exception] = []
+    kept: list[str] = []
 
     def add() -> None:
         with closing(connection.copy()) as own:
@@ -76,6 +77,9 @@ def test_others_write_meanwhile_and_one_that_was_cut_off_is_made_anew(table: Tab
                 table.add_index(own)
             except OperationalError as error:
                 failed.append(error)
+            with own.cursor() as cursor:
+                cursor.execute("SELECT current_setting('lock_timeout')")
+                kept.append(cursor.fetchone()[0])
 
     with closing(connection.copy()) as earlier, closing(connection.copy()) as other:
         earlier.set_autocommit(False)
@@ -83,12 +87,15 @@ def test_others_write_meanwhile_and_one_that_was_cut_off_is_made_anew(table: Tab
         adding = threading.Thread(target=add)
         adding.start()
         wait_until(lambda: table.index() == "broken", within=30)
-        other.cursor().execute("SET lock_timeout = 1000")
-        other.cursor().execute(WRITE)  # nobody else waits
+        with other.cursor() as cursor:
+            cursor.execute("SET lock_timeout = 1000")
+            cursor.execute(WRITE)  # nobody else waits
+            cursor.execute("RESET lock_timeout")  # the pool keeps this connection
         is_creating = "query LIKE 'CREATE INDEX%' AND datname = current_database()"
         other.cursor().execute(f"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {is_creating}")
         adding.join(30)
         assert (len(failed), table.index()) == (1, "broken")
+        assert kept == ["8s"]
         earlier.rollback()
     table.add_index()
     assert table.index() == "whole"
