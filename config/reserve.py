@@ -42,12 +42,14 @@ class Reserve:
                 self.is_spent = False
         return not self.is_spent
 
-    def spend(self) -> None:
-        """Gives it to those who have begun something."""
+    def spend(self) -> bool:
+        """Gives it to those who have begun something. Returns whether there was anything to give."""
         with self._changed:
-            if self._memory is not None or self._descriptors:
-                self._give_back()
-                self.is_spent = True
+            if self._memory is None and not self._descriptors:
+                return False
+            self._give_back()
+            self.is_spent = True
+            return True
 
     def close(self) -> None:
         """It is over: nothing is kept, and nobody waits for it."""

@@ -173,10 +173,9 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         try:
             accepted, address = listener.accept()
         except OSError as error:
-            if error.errno in _NO_ROOM:
-                RESERVE.spend()
-                if not self.clients.evict():
-                    time.sleep(NOBODY_COMES_IN)
+            # With what was kept back it can be accepted in the next turn, and nobody has to go for it.
+            if error.errno in _NO_ROOM and not RESERVE.spend() and not self.clients.evict():
+                time.sleep(NOBODY_COMES_IN)
             return
         self.clients.open(accepted, address, listener.getsockname())
 

@@ -1,10 +1,12 @@
 """A worker that the kernel gives nothing more says so, ends what it has begun, and makes place for another one."""
 
 import _thread
+import errno
 import json
 import threading
 from collections.abc import Callable
 from typing import NoReturn
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,6 +55,25 @@ def test_it_refuses_what_comes_and_answers_what_was_begun(server: Looping, site:
     site.hold.set()
     assert read_all(held).endswith(b"/held")
     assert site.paths == ["/held"]
+
+
+def test_who_is_sending_a_request_stays_while_there_is_a_reserve_for_who_comes(server: Looping) -> None:
+    """A client that was sent away in the middle of its request would never learn that it was refused."""
+    sending = server.connect(b"POST /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n")
+    server.wait_for_connections(1)
+    listener, tried = Mock(), threading.Event()
+    listener.accept.side_effect = OSError(errno.EMFILE, "Too many open files")
+
+    def accept() -> None:
+        assert RESERVE.fill()
+        server.worker._accept(listener)
+        tried.set()
+
+    server.worker.loop.call_soon(accept)
+    assert tried.wait(30)
+    assert server.open_connections == 1
+    sending.sendall(b"{}")
+    assert status_of(read_all(sending)) in {200, 503}
 
 
 def test_it_goes_on_once_it_gets_some_again(server: Looping) -> None:
