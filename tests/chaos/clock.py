@@ -10,7 +10,7 @@ LIBRARY = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 def set_clock(file: Path, by: timedelta = timedelta(0)) -> None:
     """Sets the clock of those that read `file` so far from the true one."""
     new = file.with_suffix(".new")
-    new.write_text(f"{by.total_seconds():+.0f}\n")
+    new.write_text(f"{by.total_seconds():+.3f}\n")
     new.rename(file)
 
 

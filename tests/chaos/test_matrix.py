@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.database.postgres import find_programs
-from tests.chaos.matrix.faults import ELSEWHERE, FAULTS, STOPS, draw
+from tests.chaos.matrix.fault import STOPS
+from tests.chaos.matrix.faults import ELSEWHERE, FAULTS, draw
 from tests.chaos.matrix.reader import choose, is_lie
 from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.trial import Outcome

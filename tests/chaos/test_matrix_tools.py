@@ -16,10 +16,10 @@ from tests.chaos.database.requests import Answer
 from tests.chaos.matrix import __main__ as matrix
 from tests.chaos.matrix import trial
 from tests.chaos.matrix.breaking_clocks import OtherClock
-from tests.chaos.matrix.faults import STEPS
+from tests.chaos.matrix.fault import STEPS
 from tests.chaos.matrix.names import answer_to
 from tests.chaos.matrix.record import Record
-from tests.chaos.matrix.relay import GARBAGE, Relay
+from tests.chaos.matrix.relay import SAID, Relay
 from tests.chaos.matrix.trial import Outcome
 from tests.chaos.matrix.verbs import VERBS
 from tests.waiting import wait_until
@@ -95,18 +95,28 @@ def test_a_relay_that_refuses_ends_what_is_under_way(relay: Relay) -> None:
         wait_until(lambda: connection.recv(100) == b"well")
 
 
-def test_a_relay_says_something_else(relay: Relay) -> None:
-    relay.break_("garbage")
+@pytest.mark.parametrize("mode", ["garbage", "page", "elsewhere"])
+def test_a_relay_says_something_else(relay: Relay, mode: str) -> None:
+    relay.break_(mode)
     with say(relay, b"hello!") as connection:
-        assert connection.recv(100) == GARBAGE
+        assert connection.recv(1000) == SAID[mode]
         relay.heal()
         connection.sendall(b"well")
         assert connection.recv(100) == b"well"
 
 
+def test_an_endless_relay_says_more_than_anybody_reads(relay: Relay) -> None:
+    relay.break_("endless")
+    with say(relay, b"hello!") as connection:
+        read = connection.recv(1000)
+        while len(read) < 2_000_000:
+            read += connection.recv(100_000)
+        assert read.startswith(SAID["endless"] + b"xxx")
+
+
 @pytest.mark.parametrize(
     ("mode", "finds"),
-    [("", ["127.0.0.1"]), ("hang", None), ("failing", 2), ("unknown", 3), ("garbage", None)],
+    [("", ["127.0.0.1"]), ("slow", ["127.0.0.1"]), ("hang", None), ("failing", 2), ("unknown", 3), ("garbage", None)],
 )
 def test_a_name_server_answers_as_it_is_told(mode: str, finds: list[str] | int | None) -> None:
     """As a number where that is the code of the error."""

@@ -4,11 +4,9 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from datetime import timedelta
 
 import psycopg
 
-from tests.chaos.clock import set_clock
 from tests.chaos.matrix.installation import Installation
 
 Breaking = Callable[[Installation], AbstractContextManager[None]]
@@ -80,6 +78,16 @@ def engine_killed(installation: Installation) -> Iterator[None]:
 
 
 @contextmanager
+def engine_restarted(installation: Installation) -> Iterator[None]:
+    """As its package does for an upgrade. Its agents end with it, one after the other."""
+    installation.engine.end(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        installation.engine.start()
+
+
+@contextmanager
 def engine_stopped(installation: Installation) -> Iterator[None]:
     os.kill(installation.engine.pid, signal.SIGSTOP)
     try:
@@ -137,52 +145,3 @@ def relay(to: str, mode: str) -> Breaking:
             installation.relays[to].heal()
 
     return broken
-
-
-def telegram_answering(dial: str) -> Breaking:
-    @contextmanager
-    def faulty(installation: Installation) -> Iterator[None]:
-        with installation.telegram.changed:
-            tokens = list(installation.telegram._bots)
-        for token in tokens:
-            getattr(installation.telegram, dial)(token)
-        try:
-            yield
-        finally:
-            for token in tokens:
-                installation.telegram.heal(token)
-
-    return faulty
-
-
-def provider_answering(dial: str) -> Breaking:
-    @contextmanager
-    def faulty(installation: Installation) -> Iterator[None]:
-        getattr(installation.provider, dial)()
-        try:
-            yield
-        finally:
-            installation.provider.heal()
-
-    return faulty
-
-
-@contextmanager
-def mail_refused(installation: Installation) -> Iterator[None]:
-    installation.mail.misbehave["MAIL"] = "451 later"
-    try:
-        yield
-    finally:
-        installation.mail.misbehave.clear()
-
-
-def stepping(by: timedelta) -> Breaking:
-    @contextmanager
-    def stepped(installation: Installation) -> Iterator[None]:
-        set_clock(installation.clock, by)
-        try:
-            yield
-        finally:
-            set_clock(installation.clock)
-
-    return stepped

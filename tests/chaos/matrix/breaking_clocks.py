@@ -4,11 +4,15 @@ The engine is a static program, which no library gives another clock. So its ans
 their way: every moment that it names is that of its clock, and so is every moment that it is given.
 """
 
+import math
 import re
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from tests.chaos.clock import set_clock
 from tests.chaos.matrix.breaking import Breaking
 from tests.chaos.matrix.installation import Installation
 
@@ -16,6 +20,11 @@ _MOMENT = re.compile(rb"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d(?=[.Z])")
 _SECONDS = re.compile(rb'("(?:time|Created|created)":)(1\d{9})\b')
 _NANOSECONDS = re.compile(rb'("timeNano":)(1\d{18})\b')
 _ASKED = re.compile(rb"\b((?:since|until)=)(1\d{9})\b")
+
+
+SLEWS = timedelta(seconds=2)
+"""By how much a clock is wrong at most that is put right little by little."""
+SLEWED_EVERY = 0.02
 
 
 class OtherClock:
@@ -46,3 +55,35 @@ def engine_stepping(by: timedelta) -> Breaking:
             installation.proxy.clock = None
 
     return stepped
+
+
+def stepping(by: timedelta) -> Breaking:
+    @contextmanager
+    def stepped(installation: Installation) -> Iterator[None]:
+        set_clock(installation.clock, by)
+        try:
+            yield
+        finally:
+            set_clock(installation.clock)
+
+    return stepped
+
+
+@contextmanager
+def slewed(installation: Installation) -> Iterator[None]:
+    """It is put right little by little, too far, and back: an hour of it is up to half as long or as short again."""
+    over = threading.Event()
+
+    def slew() -> None:
+        began = time.monotonic()
+        while not over.wait(SLEWED_EVERY):
+            set_clock(installation.clock, SLEWS * math.sin((time.monotonic() - began) / 4))
+
+    thread = threading.Thread(target=slew)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        set_clock(installation.clock)

@@ -4,7 +4,7 @@ the service's connections to the database depend on."""
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -13,24 +13,31 @@ import psycopg
 from tests.chaos.matrix.installation import Installation
 
 END_EVERY = 0.2
-"""Seconds between two ends of all connections."""
+"""Seconds between two ends of what is under way."""
 
 
-def _containerd(installation: Installation) -> int:
+def containerd_of(installation: Installation) -> int:
     return int((installation.engine.home / "exec" / "containerd" / "containerd.pid").read_text())
+
+
+def find_pids(installation: Installation, process: str) -> set[int]:
+    """Of the engine or of a process of the service."""
+    if process == "engine":
+        return {installation.engine.pid}
+    return {containerd_of(installation)} if process == "containerd" else installation.service.pids(process)
 
 
 @contextmanager
 def containerd_killed(installation: Installation) -> Iterator[None]:
     """The engine starts it again, and its containers go on."""
-    os.kill(_containerd(installation), signal.SIGKILL)
+    os.kill(containerd_of(installation), signal.SIGKILL)
     yield
 
 
 @contextmanager
 def containerd_stopped(installation: Installation) -> Iterator[None]:
     """The engine lists and tells, and can begin and end nothing."""
-    pid = _containerd(installation)
+    pid = containerd_of(installation)
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -42,13 +49,14 @@ def containerd_stopped(installation: Installation) -> Iterator[None]:
 @contextmanager
 def shims_killed(installation: Installation) -> Iterator[None]:
     """Each holds one container, which ends with it."""
-    for pid in _shims(str(installation.engine.home)):
+    for pid in shims_of(installation):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     yield
 
 
-def _shims(home: str) -> Iterator[int]:
+def shims_of(installation: Installation) -> Iterator[int]:
+    home = str(installation.engine.home)
     for folder in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             words = (folder / "cmdline").read_bytes().decode().split("\0")
@@ -69,19 +77,36 @@ def socket_removed(installation: Installation) -> Iterator[None]:
 
 
 @contextmanager
+def streams_cut(installation: Installation) -> Iterator[None]:
+    """Whatever the engine is saying ends at once, again and again."""
+    with _again_and_again(installation.proxy.cut_streams):
+        yield
+
+
+@contextmanager
 def connections_ended(installation: Installation) -> Iterator[None]:
     """Somebody ends all of the service's connections to the database, again and again."""
-    over = threading.Event()
 
     def end() -> None:
-        while not over.wait(END_EVERY):
-            with suppress(psycopg.Error):
-                installation.postgres.execute(
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                    " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-                )
+        with suppress(psycopg.Error):
+            installation.postgres.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
 
-    thread = threading.Thread(target=end)
+    with _again_and_again(end):
+        yield
+
+
+@contextmanager
+def _again_and_again(act: Callable[[], object]) -> Iterator[None]:
+    over = threading.Event()
+
+    def go_on() -> None:
+        while not over.wait(END_EVERY):
+            act()
+
+    thread = threading.Thread(target=go_on)
     thread.start()
     try:
         yield

@@ -2,19 +2,24 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from typing import Any
 
 from tests.chaos.matrix.breaking import Breaking
+from tests.chaos.matrix.breaking_tidying import rename
 from tests.chaos.matrix.gateway_image import CLOCK
 from tests.chaos.matrix.installation import Installation
 
+EXECS = "control/talk.py"
+"""What the service runs in its container to speak with it."""
 
-def _find_pids(installation: Installation) -> list[int]:
-    """Every process of its container."""
-    answer = installation.instance.client.top(installation.gateway_container(), "-o pid")
-    return [int(pid) for (pid,) in answer["Processes"]]
+
+def _find_pids(installation: Installation, command: str = "") -> list[int]:
+    """Every process of its container with this in its command line."""
+    answer = installation.instance.client.top(installation.gateway_container(), "-o pid,args")
+    return [int(pid) for pid, words in answer["Processes"] if command in words]
 
 
 @contextmanager
@@ -25,11 +30,20 @@ def gateway_killed(installation: Installation) -> Iterator[None]:
     yield
 
 
+def gateway_stopped(command: str = "") -> Breaking:
+    @contextmanager
+    def stopped(installation: Installation) -> Iterator[None]:
+        with _stopped(_find_pids(installation, command)):
+            yield
+
+    return stopped
+
+
 @contextmanager
-def gateway_stopped(installation: Installation) -> Iterator[None]:
-    pids = _find_pids(installation)
+def _stopped(pids: list[int]) -> Iterator[None]:
     for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+        with suppress(ProcessLookupError):  # it was an answer's
+            os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
@@ -56,6 +70,32 @@ def gateway_volumes_removed_and_killed(installation: Installation) -> Iterator[N
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         yield
+
+
+def to_gateway(act: Callable[[Any, str], object]) -> Breaking:
+    """What somebody does to its container."""
+
+    @contextmanager
+    def done(installation: Installation) -> Iterator[None]:
+        act(installation.instance.client, installation.gateway_container())
+        yield
+
+    return done
+
+
+def disconnect(client: Any, container: str) -> None:
+    for network in client.inspect_container(container)["NetworkSettings"]["Networks"]:
+        client.disconnect_container_from_network(container, network, force=True)
+
+
+BY_PEOPLE: Mapping[str, Breaking] = {
+    "container removed": to_gateway(lambda client, each: client.remove_container(each, force=True, v=True)),
+    "container stopped": to_gateway(lambda client, each: client.stop(each, timeout=5)),
+    "container restarted": to_gateway(lambda client, each: client.restart(each, timeout=5)),
+    "container paused": to_gateway(lambda client, each: client.pause(each)),
+    "container renamed": to_gateway(rename),
+    "container disconnected": to_gateway(disconnect),
+}
 
 
 @contextmanager

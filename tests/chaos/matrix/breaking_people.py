@@ -10,6 +10,7 @@ from typing import Any
 import docker
 
 from tests.chaos.matrix.breaking import Breaking
+from tests.chaos.matrix.breaking_tidying import BY_TIDYING, recreate, rename
 from tests.chaos.matrix.installation import Installation
 from tests.config.serving.served import children_of
 
@@ -114,6 +115,11 @@ BY_PEOPLE: Mapping[str, Breaking] = {
     "kill all": to_each(lambda client, each: client.kill(each)),
     "pause all": to_each(lambda client, each: client.pause(each)),
     "remove all": to_each(lambda client, each: client.remove_container(each, force=True, v=True)),
+    "restart all": to_each(lambda client, each: client.restart(each, timeout=1)),
+    "start all": to_each(lambda client, each: client.start(each)),
+    "rename all": to_each(rename),
+    "recreate all": to_each(recreate),
+    **BY_TIDYING,
     "other limits": to_each(lambda client, each: client.update_container(each, **OTHER_LIMITS)),
     "other restart policy": to_each(lambda client, each: client.update_container(each, **OTHER_POLICY)),
     "disk read-only": engine_read_only,

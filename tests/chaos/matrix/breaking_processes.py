@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.chaos.matrix.breaking import Breaking
+from tests.chaos.matrix.breaking_engine_parts import find_pids
 from tests.chaos.matrix.installation import Installation
 from tests.waiting import wait_until
 
@@ -38,7 +39,7 @@ def without_processes(process: str, *, killed: tuple[str, ...] = (), room: int =
         group.mkdir()
         ending = set().union(*(installation.service.pids(each) for each in killed))
         try:
-            for pid in ending | installation.service.pids(process):
+            for pid in ending | find_pids(installation, process):
                 (group / "cgroup.procs").write_text(str(pid))
             (group / "pids.max").write_text("1")
             for pid in ending:

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.chaos.matrix.breaking import Breaking
+from tests.chaos.matrix.breaking_engine_parts import find_pids
 from tests.chaos.matrix.installation import Installation
 
 
@@ -13,7 +14,7 @@ def _limiting(process: str, what: int, find_used: Callable[[int], int]) -> Break
     @contextmanager
     def limited(installation: Installation) -> Iterator[None]:
         before = {}
-        for pid in installation.service.pids(process):
+        for pid in find_pids(installation, process):
             soft, hard = resource.prlimit(pid, what)
             before[pid] = soft, hard
             resource.prlimit(pid, what, (find_used(pid), hard))

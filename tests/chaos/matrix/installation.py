@@ -61,6 +61,8 @@ class Installation:
         self.postgres.start()
         os.environ["DATABASE_URL"] = self.postgres.url
         self.telegram = started.enter_context(FakeTelegram())
+        self.telegram_dial = ""
+        """What is wrong with every bot that is made from now on."""
         self.provider = started.enter_context(FakeProvider())
         self.provider.add_key(KEY)
         self.mail: SmtpServer = started.enter_context(smtp_server())
@@ -140,6 +142,8 @@ class Installation:
         """A good request for a project, with a bot of its own that Telegram knows."""
         token = f"{secrets.randbelow(10**9) + 10**9}:{secrets.token_hex(16)}"
         self.telegram.add_bot(token)
+        if self.telegram_dial:
+            getattr(self.telegram, self.telegram_dial)(token)
         return {"name": name, "type": "bot", "plan": "chaos", "telegramToken": token, "apiKey": KEY} | more
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 DOMAIN = "chaos.test"
 PORT = 53
 RESOLVER = Path("/etc/resolv.conf")
-MODES = ("refuse", "hang", "failing", "unknown", "garbage")
+MODES = ("refuse", "hang", "failing", "unknown", "garbage", "slow")
+SLOW = 3.0
+"""Seconds until a slow one answers, which is less than those who ask wait for."""
 _OK, _FAILED, _UNKNOWN = b"\x81\x80", b"\x81\x82", b"\x81\x83"
 _ADDRESS = b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton("127.0.0.1")
 """A record that nobody may remember: it lives for no second."""
@@ -19,7 +21,8 @@ class NameServer:
     """Knows every name below `DOMAIN` as this machine, until `break_`, and again after `heal`.
 
     refuse: nobody listens. hang: no question is answered. failing: the server cannot tell. unknown: there is no such
-    name. garbage: what comes is no answer. Only what runs in this process's own file system asks it.
+    name. garbage: what comes is no answer. slow: it comes late. Only what runs in this process's own file system
+    asks it.
     """
 
     def __init__(self, home: Path) -> None:
@@ -65,7 +68,12 @@ class NameServer:
                     return
                 answer = answer_to(question, self._mode)
                 if answer:
-                    door.sendto(answer, asker)
+                    threading.Timer(SLOW if self._mode == "slow" else 0.0, send, (door, answer, asker)).start()
+
+
+def send(door: socket.socket, answer: bytes, asker: tuple[str, int]) -> None:
+    with suppress(OSError):  # it was closed meanwhile
+        door.sendto(answer, asker)
 
 
 def answer_to(question: bytes, mode: str = "") -> bytes:

@@ -5,6 +5,8 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.ports import reserve_port
@@ -38,6 +40,18 @@ class PrivateRedis:
                 return connection.recv(100) == b"+PONG\r\n"
         except OSError:
             return False
+
+    @contextmanager
+    def talk(self) -> Iterator[Callable[[str], None]]:
+        """A connection that no relay breaks, and what says a command on it."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
+
+            def tell(command: str) -> None:
+                connection.sendall(f"{command}\r\n".encode())
+                answer = connection.recv(1000)
+                assert not answer.startswith(b"-"), answer
+
+            yield tell
 
     def send_signal(self, number: signal.Signals) -> None:
         assert self._process is not None

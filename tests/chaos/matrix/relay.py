@@ -7,8 +7,15 @@ from contextlib import suppress
 from tests.fakes.listening import accept_each, stop_listening
 from tests.ports import reserve_port
 
-MODES = ("refuse", "hang", "drip", "half", "garbage")
-GARBAGE = b"HTTP/1.1 400 Bad Request\r\n\r\n"
+PAGE = b"<!doctype html><title>Welcome</title><p>Sign in to use this network."
+SAID = {
+    "garbage": b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    "page": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(PAGE) + PAGE,
+    "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
+    "endless": b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"result": "',
+}
+"""What comes in the place of each answer."""
+MODES = ("refuse", "hang", "drip", "half", *SAID)
 PIECE = 65_536
 DRIP_EVERY = 3.0
 """Seconds between two bytes of an answer."""
@@ -20,8 +27,8 @@ class Relay:
     """Passes connections on to a port of this machine. `break_` names what happens to them until `heal`.
 
     refuse: all connections are reset, and none is taken. hang: they are taken, and nothing comes through. drip: an
-    answer comes a byte at a time. half: an answer ends in its middle. garbage: something else comes in the
-    place of each answer.
+    answer comes a byte at a time. half: an answer ends in its middle. Those of `SAID`: something else comes in the
+    place of each answer, and where it is endless, as fast as it is read.
     """
 
     def __init__(self, upstream: int, *, drip_every: float = DRIP_EVERY) -> None:
@@ -105,9 +112,10 @@ class Relay:
                 if self._mode == "half":
                     client.sendall(piece[: len(piece) // 2])
                     break
-                if self._mode == "garbage":
-                    piece = GARBAGE
-                client.sendall(self._drip(piece, client) if self._mode == "drip" else piece)
+                mode = self._mode
+                client.sendall(self._drip(piece, client) if mode == "drip" else SAID.get(mode, piece))
+                while mode == "endless" and not self._healed.is_set():
+                    client.sendall(b"x" * PIECE)
         hang_up(client)
         hang_up(server)
 

@@ -58,6 +58,12 @@ class WholeService(Server):
             process.terminate()
             process.wait(PATIENCE)
 
+    def stop(self) -> None:
+        """As an operator does: what is under way is finished."""
+        assert self._process is not None
+        self._process.terminate()
+        self._process.wait(PATIENCE)
+
     def close(self) -> None:
         assert self._process is not None
         family = {self._process.pid, *self.pids("watcher")}

@@ -27,7 +27,7 @@ PAUSE = 45.0
 """Seconds between two faults."""
 AGREES_WITHIN = 120.0
 """Seconds after a fault until the service is well, and changes for a moment nothing, among users who go on."""
-REPLACING = ("web worker/", "serve/", "watcher/", "clock/", "people/")
+REPLACING = ("web worker/", "serve/", "watcher/", "clock/", "people/", "machine/")
 """Faults after which other processes run, or of another installation: a curve would begin anew. What people do to all
 takes what users have, and its verbs are not those of a soak."""
 

@@ -1,0 +1,27 @@
+"""What a fault is, and for how long processes are stopped and clocks are wrong."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from tests.chaos.matrix.breaking import Breaking
+
+STEPS = (timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1))
+STOPS = (5.0, 30.0, 120.0)
+"""Seconds for which a process is stopped."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`lasts` is in seconds, at least. `mutes`: while it lasts, the server itself may give no answer. `kind`: of the
+    installation that it needs (`tests.chaos.matrix.installation.new_installation`)."""
+
+    breaking: Breaking
+    lasts: float = 3.0
+    mutes: bool = False
+    kind: str = ""
+    loses_deletions: bool = False
+    """What is deleted meanwhile is on the engine again afterwards. It goes into quarantine, minutes later."""
+
+
+def told(by: timedelta) -> str:
+    return f"{by.total_seconds():+.0f} s"
