@@ -11,7 +11,7 @@ from config.backup.archive import ArchiveReader, ArchiveWriter, Member
 from config.backup.errors import BackupError
 from config.backup.manifest import Manifest, Memory
 from containers.errors import EngineError
-from projects.models.catalogue import MIB
+from projects.rules.sizes import MIB
 from projects.services.inventory.memory import KeptMemory, list_memories, read_memory, require_images, write_memory
 
 Say = Callable[[str], None]

@@ -2,7 +2,7 @@
 
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gunicorn.http import get_parser
 from gunicorn.http.errors import (
@@ -24,9 +24,7 @@ from config.reserve import tells_of_starvation
 from config.serving.connections import Connection
 from config.serving.event_loop import READ
 from config.serving.refusals import refusal
-
-if TYPE_CHECKING:
-    from config.serving.worker import BufferingWorker
+from config.serving.worker_context import WorkerContext
 
 FILE_PIECE = 256 * 1024
 _STATUSES: dict[type[Exception], int] = {
@@ -38,7 +36,7 @@ _STATUSES: dict[type[Exception], int] = {
 _OUR_FAULTS = (InvalidResponseHeader, InvalidResponseHeaderName)
 
 
-def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arrived_at: float) -> None:
+def respond(worker: WorkerContext, connection: Connection, data: bytes, arrived_at: float) -> None:
     """Runs the application on a whole request, and tells the worker's loop when the answer is complete.
 
     `arrived_at` is on the monotonic clock.
@@ -70,7 +68,7 @@ def respond(worker: "BufferingWorker", connection: Connection, data: bytes, arri
         send()
 
 
-def _send(worker: "BufferingWorker", connection: Connection, response: Any, body: Any) -> None:
+def _send(worker: WorkerContext, connection: Connection, response: Any, body: Any) -> None:
     is_reusable = False
     try:
         try:
@@ -92,7 +90,7 @@ def _send(worker: "BufferingWorker", connection: Connection, response: Any, body
         _finish(worker, connection, is_reusable=is_reusable)
 
 
-def _give_up(worker: "BufferingWorker", connection: Connection, body: Any) -> None:
+def _give_up(worker: WorkerContext, connection: Connection, body: Any) -> None:
     """Nothing is sent yet of an answer that finds no thread."""
     try:
         if hasattr(body, "close"):
@@ -102,7 +100,7 @@ def _give_up(worker: "BufferingWorker", connection: Connection, body: Any) -> No
         _finish(worker, connection, is_reusable=False)
 
 
-def _finish(worker: "BufferingWorker", connection: Connection, *, is_reusable: bool) -> None:
+def _finish(worker: WorkerContext, connection: Connection, *, is_reusable: bool) -> None:
     """Tells the loop, and wakes it only where somebody waits for that. Most clients send their next request when they
     have this answer, and that wakes it, too.
     """
@@ -113,7 +111,7 @@ def _finish(worker: "BufferingWorker", connection: Connection, *, is_reusable: b
         worker.loop.wake()
 
 
-def _fail(worker: "BufferingWorker", connection: Connection, response: Any, error: Exception) -> None:
+def _fail(worker: WorkerContext, connection: Connection, response: Any, error: Exception) -> None:
     is_untold = response is None or not response.headers_sent
     if isinstance(error, NoMoreData) and response is None:
         _send_refusal(connection, 400)
@@ -128,7 +126,7 @@ def _fail(worker: "BufferingWorker", connection: Connection, response: Any, erro
         _explain(worker, connection, error, is_for_us=response is not None)
 
 
-def _explain(worker: "BufferingWorker", connection: Connection, error: Exception, *, is_for_us: bool) -> None:
+def _explain(worker: WorkerContext, connection: Connection, error: Exception, *, is_for_us: bool) -> None:
     """Refuses what the parser refuses, and answers 500 to what broke outside of all that handles errors.
 
     The log names the kind of the parser's error and not its text, which quotes the request: a header may be a

@@ -6,7 +6,7 @@ Everything here happens in the worker's loop, which closes the connections of cl
 import socket
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
@@ -16,9 +16,7 @@ from config.serving.event_loop import READ
 from config.serving.framing import Framing, TooLargeError
 from config.serving.refusals import refusal
 from config.serving.unsent import Unsent
-
-if TYPE_CHECKING:
-    from config.serving.worker import BufferingWorker
+from config.serving.worker_context import WorkerContext
 
 HEAD_WITHIN = 10.0
 BODY_WITHIN = 20.0
@@ -34,7 +32,7 @@ WARN_EVERY = 60.0
 
 
 class Clients:
-    def __init__(self, worker: "BufferingWorker") -> None:
+    def __init__(self, worker: WorkerContext) -> None:
         self._worker = worker
         self._watch = worker.loop.watch
         self.connections: set[Connection] = set()

@@ -15,8 +15,8 @@ from projects.models.columns.budget import GivesBudget
 from projects.models.columns.permissions import LimitsReach, NamesModels
 from projects.models.columns.type_facts import DescribesItself
 from projects.rules.settings.json_documents import find_unstorable
+from projects.rules.sizes import MIB
 
-MIB = 1024 * 1024
 DISK_MB = 1024
 """What a plan gives that says nothing else."""
 

@@ -15,10 +15,12 @@ from containers.identity import container_name
 from containers.vocabulary import Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
+from projects.models.columns.at_rest import INDEXES
 from projects.models.columns.behind_gateway import BehindGateway
 from projects.models.columns.credentials import Credentialed
 from projects.models.columns.disk_use import Measured
 from projects.models.columns.ended import Ended
+from projects.models.columns.facts import RowFacts
 from projects.models.columns.image_update import RunsImage
 from projects.models.columns.observation import Observed
 from projects.models.columns.pairing import PairsPeople
@@ -27,8 +29,6 @@ from projects.models.columns.reserved_memory import HOLDS_MEMORY, ReservesMemory
 from projects.models.event import Actor, Event
 from projects.models.operation import Claimable, operation_is_whole
 from projects.models.processes.watcher import Watch
-from projects.models.rows.at_rest import INDEXES
-from projects.models.rows.facts import RowFacts
 from projects.rules.disk import DISK_FULL
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Desired, Facts

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import override_settings
 
-from containers.docker import egress
+from containers.docker.gateway import egress
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
 from tests.gateway.on_engine import PATIENCE, Harbour

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from containers.docker.egress import Egress
+from containers.docker.gateway.egress import Egress
 from containers.firewall.bridge import bridge_name
 from containers.firewall.iptables import apply_rules, remove_rules
 from containers.programs import is_root

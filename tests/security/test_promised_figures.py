@@ -11,7 +11,7 @@ from accounts.throttling import login_attempts
 from config import refusals_log
 from config import settings as real_settings
 from config.serving import clients, connections, framing
-from containers.docker import egress
+from containers.docker.gateway import egress
 from containers.docker.volumes import measuring
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs

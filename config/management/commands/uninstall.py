@@ -17,8 +17,8 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineError
 from projects.management.confirmation import confirms
 from projects.models import Watch
+from projects.models.columns.facts import is_watch_alive
 from projects.models.processes.holder import describe_process
-from projects.models.rows.facts import is_watch_alive
 
 FILES = (
     *("berth.sqlite3*", "*.key", "static", "static.digest", "serve-*.pid", "migrating.lock", "restore.json"),

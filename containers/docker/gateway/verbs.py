@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from containers.docker.egress import Egress
+from containers.docker.gateway.egress import Egress
 from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
 from containers.docker.networks.agents import ensure_network

@@ -9,7 +9,7 @@ from containers.errors import EngineError
 from containers.swarm.room import free_here
 from projects.errors import ProjectError
 from projects.management.confirmation import confirms
-from projects.models.catalogue import MIB
+from projects.rules.sizes import MIB
 from projects.services.staff.migration import Migration, Move, NotStartedError
 from projects.watcher.leader import Leadership, LeadershipLostError, become_leader, name_watcher
 

@@ -1,1 +1,1 @@
-"""Groups of columns that belong together: abstract models, of which a table is made."""
+"""Groups of columns that belong together, as abstract models of which a table is made, and what follows from them."""

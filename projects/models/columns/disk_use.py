@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db import models
 
-from projects.models.catalogue import MIB
 from projects.rules.disk import DiskShare
+from projects.rules.sizes import MIB
 
 
 class DiskFacts(TypedDict):

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from containers.vocabulary import ContainerState
-from projects.models.catalogue import MIB
+from projects.rules.sizes import MIB
 from projects.rules.status.lifecycle import Desired
 
 HOLDS_MEMORY = (

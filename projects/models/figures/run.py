@@ -4,8 +4,6 @@ from typing import ClassVar
 
 from django.db import models
 
-from projects.models.project import Project
-
 
 class Run(models.Model):
     """What is kept of a container that was replaced: when it ran, how it ended, and what it printed last.
@@ -14,7 +12,7 @@ class Run(models.Model):
     where it was still running when a start took its place.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="runs")
+    project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="runs")
     number = models.PositiveIntegerField()
     container_id = models.CharField(max_length=64)
     started_at = models.DateTimeField(null=True)

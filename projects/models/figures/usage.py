@@ -8,7 +8,6 @@ from uuid import UUID
 from django.db import models
 from django.db.models import Q, Sum
 
-from projects.models.project import Project
 from projects.rules.budget import Spent
 from projects.rules.periods import Period, begin_of
 
@@ -57,7 +56,9 @@ class Spending(models.Model):
     `day_told` and `month_told` are the percentages of the budget of which the owner was told in that period.
     """
 
-    project = models.OneToOneField(Project, on_delete=models.CASCADE, primary_key=True, related_name="spending")
+    project = models.OneToOneField(
+        "projects.Project", on_delete=models.CASCADE, primary_key=True, related_name="spending"
+    )
     day = models.DateField()
     day_messages, day_requests, day_tokens, day_money = _count(), _count(), _count(), _count()
     day_told = models.PositiveSmallIntegerField(default=0)

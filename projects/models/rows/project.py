@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 
 from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.models import User
+from projects.models.columns.facts import RowFacts
 from projects.models.figures.usage import Spending
 from projects.models.project import Project
-from projects.models.rows.facts import RowFacts
 from projects.rules.budget import LIMITS, Budget
 
 

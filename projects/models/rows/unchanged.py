@@ -11,8 +11,8 @@ from accounts.compiled_query import CompiledQuery
 from accounts.credentials.session_rows import SESSION_COLUMNS, SessionRows, with_session
 from accounts.models import User
 from accounts.moments import is_recent
+from projects.models.columns.facts import is_watch_alive
 from projects.models.event import Event
-from projects.models.rows.facts import is_watch_alive
 from projects.models.rows.steadiness import Steadiness
 from projects.models.rows.versions import COLUMNS, RowVersions, are_numbered, make_row_versions, with_row_versions
 from projects.rules.status.lifecycle import ANSWERING, FRESH_FOR

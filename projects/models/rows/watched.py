@@ -10,8 +10,8 @@ from django.db.models import Case, QuerySet, Value, When
 
 from accounts import moments
 from containers.vocabulary import ContainerState, Health, Observation
+from projects.models.columns.at_rest import AT_REST
 from projects.models.project import Project
-from projects.models.rows.at_rest import AT_REST
 from projects.rules.status.lifecycle import CRASH_LIMIT, Desired
 
 KEYS_AT_ONCE = 1000

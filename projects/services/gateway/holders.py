@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from projects.models import Project
+from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
-from projects.models.rows.at_rest import AT_REST
-from projects.models.rows.facts import KEPT_DOWN
+from projects.models.columns.facts import KEPT_DOWN
 from projects.rules.status.lifecycle import Desired
 
 AT_ONCE = 500

@@ -11,7 +11,8 @@ from containers.hardening import DATA
 from containers.identity import own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 from projects.models import AgentType, Plan, Project
-from projects.models.catalogue import MIB, disk_ceiling
+from projects.models.catalogue import disk_ceiling
+from projects.rules.sizes import MIB
 from projects.rules.status.image_update import Step
 from projects.rules.status.lifecycle import Desired
 from projects.services.inventory.quarantine import as_uuid

@@ -24,10 +24,10 @@ from containers.get_engine import get_engine
 from projects.errors import NoCapacityError
 from projects.models import EngineHost, Plan, Project
 from projects.models.processes.engine_host import lock_host, read_host
+from projects.rules.sizes import MIB
 
 ASK_EVERY = timedelta(hours=1)
 ASK_AGAIN_AFTER_SILENCE = timedelta(minutes=1)
-MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from accounts import clock, moments
 from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.models import Project, Watch
-from projects.models.rows.at_rest import AT_REST
-from projects.models.rows.facts import RowFacts
+from projects.models.columns.at_rest import AT_REST
+from projects.models.columns.facts import RowFacts
 from projects.rules.status.derivation import AWAITING, TELLING, derive_status
 from projects.rules.status.lifecycle import FRESH_FOR, Operation
 from projects.rules.status.statuses import Status

@@ -21,8 +21,8 @@ from containers.gateway.leases import Lease
 from containers.gateway.protocol import GatewayClient, Standing
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
+from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.behind_gateway import HAS_VIRTUAL
-from projects.models.rows.at_rest import AT_REST
 from projects.services.gateway.entry import Word, digest_settings, is_in_force, make_word, read_prices
 from projects.services.gateway.place import knows_sources
 from projects.services.gateway.spent import read_spent

@@ -13,7 +13,7 @@ from accounts.moments import is_future, is_recent
 from containers.gateway.protocol import Sighting
 from containers.vocabulary import ContainerState
 from projects.models import Project
-from projects.models.rows.at_rest import AT_REST
+from projects.models.columns.at_rest import AT_REST
 from projects.rules.status.lifecycle import Desired
 from projects.rules.status.sightings import (
     FIRST_POLL_WITHIN,

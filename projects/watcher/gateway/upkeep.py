@@ -15,8 +15,8 @@ from django.db.models import QuerySet
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project
+from projects.models.columns.at_rest import AT_REST
 from projects.models.installation import read_hold
-from projects.models.rows.at_rest import AT_REST
 from projects.services.gateway.place import ASTRAY, FORMER_GOES_ON, NOT_DOWN, SOME_SILENT, ensure_gateway
 from projects.services.limits.budgets import forget_past
 from projects.watcher.gateway.news import Remembered

@@ -15,10 +15,10 @@ from accounts import clock
 from accounts.text import has_control_characters
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
+from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.figures.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.models.processes.gateway import row_of
-from projects.models.rows.at_rest import AT_REST
 from projects.rules.periods import hour_at
 from projects.services.inventory.quarantine import as_uuid
 from projects.services.limits.budgets import note_spending

@@ -15,8 +15,8 @@ from accounts import clock
 from accounts.moments import is_recent
 from containers.vocabulary import ContainerState, Health
 from projects.models import Project, Trouble
+from projects.models.columns.at_rest import AT_REST
 from projects.models.event import SYSTEM
-from projects.models.rows.at_rest import AT_REST
 from projects.rules.alerts import DEGRADED, RECOVER
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts

@@ -22,8 +22,8 @@ from containers.get_engine import get_engine
 from containers.side_work import do_side_by_side
 from containers.vocabulary import ContainerState, Usage
 from projects.models import Project, Sample
+from projects.models.columns.at_rest import AT_REST
 from projects.models.figures.sample import LARGEST
-from projects.models.rows.at_rest import AT_REST
 from projects.services.reports.samples import floor, roll_up
 from projects.watcher.pulse import STEP, Pulse
 from projects.watcher.threads import LastingThread

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers.docker.drift import wanted_policy
-from containers.docker.egress import Egress
 from containers.docker.engine import DockerEngine
+from containers.docker.gateway.egress import Egress
 from containers.errors import EngineRefusedError, FirewallMissingError
 from containers.firewall.bridge import bridge_name
 from containers.gateway.words import Reach

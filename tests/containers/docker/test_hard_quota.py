@@ -70,7 +70,7 @@ def test_on_xfs_the_kernel_refuses_what_is_too_much(xfs: Path, monkeypatch: pyte
         stack.callback(private.close)
         private.start()
         monkeypatch.setenv("DOCKER_HOST", private.url)
-        monkeypatch.setattr("containers.docker.egress.Egress.require", lambda self: None)
+        monkeypatch.setattr("containers.docker.gateway.egress.Egress.require", lambda self: None)
         stack.enter_context(override_settings(BERTH_INSTANCE="xfs", BERTH_CONTAINER_NETWORK="none"))
         client = connect(private.url)
         stack.callback(client.close)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from containers.docker import egress
+from containers.docker.gateway import egress
 from containers.firewall import iptables
 from containers.firewall.boot import SCRIPT
 from containers.firewall.rules import CLOSED

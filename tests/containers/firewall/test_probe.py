@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from containers.docker import egress
 from containers.docker.engine import DockerEngine
+from containers.docker.gateway import egress
 from containers.docker.networks import probe
 from containers.docker.networks.rules_container import LABEL
 from containers.errors import FirewallMissingError

@@ -1,0 +1,37 @@
+"""What a worker gives to those that serve its clients: they are its parts, and do not know the worker itself."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from config.serving.connections import Connection
+from config.serving.event_loop import EventLoop
+from config.serving.threads import Threads
+
+
+class ServedClients(Protocol):
+    """What becomes of a connection whose answer a thread has sent. Called in the worker's loop."""
+
+    def watch_end(self, connection: Connection) -> None: ...
+
+    def finish(self, connection: Connection, *, is_reusable: bool) -> None: ...
+
+
+class WorkerContext(Protocol):
+    """`alive` until the worker is to end. `known` and `cfg` are gunicorn's settings, `log` is its logger."""
+
+    alive: bool
+    known: Any
+    cfg: Any
+    log: Any
+    loop: EventLoop
+    streams: Threads
+
+    @property
+    def clients(self) -> ServedClients: ...
+
+    @property
+    def is_starved(self) -> bool: ...
+
+    def threads_for(self, request: bytes) -> Threads: ...
+
+    def wsgi(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]: ...
