@@ -63,7 +63,7 @@ class Probe(Errands):
     """Asks the engine to knock at forbidden addresses, in a thread of its own: that takes seconds."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
-        super().__init__(name="firewall probe", again_at=time.monotonic() + PROBE_FIRST)
+        super().__init__(again_at=time.monotonic() + PROBE_FIRST)
         self._pulse = pulse or Pulse()
         self.warning: str | None = None
         self._unrefused = 0

@@ -3,6 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 
+from containers.side_work import SideWork
 from projects.watcher.pulse import Beat
 
 ENDS_WITHIN = 30.0
@@ -36,26 +37,30 @@ class LastingThread(ABC):
 
 
 class Errands(ABC):
-    """Work that is due now and then: a thread for each time, and never two at once."""
+    """Work that is due now and then: a thread for each time, and never two at once. Where the kernel gives no thread,
+    or no memory to it, nobody waits for that, and another one is tried the next time.
+    """
 
-    def __init__(self, *, name: str, again_at: float = 0.0) -> None:
+    def __init__(self, *, again_at: float = 0.0) -> None:
         """`again_at` is the moment, on the monotonic clock, before which none begins."""
         self._again_at = again_at
-        self._thread: threading.Thread | None = None
-        self.__name = name
+        self._errand: SideWork[None] | None = None
 
     @abstractmethod
     def _run(self) -> None: ...
 
     def _begin(self, *, now: float, every: float) -> None:
         """Begins one where it is due. Returns at once."""
-        if (self._thread is not None and self._thread.is_alive()) or now < self._again_at:
+        if now < self._again_at or not self._is_over(within=0.0):
             return
         self._again_at = now + every
-        self._thread = threading.Thread(target=self._run, name=self.__name, daemon=True)
-        self._thread.start()
+        self._errand = SideWork(self._run)
+        self._errand.begin()
 
     def stop(self) -> None:
         """Returns when the one under way has ended, or has taken too long."""
-        if self._thread is not None:
-            self._thread.join(ENDS_WITHIN)
+        self._is_over(within=ENDS_WITHIN)
+
+    def _is_over(self, *, within: float) -> bool:
+        """Waits for one that is under way. One that no thread has begun by now will not be."""
+        return self._errand is None or self._errand.cancel() or self._errand.wait(within)

@@ -37,7 +37,6 @@ REASONS = {
     "projects/watcher/reconcile/background.py:stop: shutdown": "Repairs have limits; `serve` kills one that hangs.",
     "projects/watcher/upkeep/images.py:__init__: Thread": BEATS,
     "projects/watcher/threads.py:__init__: Thread": BEATS,
-    "projects/watcher/threads.py:_begin: Thread": BEATS,
 }
 """By module, function and what waits there."""
 

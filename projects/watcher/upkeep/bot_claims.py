@@ -28,7 +28,7 @@ class BotClaims(Errands):
     """The passes through the claims."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
-        super().__init__(name="bot claims")
+        super().__init__()
         self._pulse = pulse or Pulse()
         self._stopped = threading.Event()
 

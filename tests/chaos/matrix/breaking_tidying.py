@@ -71,7 +71,8 @@ def networks_removed(installation: Installation) -> Iterator[None]:
 def bridges_removed(installation: Installation) -> Iterator[None]:
     """As by a network manager that knows nothing of them. Until the engine makes them anew, no packet passes."""
     for network in _networks(installation):
-        subprocess.run(["ip", "link", "delete", f"br-{network['Id'][:12]}"], check=True)
+        name = network["Options"].get("com.docker.network.bridge.name") or f"br-{network['Id'][:12]}"
+        subprocess.run(["ip", "link", "delete", name], check=True)
     yield
 
 

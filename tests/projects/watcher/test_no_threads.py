@@ -13,11 +13,13 @@ from projects.watcher.ends.ends import Ends
 from projects.watcher.reconcile import inspection
 from projects.watcher.reconcile.inspection import inspecting
 from projects.watcher.reconcile.prompt_looks import PromptLooks
+from projects.watcher.threads import ENDS_WITHIN, Errands
 from projects.watcher.upkeep import samples
 from projects.watcher.upkeep.samples import Samples
 from tests.containers.test_side_work import no_thread, one_that_dies
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import status_of
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
@@ -51,6 +53,39 @@ def test_reports_are_taken_over(victim: Project, others: list[Project], engine: 
     looks.step()
     assert [status_of(each) for each in (victim, *others)] == ["degraded", "degraded", "running"]
     assert left == []
+
+
+class Due(Errands):
+    """One that is always due."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = 0
+
+    def step(self) -> None:
+        self._begin(now=time.monotonic(), every=0.0)
+
+    def _run(self) -> None:
+        self.done += 1
+
+
+def test_an_errand_holds_up_no_round_and_is_begun_when_there_are_threads_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    errand = Due()
+    errand.step()
+    errand.step()
+    assert errand.done == 0
+    monkeypatch.undo()
+    errand.step()
+    wait_until(lambda: errand.done == 1)
+    errand.stop()
+
+
+def test_the_end_waits_for_no_errand_that_never_began() -> None:
+    errand = Due()
+    errand.step()
+    began = time.monotonic()
+    errand.stop()
+    assert time.monotonic() - began < ENDS_WITHIN / 2
 
 
 def test_containers_are_inspected(

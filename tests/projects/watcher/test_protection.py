@@ -181,6 +181,7 @@ def test_a_probe_holds_up_no_look(engine: MemoryEngine, monkeypatch: pytest.Monk
     for _ in range(3):
         guard.step()
     assert engine.calls.count(("ensure_firewall", "")) == 3
+    wait_until(lambda: ("probe_firewall", "") in engine.calls)
     goes_on.set()
     guard.stop()
     assert engine.calls.count(("probe_firewall", "")) == 1
