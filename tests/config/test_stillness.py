@@ -11,7 +11,9 @@ from config.database import gate
 from config.database.gate import Gate
 from config.database.limits import seconds_left
 from config.middleware import AGAIN_WITHIN, ARRIVED_AT, TimeLimitMiddleware
+from config.serving import worker
 from config.stillness import LONGEST, Stillness
+from tests.config.serving.looping import TICKS
 
 pytestmark = pytest.mark.one_database
 
@@ -156,3 +158,9 @@ def test_a_connection_that_did_not_come_meanwhile_shuts_nobody_out(still: Stilln
             fail(still if is_over else None)
         still.tick()
         assert own._is_shut is not is_over
+
+
+def test_a_worker_of_a_test_does_not_have_later_tests_stand_still() -> None:
+    """One ticks for as long as it runs. Tests that come after it would be those of a process that has stopped."""
+    assert vars(worker)["STILLNESS"] is TICKS
+    assert not stillness.STILLNESS.was_since(0.0)

@@ -9,11 +9,17 @@ from typing import Any
 
 from gunicorn.config import Config
 
+from config.serving import worker
 from config.serving.worker import BufferingWorker
+from config.stillness import Stillness
 from tests.waiting import wait_until
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 GUARD = 30.0
+
+TICKS = Stillness()
+"""Where workers of tests tick. The last tick of one would tell all later tests that this process stands still."""
+vars(worker)["STILLNESS"] = TICKS
 
 
 class SilentWorker(BufferingWorker):
