@@ -21,6 +21,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.usefixtures("short_limit")
 @pytest.mark.parametrize(("mode", "verb"), PAIRS)
 def test_a_silent_engine_is_unavailable_in_bounded_time(daemon: FaultySocket, mode: str, verb: str) -> None:
     daemon.mode, daemon.body = mode, json.dumps({"x": "y" * 400}).encode()
