@@ -24,8 +24,12 @@ _INVISIBLE = (
 """What is drawn as nothing and is not in one of Unicode's categories C (`Default_Ignorable_Code_Point`)."""
 
 
+_REMEMBERED = 20_000
+"""Characters. An agent that prints all of Unicode would otherwise take 90 MB of each process for good."""
+
+
 class _Visible(dict[int, str | None]):
-    """For `str.translate`: what becomes of each character. Filled as characters are met."""
+    """For `str.translate`: what becomes of each character. Filled as characters are met, until there are many."""
 
     def __missing__(self, code_point: int) -> str | None:
         character = chr(code_point)
@@ -33,7 +37,8 @@ class _Visible(dict[int, str | None]):
             shown: str | None = " "
         else:
             shown = None if unicodedata.category(character).startswith("C") else character
-        self[code_point] = shown
+        if len(self) < _REMEMBERED:
+            self[code_point] = shown
         return shown
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from containers import agent_text
 from containers.agent_text import clean
 
 HOSTILE = st.text(st.sampled_from("\x1b\x9b\x9d\x90\x07\x9c[]\\;mPX^_0123 ab\r\n\b\u202e\u200b\ud800"), max_size=60)
@@ -57,3 +58,11 @@ def test_nothing_is_left_of_a_sequence_however_it_is_nested(text: str) -> None:
 @pytest.mark.parametrize("begun", ["\x1b]", "\x9d", "\x1bP", "\x90", "\x1b[", "\x9b", "\x1b[0", "\x1b\x1b]", "\x1b "])
 def test_a_long_line_of_sequences_that_never_end_is_read_once(begun: str) -> None:
     assert clean(begun * 200_000 + "x").isprintable()
+
+
+def test_all_of_unicode_is_not_remembered() -> None:
+    """Any agent may print it, and the processes that show its log would keep 90 MB for it."""
+    for begin in range(0, sys.maxunicode, 4096):
+        clean("".join(map(chr, range(begin, begin + 4096))))
+    assert len(agent_text._VISIBLE) <= agent_text._REMEMBERED
+    assert clean("Zürich · 東京 · 🚢\u202e") == "Zürich · 東京 · 🚢"
