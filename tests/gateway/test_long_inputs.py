@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from gateway.budgets.ledger import Ledger
 from gateway.budgets.prices import by_length, most_of
-from gateway.entries.entry import Budget, Entry, Price
+from gateway.entries.entry import Budget, Entry, Kind, Price, Provider
 from gateway.meters.usage import MILLION, Usage
 
 from tests.gateway.test_ledger import Clock, run
@@ -69,3 +69,22 @@ def test_what_stands_for_others_is_reserved_as_the_one_that_is_long_first(tmp_pa
 
     reserved, settled = run(tmp_path, Clock(2026, 11, 22), test)
     assert reserved == settled == 2 * (5 * 300_000 + 9 * 1000)
+
+
+@pytest.mark.parametrize(("kind", "times"), [(Kind.COMPATIBLE, 2), (Kind.OPENAI, 1)])
+def test_any_name_on_an_own_server_is_reserved_as_one_that_stands_for_others(
+    tmp_path: Path, kind: Kind, times: int
+) -> None:
+    """`fast` may be what its operator calls gpt-5.4; at OpenAI it would be no other model."""
+    provider = Provider("digest", "key", kind, "https://llm.example.com")
+    entry = Entry("p", provider=provider, prices={"fast": DEAR}, budget=Budget(month_money=10**8))
+
+    async def test(ledger: Ledger) -> list[int]:
+        reservation = await ledger.reserve(entry, "fast", given=300_000, least=1000, most=1000)
+        longer = ledger.extend(reservation, entry, by=100)
+        ledger.settle(longer, Usage(300_000, 1100), entry=entry, named="gpt-5.4" if times == 2 else "fast")
+        return [reservation.money, longer.money, *(row["money"] for row in (await ledger.read_since(0))["rows"])]
+
+    short, long = (times * (5 * 300_000 + 9 * each) for each in (1000, 1100))
+    reserved, extended, *rows = run(tmp_path, Clock(2026, 11, 22), test)
+    assert (reserved, extended, sum(rows)) == (short, long, long)

@@ -19,7 +19,7 @@ from gateway.budgets.advance import Advances
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
-from gateway.budgets.prices import by_length, cost_by, most_of, settle_price
+from gateway.budgets.prices import by_length, cost_by, most_for, settle_price
 from gateway.budgets.refusing import need_of, no_longer, refusal_of, reserved_by_others
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.sizes import Size, Sizes
@@ -73,7 +73,7 @@ class Ledger:
         Raises RefusedError where the budget has no room, or the disk does not take it.
         """
         hour = hour_of(self._now())
-        price = most_of(entry.prices, (model, *others), given, is_cached=is_cached)
+        price = most_for(entry, (model, *others), given, is_cached=is_cached)
         output = await self._wait_for_room(entry, price, hour, waits, given=given, least=least, most=most)
         money = cost_of(Usage(given, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)
@@ -89,7 +89,7 @@ class Ledger:
     def extend(self, reservation: Reservation, entry: Entry, *, by: int, others: Sequence[str] = ()) -> Reservation:
         """For an answer that is longer than was asked for: up to `by` tokens more. The disk has it soon after, as the
         tokens are written already. Raises RefusedError where nothing is left."""
-        price = most_of(entry.prices, (reservation.model, *others), reservation.input)
+        price = most_for(entry, (reservation.model, *others), reservation.input)
         self._advances.take_back(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, given=0, with_reserved=True)
         tokens = min([by, *(each for each in room.values() if each is not None)])

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from gateway.entries.entry import Price
+from gateway.entries.entry import Entry, Kind, Price
 from gateway.meters.usage import Usage, cost_of
 
 _DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=$|:)")
@@ -87,18 +87,26 @@ def _as_long(price: Price) -> Price:
     return Price(OF_LONG * price.input, OF_LONG * price.output, OF_LONG * price.cached)
 
 
-def most_of(prices: Mapping[str, Price], models: Sequence[str], given: int, *, is_cached: bool = False) -> Price | None:
+def most_of(
+    prices: Mapping[str, Price], models: Sequence[str], given: int, *, is_cached: bool = False, by_any: bool = False
+) -> Price | None:
     """The most that a call can cost that one of these models answers, with an input of so many tokens: it counts as the
-    one that has answered, which a router or an alias does not tell beforehand."""
+    one that has answered, which a router or an alias does not tell beforehand. `by_any`: any name may be an alias."""
     price = dearest_of(prices, models)
     if price is None:
         return None
-    stands_for_others = any(_ROUTER.match(name) or _ALIAS.match(name) for name in map(_plain, models))
+    stands_for_others = by_any or any(_ROUTER.match(name) or _ALIAS.match(name) for name in map(_plain, models))
     if stands_for_others and given > _SHORTEST_LONG:
         price = _as_long(price)
     else:
         price = by_length(price, models, given) or price
     return reserved_by(price, is_cached=is_cached)
+
+
+def most_for(entry: Entry, models: Sequence[str], given: int, *, is_cached: bool = False) -> Price | None:
+    """The same for a call of this project. On a server of the operator's own any name may stand for any model."""
+    has_own_names = entry.provider is not None and entry.provider.kind is Kind.COMPATIBLE
+    return most_of(entry.prices, models, given, is_cached=is_cached, by_any=has_own_names)
 
 
 def reserved_by(price: Price, *, is_cached: bool) -> Price:
