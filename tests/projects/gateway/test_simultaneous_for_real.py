@@ -19,14 +19,14 @@ from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
 from tests.gateway.process import PATIENCE, Gateway
 from tests.gateway.unpacked import unpack_image
+from tests.projects.gateway.acts import live
 from tests.projects.gateway.test_kills import assert_true, begin, converge
-from tests.projects.gateway.test_simultaneous import live
 from tests.projects.telling import FIRST, LAST, tell_in_the_same_thread
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
-KILLS = 3
-"""Of the process in one history."""
+TURNS, KILLS = 4, 3
+"""Turns of a history, and how often the process is killed in it."""
 
 
 class RealGateway(MemoryGateway):
@@ -87,7 +87,7 @@ def test_the_process_knows_of_each_project_what_it_was_told_last(
     real = RealGateway(process, chance)
     monkeypatch.setattr("tests.fakes.memory_gateway.MemoryGateway", lambda: real)
     key = str(begin(engine, deploy).pk)
-    story = live(chance, engine, key, api)
+    story = live(chance, engine, key, api, turns=TURNS)
     real.kills = KILLS
     converge()
     assert_true(engine, key)

@@ -44,9 +44,10 @@ def killed_at(number: int, engine: MemoryEngine, steps: Sequence[str] = STEPS) -
         if len(effects) == number:
             raise KilledError
 
-    def execute(run: Callable[..., Any], sql: str, *arguments: Any) -> Any:
-        if sql.startswith(WRITES):
-            count(sql.split(maxsplit=1)[0])
+    def execute(run: Callable[..., Any], sql: str | bytes, *arguments: Any) -> Any:
+        text = sql if isinstance(sql, str) else sql.decode()  # compiled reads on PostgreSQL
+        if text.startswith(WRITES):
+            count(text.split(maxsplit=1)[0])
         return run(sql, *arguments)
 
     for step in steps:
