@@ -124,8 +124,8 @@ def find_leftovers(client: docker.APIClient, instance: str) -> list[str]:
     return [name for name in everything if name.lstrip("/").startswith(instance)]
 
 
-def tell(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
+def tell(*lines: str) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
     sys.stdout.flush()
 
 
@@ -148,8 +148,9 @@ def main() -> None:
         walk.wait_for(project, "running")
         tell(f"All containers were restarted, and it answers: {walk.chat('Still there?')}")
         walk.call("DELETE", f"/api/projects/{project}")
-        refused = walk.installation.compose("logs", "--no-color", "socket-proxy").count("Refused")
-        tell(f"The socket proxy has refused {refused} requests.")
+        logged = walk.installation.compose("logs", "--no-color", "socket-proxy").splitlines()
+        refused = [line for line in logged if "Refused" in line]
+        tell(f"The socket proxy has refused {len(refused)} requests.", *refused)
     left = find_leftovers(connect(), instance)
     tell(f"Left: {left or 'nothing'}.")
     sys.exit(1 if left else 0)
