@@ -9,6 +9,7 @@ from containers.socket_proxy import bodies
 from containers.socket_proxy.containers import ContainerShapes
 from containers.socket_proxy.engine import AnsweredError, Engine
 from containers.socket_proxy.judging import put_id, read_filters, require, texts, unless_missing
+from containers.socket_proxy.past_events import is_of_all
 from containers.socket_proxy.requests import RefusedError, Request
 from containers.socket_proxy.routes import Route, Rule, find_route
 from containers.socket_proxy.words import DATA_PATH, PROJECT_LABEL, SECRETS_PATH, Kind
@@ -33,7 +34,7 @@ class Gate:
         self._runs: OrderedDict[str, None] = OrderedDict()
         self._rules: Mapping[Rule, Callable[[Request, str, Any], Awaitable[object]]] = {
             Rule.PASS: self._pass, Rule.LIST: self._list, Rule.EVENTS: self._events,
-            Rule.CREATE: self._create, Rule.CONTAINER: self._one,
+            Rule.CREATE: self._create, Rule.CONTAINER: self._one, Rule.LOGS: self._one,
             Rule.RENAME: self._rename, Rule.ARCHIVE: self._archive, Rule.UPDATE: self._update,
             Rule.EXEC: self._exec, Rule.RUN: self._run, Rule.NETWORK: self._on_network,
             Rule.SEE_NETWORK: self._see_network, Rule.MAKE_NETWORK: self._make_network, Rule.CONNECT: self._connect,
@@ -54,6 +55,8 @@ class Gate:
             raise RefusedError("Berth sends no body there.")
         if request.upgrades and route.rule is not Rule.RUN:
             raise RefusedError("Berth takes over no stream there.")
+        if request.is_plain and route.rule is not Rule.LOGS:
+            raise RefusedError("Berth speaks HTTP/1.1 there.", status=400)
         return route, name
 
     @staticmethod
@@ -77,8 +80,11 @@ class Gate:
         """It says nothing about what is somebody else's, and changes nothing."""
 
     async def _events(self, request: Request, _name: str, _body: object) -> None:
-        """By a label of this instance, which events of all else lack. The engine asks of them nothing by a name."""
-        if not self._is_chosen(texts(read_filters(request).get("label"))):
+        """By a label of this instance, which events of all else lack. The engine asks of them nothing by a name.
+
+        Or all up to a moment, of which those of others are shown without what they are of.
+        """
+        if not is_of_all(request) and not self._is_chosen(texts(read_filters(request).get("label"))):
             raise RefusedError("Berth hears of nothing but what has its labels.")
 
     async def _list(self, request: Request, _name: str, _body: object) -> None:

@@ -1,4 +1,4 @@
-"""One request of HTTP/1.1, read strictly: what two readers could take for two things is refused.
+"""One request of HTTP, read strictly: what two readers could take for two things is refused.
 
 There is one request for each connection, and the head that the engine gets is written anew, so that nothing a client
 sends can become a second request.
@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 HEAD_SIZE = 16 * 1024
 PIECE = 64 * 1024
-_LINE = re.compile(rb"(GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) (/[\x21-\x7e]*) HTTP/1\.1")
+_LINE = re.compile(rb"(GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) (/[\x21-\x7e]*) HTTP/1\.([01])")
 _HEADER = re.compile(rb"([A-Za-z0-9-]+):[ \t]*([\x20-\x7e\t]*?)[ \t]*")
 _TARGET = re.compile(r"/[A-Za-z0-9._:/@-]*", re.ASCII)
 _LENGTH = re.compile(r"0|[1-9]\d{0,14}", re.ASCII)
@@ -37,6 +37,8 @@ class Request:
     length: int | None
     """Bytes of the body. None: it comes in chunks."""
     upgrades: bool
+    is_plain: bool
+    """Of HTTP/1.0: the answer comes without chunks, and ends with the connection."""
 
     @property
     def has_body(self) -> bool:
@@ -45,7 +47,8 @@ class Request:
     def head(self, *, length: int | None) -> bytes:
         """For the engine, with a body of so many bytes; None: in chunks."""
         query = f"?{urlencode(self.params)}" if self.params else ""
-        lines = [f"{self.method} {self.path}{query} HTTP/1.1", "Host: docker"]
+        version = "1.0" if self.is_plain else "1.1"
+        lines = [f"{self.method} {self.path}{query} HTTP/{version}", "Host: docker"]
         if length is None:
             lines.append("Transfer-Encoding: chunked")
         elif length or self.method != "GET":
@@ -69,12 +72,11 @@ async def read_request(reader: StreamReader) -> Request | None:
     found = _LINE.fullmatch(line)
     if found is None:
         raise RefusedError("The first line is no request that Berth sends.", status=400)
-    method, target = found[1].decode(), found[2].decode()
-    return _understand(method, target, _read_headers(rest))
+    return _understand(found, _read_headers(rest))
 
 
-def _understand(method: str, target: str, headers: dict[str, str]) -> Request:
-    path, _, query = target.partition("?")
+def _understand(line: re.Match[bytes], headers: dict[str, str]) -> Request:
+    path, _, query = line[2].decode().partition("?")
     if not _TARGET.fullmatch(path) or {"", ".", ".."} & set(path.split("/")[1:]):
         raise RefusedError("The path is none that Berth asks for.")
     content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -82,12 +84,13 @@ def _understand(method: str, target: str, headers: dict[str, str]) -> Request:
         raise RefusedError("The content is of no kind that Berth sends.", status=415)
     connection = headers.get("connection", "").lower()
     return Request(
-        method=method,
+        method=line[1].decode(),
         path=path,
         params=_read_params(query),
         content_type=content_type,
         length=_read_length(headers),
         upgrades=connection == "upgrade" and headers.get("upgrade", "").lower() == "tcp",
+        is_plain=line[3] == b"0",
     )
 
 
@@ -142,13 +145,28 @@ async def pass_body(reader: StreamReader, writer: StreamWriter, request: Request
     while size := await _read_size(reader):
         writer.write(f"{size:x}\r\n".encode())
         await _pass_bytes(reader, writer, size)
-        if await reader.readexactly(2) != b"\r\n":
-            raise RefusedError("A chunk does not end where it says.", status=400)
+        await _read_mark(reader, "A chunk does not end where it says.")
         writer.write(b"\r\n")
-    if await reader.readexactly(2) != b"\r\n":
-        raise RefusedError("Something follows the last chunk.", status=400)
+    await _read_mark(reader, "Something follows the last chunk.")
     writer.write(b"0\r\n\r\n")
     await writer.drain()
+
+
+async def read_chunks(reader: StreamReader, *, most: int) -> bytes:
+    """A whole body that comes in chunks. Raises `RefusedError` for one that is longer, or not whole."""
+    came = bytearray()
+    while size := await _read_size(reader):
+        if len(came) + size > most:
+            raise RefusedError("The body is longer than any that anybody reads.", status=502)
+        came += await reader.readexactly(size)
+        await _read_mark(reader, "A chunk does not end where it says.")
+    await _read_mark(reader, "Something follows the last chunk.")
+    return bytes(came)
+
+
+async def _read_mark(reader: StreamReader, otherwise: str) -> None:
+    if await reader.readexactly(2) != b"\r\n":
+        raise RefusedError(otherwise, status=400)
 
 
 async def _read_size(reader: StreamReader) -> int:

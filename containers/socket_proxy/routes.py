@@ -16,6 +16,7 @@ class Rule(StrEnum):
     EVENTS = "events"
     CREATE = "create"
     CONTAINER = "container"
+    LOGS = "logs"
     INSPECT = "inspect"
     RENAME = "rename"
     ARCHIVE = "archive"
@@ -67,7 +68,7 @@ ROUTES = (
     _route("GET /containers/json", Rule.LIST, "all size limit trunc_cmd filters"),
     _route("POST /containers/create", Rule.CREATE, "name"),
     _route("GET /containers/{id}/json", Rule.INSPECT, "size"),
-    _route("GET /containers/{id}/logs", Rule.CONTAINER, _LOG),
+    _route("GET /containers/{id}/logs", Rule.LOGS, _LOG),
     _route("GET /containers/{id}/stats", Rule.CONTAINER, "stream one-shot"),
     _route("GET /containers/{id}/archive", Rule.ARCHIVE, "path"),
     _route("PUT /containers/{id}/archive", Rule.ARCHIVE, "path"),

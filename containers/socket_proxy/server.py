@@ -12,6 +12,7 @@ from containers.socket_proxy import bodies
 from containers.socket_proxy.engine import AnsweredError, Engine, EngineAwayError
 from containers.socket_proxy.gate import Gate
 from containers.socket_proxy.judging import as_bytes
+from containers.socket_proxy.past_events import is_of_all, pass_past_events
 from containers.socket_proxy.requests import PIECE, RefusedError, Request, pass_body, read_body, read_request
 from containers.socket_proxy.routes import Rule
 from containers.socket_proxy.streams import LARGEST_EXEC, Pair, pass_answer, pass_streams, read_all
@@ -105,6 +106,8 @@ class Server:
             await client[1].drain()
         elif rule is Rule.RUN:  # an engine may hand the streams over without being asked for an upgrade
             await pass_streams(engine, client, upgrades=request.upgrades)
+        elif rule is Rule.EVENTS and is_of_all(request):
+            await pass_past_events(engine, client, self._engine.scope)
         else:
             await pass_answer(engine, client)
 

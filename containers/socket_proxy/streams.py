@@ -24,7 +24,7 @@ _FRAMES = {"content-length", "transfer-encoding"}
 
 async def pass_answer(engine: Pair, client: Pair) -> None:
     """Until the engine has said all. What the client sends meanwhile goes nowhere, and ends it."""
-    await _first_of(_copy(engine[0], client[1]), _wait_for_end(client[0]))
+    await first_of(_copy(engine[0], client[1]), wait_for_end(client[0]))
 
 
 async def pass_streams(engine: Pair, client: Pair, *, upgrades: bool) -> None:
@@ -34,12 +34,17 @@ async def pass_streams(engine: Pair, client: Pair, *, upgrades: bool) -> None:
     if hands_over(head, upgrades=upgrades):
         client[1].write(head)
         await client[1].drain()
-        await _first_of(_copy(engine[0], client[1]), _feed(client[0], engine[1]))
+        await first_of(_copy(engine[0], client[1]), _feed(client[0], engine[1]))
         return
-    length = re.search(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", head, re.IGNORECASE)
-    body = await read_all(engine[0], most=LARGEST_EXEC, length=int(length[1]) if length else None)
+    body = await read_all(engine[0], most=LARGEST_EXEC, length=find_length(head))
     client[1].write(head + body)
     await client[1].drain()
+
+
+def find_length(head: bytes) -> int | None:
+    """Bytes of the body, as the head of an answer says."""
+    found = re.search(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", head, re.IGNORECASE)
+    return int(found[1]) if found else None
 
 
 def hands_over(head: bytes, *, upgrades: bool) -> bool:
@@ -70,7 +75,7 @@ async def read_all(source: StreamReader, *, most: int, length: int | None = None
     return bytes(came[:length])
 
 
-async def _first_of(answer: object, other: object) -> None:
+async def first_of(answer: object, other: object) -> None:
     """Until the engine has said all; or the client is gone, where `other` ends first."""
     tasks = [asyncio.ensure_future(each) for each in (answer, other)]  # type: ignore[call-overload]  # coroutines
     try:
@@ -95,6 +100,6 @@ async def _feed(source: StreamReader, target: StreamWriter) -> None:
     await asyncio.Event().wait()
 
 
-async def _wait_for_end(source: StreamReader) -> None:
+async def wait_for_end(source: StreamReader) -> None:
     """What follows the one request is passed on to nobody, and ends it."""
     await source.read(1)

@@ -26,6 +26,9 @@ from tests.instances import note_instance
 from tests.leftovers import remove_from_engine
 from tests.sampling import Some
 
+_HERE = Path(__file__).parent
+_PROXIED = {*_HERE.glob("test_*.py"), _HERE / "docker/test_report_streams.py"}
+
 
 @dataclass
 class Installation:
@@ -68,11 +71,11 @@ def proxied_engine(
 def docker_under_test(
     docker_installation: Installation, request: pytest.FixtureRequest, some: Some
 ) -> Iterator[DockerUnderTest]:
-    """Every other of the contract tests, which are right here, comes to it through the socket proxy; which, each commit
-    chooses anew. All do with `--socket-proxy`.
+    """Every other of the contract tests, which are right here, and of those of streams that are asked for without
+    docker-py comes to it through the socket proxy; which, each commit chooses anew. All do with `--socket-proxy`.
     """
     is_chosen = crc32(request.node.nodeid.encode(), some.seed) % 2 or request.config.getoption("--socket-proxy")
-    is_proxied = is_chosen and request.path.parent == Path(__file__).parent
+    is_proxied = is_chosen and request.path in _PROXIED
     engine = request.getfixturevalue("proxied_engine") if is_proxied else docker_installation.engine
     with docker_installation.settings():
         under_test = DockerUnderTest(engine, docker_installation.client, docker_installation.images)

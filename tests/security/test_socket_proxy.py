@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 
@@ -49,10 +50,13 @@ def behind_proxy(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 agents.client.remove_image(name, force=True)
 
 
-def test_what_berth_asks_of_the_engine_is_what_the_document_lists(behind_proxy: tuple[Agents, list[str]]) -> None:
+def test_what_berth_asks_of_the_engine_is_what_the_document_lists(
+    behind_proxy: tuple[Agents, list[str]], tmp_path: Path
+) -> None:
     agents, asked = behind_proxy
     live_a_life(agents)
     assert {shape_of(request) for request in asked} == LISTED
+    assert "Refused" not in (tmp_path / "proxy.log").read_text()
     unversioned = {each.split()[1].partition("?")[0] for each in asked if not re.match(r"\w+ /v\d", each)}
     assert unversioned == {"/version"}
 
@@ -75,6 +79,7 @@ def live_a_life(agents: Agents) -> None:
         engine.list_volumes(within)
         engine.stats(name)
         list(engine.events(within, timeout=0.2))
+        hear(engine, name)
         with pytest.raises(EngineRefusedError, match="already"):  # a restore looks whether it is in nobody's way
             engine.write_state(name, volume=data_volume(name), labels={}, image=agents.image, pieces=[])
         agents.client.pause(name)
@@ -96,6 +101,21 @@ def live_a_life(agents: Agents) -> None:
         engine.ensure_gateway(GatewaySpec(key=Fernet.generate_key().decode()))
         GatewayClient(engine.gateway(), within=100).ping()
         engine.remove_gateway(state=True)
+
+
+def hear(engine: DockerEngine, name: str) -> None:
+    """What it reports, and that something was done to it."""
+    found = engine.inspect(name)
+    assert found is not None
+    assert found.started_at is not None
+    until = found.started_at + timedelta(milliseconds=1)
+    assert engine.find_newest_event({}, since=found.started_at - timedelta(seconds=100), until=until)
+    streams = engine.report_streams()
+    streams.follow({found.container_id: name})
+    try:
+        assert wait_until(lambda: streams.wait(0.2)) == {name}
+    finally:
+        streams.close()
 
 
 def shape_of(request: str) -> tuple[str, str]:

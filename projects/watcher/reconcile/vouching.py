@@ -158,7 +158,7 @@ class Vouching(LastingThread):
                 {INSTANCE_LABEL: settings.BERTH_INSTANCE}, since=since, until=max(since, until)
             )
         except EngineRefusedError:
-            self._may_ask = False  # by a proxy, which shows nobody what others have done
+            self._may_ask = False  # by a proxy of somebody else's, which shows nobody what others have done
             return
         except EngineError as error:
             log.debug("The engine does not tell what was the last that happened: %s", error)

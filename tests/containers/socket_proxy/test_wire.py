@@ -4,10 +4,13 @@ import json
 
 import pytest
 
+from containers.socket_proxy.routes import Rule
 from containers.socket_proxy.words import TALK
+from tests.containers.socket_proxy.kept_wire import one_of_each
 from tests.containers.socket_proxy.made import changed, make_bodies
 from tests.containers.socket_proxy.wire import (
     GATEWAY,
+    OUR_NAME,
     OUR_NETWORK,
     OUR_VOLUME,
     OURS,
@@ -29,7 +32,10 @@ EXEC = {"Cmd": TALK, "WorkingDir": "/", "AttachStdin": True, "AttachStdout": Tru
     [
         b"GET /info HTTP/1.1\nHost: x\n\n",
         b"GET  /v1.41/info HTTP/1.1\r\n\r\n",
-        b"GET /v1.41/info HTTP/1.0\r\n\r\n",
+        b"GET /v1.41/info HTTP/1.2\r\n\r\n",
+        b"GET /v1.41/containers/a/logs?follow=1 HTTP/1.0\r\nContent-Length: 5\r\n\r\nhello",
+        b"GET /v1.41/containers/a/logs?follow=1 HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"GET /v1.41/containers/a/logs?follow=1 HTTP/1.0\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n",
         b"get /v1.41/info HTTP/1.1\r\n\r\n",
         b"GET http://x/v1.41/info HTTP/1.1\r\n\r\n",
         b"GET /v1.41/info\r\n\r\n",
@@ -71,6 +77,20 @@ def test_what_follows_a_request_goes_nowhere(wire: Wire) -> None:
     wire.send(b"GET /v1.41/_ping HTTP/1.1\r\nHost: evil\r\nX-Registry-Auth: x\r\n\r\n" + NEXT)
     wait_until(lambda: wire.running == 0)
     assert wire.came == [b"GET /v1.41/_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n"]
+
+
+def test_a_log_alone_may_come_without_chunks(wire: Wire) -> None:
+    """As `report_streams` asks for it."""
+    for name, (rule, request) in one_of_each().items():
+        plain = request.replace(b"HTTP/1.1\r\nContent-Type: application/json", b"HTTP/1.0", 1)
+        if rule is not Rule.LOGS:
+            assert status_of(wire.send(plain)) == 400, name
+    assert wire.came == []
+    with wire.connect() as stream:
+        stream.sendall(f"GET {V}/containers/{OUR_NAME}/logs?follow=1 HTTP/1.0\r\nHost: x\r\n\r\n".encode())
+        assert b"200" in stream.recv(100)
+    head = f"GET {V}/containers/{OURS}/logs?follow=1 HTTP/1.0\r\nHost: docker\r\nConnection: close\r\n\r\n"
+    assert wire.came == [head.encode()]
 
 
 @pytest.mark.parametrize("body", [b"5\r\nhello\r\n0\r\n\r\n", b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"])

@@ -37,6 +37,10 @@ class Wire:
     came: list[bytes] = field(default_factory=list)
     """What the engine was sent, each connection's as a whole, but for what the proxy itself asked."""
     running: int = 0
+    past: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    """Its answer about what it has done."""
+    keeps: bool = True
+    """Whether it keeps the connection behind that, as long as its client does."""
 
     def send(self, data: bytes) -> bytes:
         """The whole answer."""
@@ -68,7 +72,7 @@ class Wire:
         try:
             with suppress(asyncio.IncompleteReadError, OSError):
                 head = await reader.readuntil(b"\r\n\r\n")
-                if b" HTTP/1.0\r\n" in head:
+                if b" HTTP/1.0\r\n" in head and b"/logs?" not in head:
                     writer.write(_look_up(head))
                 else:
                     await self._serve(head, reader, writer)
@@ -83,6 +87,11 @@ class Wire:
         if b"/logs" in head.split(b"\r\n")[0]:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\nline\n")
             await reader.read()  # it follows until its client goes
+            return
+        if b"/events?since" in head:
+            writer.write(self.past)
+            if self.keeps:
+                await reader.read()
             return
         if found := re.search(rb"content-length: (\d+)", head, re.IGNORECASE):
             self.came[place] += await reader.readexactly(int(found[1]))
