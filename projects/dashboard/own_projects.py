@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
@@ -38,14 +38,14 @@ def own_project(request: SignedInRequest, project_id: UUID) -> Project:
     return project
 
 
-def leads_away_once_gone(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def leads_away_once_gone(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """For what a script of a page asks again and again: once its project is gone, the answer leads to the list.
 
     A browser would write a 404 down as an error of the page. It says by itself that a script asks.
     """
 
     @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except Http404:

@@ -18,7 +18,7 @@ async function showCharts(wanted) {
   isFetching = true;
   try {
     const answer = await fetch(`${charts.dataset.address}?span=${wanted}`, { cache: "no-store", signal: AbortSignal.timeout(20000) });
-    if (!answer.ok || answer.redirected) throw new Error(`The charts were not fetched: ${answer.status}`);
+    if (answer.status !== 200 || answer.redirected) throw new Error(`The charts were not fetched: ${answer.status}`);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     const isOpen = charts.querySelector("details")?.open;
     const focused = charts.contains(document.activeElement) ? document.activeElement.dataset.span : "";

@@ -18,7 +18,7 @@ from containers.errors import EngineError
 from projects.api.streams.logs import EventStream, send_stream
 from projects.api.streams.revalidation import check_project_of
 from projects.credentials.encryption import SecretUnreadableError
-from projects.dashboard.own_projects import find_project, read_run_number
+from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
 from projects.dashboard.refusals import status_of
 from projects.errors import ProjectError, UnknownRunError
 from projects.models import Project
@@ -55,6 +55,7 @@ class SessionRevalidation:
 
 @login_required
 @require_safe
+@leads_away_once_gone
 def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
     """The lines that come after the one with the moment `after`, as server-sent events, each told as a sentence."""
     project = find_project(request, project_id)

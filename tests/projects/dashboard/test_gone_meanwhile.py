@@ -1,0 +1,27 @@
+"""A page's scripts go on to ask for a project that somebody has deleted meanwhile."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+ASKED_BY_SCRIPTS = ("project-changes", "steps", "log", "charts")
+
+
+@pytest.mark.parametrize("name", ASKED_BY_SCRIPTS)
+def test_what_a_script_asks_for_leads_away_and_is_no_error(
+    name: str, dashboard: Client, deploy: Callable[..., Project]
+) -> None:
+    """A browser writes each 404 down as an error of the page. A person who opens the address is told of it."""
+    project = deploy()
+    address = reverse(f"projects:{name}", args=[project.pk])
+    Project.objects.all().delete()
+    answer = dashboard.get(address, headers={"Sec-Fetch-Dest": "empty", "HX-Request": "true"})
+    assert (answer.status_code, answer["HX-Redirect"]) == (204, reverse("projects:list"))
+    opened = dashboard.get(address, headers={"Sec-Fetch-Dest": "document", "HX-Request": "true"})
+    assert opened.status_code == 404
