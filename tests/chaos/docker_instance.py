@@ -47,6 +47,17 @@ class DockerInstance:
         told = {each["Labels"][PROJECT_LABEL]: self.state_and_restarts(each["Id"])[0] for each in found}
         return {project: state for project, state in told.items() if state}
 
+    def detached(self) -> list[str]:
+        """The names of the containers that run, and are on no network that there is."""
+        there = {each["Id"] for each in self.client.networks()}
+        found = []
+        for name, state in self.containers().items():
+            with suppress(docker.errors.NotFound):  # it has gone meanwhile
+                networks = self.client.inspect_container(name)["NetworkSettings"]["Networks"]
+                if state == "running" and not there & {each["NetworkID"] for each in networks.values()}:
+                    found.append(name)
+        return found
+
     def name_of(self, project: str) -> str:
         """The name of the project's container."""
         chosen = {"label": [*self._ours["label"], f"{PROJECT_LABEL}={project}"]}

@@ -1,8 +1,12 @@
-"""Places on a network that an engine has forgotten to give back, and that keep a container from being started.
+"""Places on a network that an engine has forgotten to give back, or cannot give: no container could be started.
 
 An engine whose disk is read-only or full when a container ends, or which is killed then, keeps its place: an endpoint
 of the container's name. From then on it refuses each start of a container of this name. To disconnect the container
 helps nothing as long as it has the name: the engine only takes the network out of what it notes of the container.
+
+A network's bridge that somebody has removed from the kernel, as managers of networks do, an engine makes again at its
+own start only. Until then nobody on that network reaches anything, and nobody can join. So the network is taken away,
+and made anew as any that is missing.
 """
 
 import logging
@@ -11,14 +15,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from containers.docker.networks.new_networks import inspect_network
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import EngineFailedError, understand_answer
-from containers.errors import EngineError, EngineRefusedError, NameTakenError
-from containers.identity import is_ours
+from containers.docker_api.errors import EngineFailedError, MissingError, understand_answer
+from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, NameTakenError
+from containers.firewall.bridge import bridge_name, gateway_bridge_name
+from containers.identity import gateway_network_name, is_ours, network_name
 
 _IN_THE_WAY = re.compile(r"endpoint with name (\S{1,128}) already exists in network (\S{1,128})")
+_WITHOUT_BRIDGE = re.compile(r"could not find bridge (\S{1,64}): ")
 _OF_NOBODY = "ep-"
 """With what the engine begins in the place of a container's id where no container has the endpoint."""
+
+_MADE_ANEW = "The agents' network was missing on the engine's machine, and is made anew. Try again in a few seconds."
 
 logger = logging.getLogger(__name__)
 
@@ -48,10 +57,41 @@ def _with_a_place(connection: Connection, container_id: str, act: Callable[[], N
     try:
         act()
     except (EngineRefusedError, EngineFailedError) as error:
+        gone = _WITHOUT_BRIDGE.search(str(error))
+        if gone is not None and (missing := _find_ours(connection, gone[1])):
+            _try_on_network(connection, missing, bridge=gone[1], act=act)
+            return
         found = _IN_THE_WAY.search(str(error))
         if found is None or not _free(connection, container_id, name=found[1], network=found[2]):
             raise
         act()
+
+
+def _try_on_network(connection: Connection, network: dict[str, Any], *, bridge: str, act: Callable[[], None]) -> None:
+    """Does it once more; where the bridge is still missing, its network is taken away. Raises `EngineError`."""
+    try:
+        act()
+    except (EngineRefusedError, EngineFailedError) as error:
+        if _WITHOUT_BRIDGE.search(str(error)) is None:
+            raise
+        logger.warning("The bridge %s is missing on the engine's machine: its network is made anew.", bridge)
+        _take_away(connection, network)
+        raise EngineUnavailableError(_MADE_ANEW) from error
+
+
+def _find_ours(connection: Connection, bridge: str) -> dict[str, Any] | None:
+    """The network of this installation that is to have the bridge. By its id nobody takes away one made since."""
+    name = {bridge_name(): network_name(), gateway_bridge_name(): gateway_network_name()}.get(bridge)
+    found = inspect_network(connection, name) if name else None
+    return found if found and is_ours(found["Labels"] or {}) else None
+
+
+def _take_away(connection: Connection, network: dict[str, Any]) -> None:
+    for holder in network["Containers"] or {}:
+        with suppress(MissingError, EngineRefusedError), connection.call(about_one=True) as client:
+            client.disconnect_container_from_network(holder, network["Id"], force=True)
+    with suppress(MissingError), connection.call() as client:
+        client.remove_network(network["Id"])
 
 
 def _free(connection: Connection, container_id: str, *, name: str, network: str) -> bool:

@@ -121,6 +121,7 @@ def _is_right(installation: Installation, problems: list[str]) -> bool:
         if installation.kind == "gateway":
             installation.gateway_container()
         assert_server_consistent(installation.service, installation.instance)
+        assert not (detached := installation.instance.detached()), f"on no network: {detached}"
     except Exception as error:  # noqa: BLE001 - whatever is not there yet: it is shown where it stays
         problems.append(f"{error!r:.2000}")
         return False
