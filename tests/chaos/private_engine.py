@@ -106,6 +106,11 @@ class PrivateEngine:
         self._process.send_signal(how)
         self._process.wait(60)
 
+    def revive(self) -> None:
+        """Starts it where it has ended by itself, as what looks after the engine of a machine does."""
+        if self._process is not None and self._process.poll() is not None:
+            self.start()
+
     def close(self) -> None:
         """A dockerd that was killed leaves its containerd, which the last one has taken over."""
         if self._process is not None and self._process.poll() is None:

@@ -55,6 +55,16 @@ def without_processes(process: str, *, killed: tuple[str, ...] = (), room: int =
     return limited
 
 
+@contextmanager
+def engine_without_processes(installation: Installation) -> Iterator[None]:
+    """A program in Go that gets no thread ends. Containers go on without it only where they are told to."""
+    try:
+        with without_processes("engine")(installation):
+            yield
+    finally:
+        installation.engine.revive()
+
+
 def _leave(group: Path, above: Path) -> None:
     """Its processes, and those that they have started meanwhile, go back to where they came from."""
     while pids := (group / "cgroup.procs").read_text().split():

@@ -33,7 +33,7 @@ from tests.chaos.matrix.breaking_keys import beside_other_keys
 from tests.chaos.matrix.breaking_leader import beside_another
 from tests.chaos.matrix.breaking_machine import machine_paused, machine_restarted, power_cut, service_restarted
 from tests.chaos.matrix.breaking_people import BY_PEOPLE
-from tests.chaos.matrix.breaking_processes import find_group, without_processes
+from tests.chaos.matrix.breaking_processes import engine_without_processes, find_group, without_processes
 from tests.chaos.matrix.breaking_resources import (
     engine_without_inodes,
     service_read_only,
@@ -104,7 +104,7 @@ FAULTS: Mapping[str, Fault] = {
     "engine/streams cut": Fault(parts.streams_cut, 10.0),
     "engine/disk full": Fault(engine_full),
     **{f"{process}/no descriptors": Fault(without_descriptors(process), 10.0) for process in ("engine", "containerd")},
-    "engine/no processes": Fault(without_processes("engine"), 10.0, kind="processes"),
+    "engine/no processes": Fault(engine_without_processes, 10.0, kind="processes"),
     "engine/no inodes": Fault(engine_without_inodes),
     "engine/containerd killed": Fault(parts.containerd_killed, 10.0),
     "engine/containerd stopped": Fault(parts.containerd_stopped, 30.0),
