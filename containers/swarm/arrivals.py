@@ -16,6 +16,7 @@ from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import is_ours
 from containers.swarm.agent_configs import AgentConfigs
+from containers.swarm.nodes import find_own_node
 from containers.swarm.service_spec import HOME_LABEL
 from containers.swarm.tasks import Service
 from containers.swarm.traces import NotedTraces
@@ -79,6 +80,6 @@ def _find_here(connection: Connection, spec: ContainerSpec) -> str:
             volume = client.inspect_volume(data_volume(spec.name))
             if not is_ours(volume.get("Labels") or {}):
                 return ""
-            return str(client.info()["Swarm"]["NodeID"])
     except MissingError:
         return ""
+    return find_own_node(connection)

@@ -19,7 +19,7 @@ from containers.errors import EngineError, EngineRefusedError, EngineUnavailable
 from containers.hardening import MEBIBYTE, data_volume
 from containers.identity import container_name, helper_labels, network_name
 from containers.swarm.images import require_pulled
-from containers.swarm.nodes import Node, list_nodes
+from containers.swarm.nodes import Node, find_own_node, list_nodes
 from containers.swarm.pulls import runs_by_node
 from containers.swarm.service_spec import confinement
 from containers.swarm.services import Services
@@ -92,7 +92,7 @@ class Emptying:
         """The nodes to empty it on: each that is still part of the Swarm or, where all share it, one that can."""
         known = [nodes[node] for node in sorted(kept) if node in nodes]
         if not settings.BERTH_SWARM_VOLUME_DRIVER:
-            here = self._node_id() if known else ""
+            here = find_own_node(self._connection) if known else ""
             there = [node for node in known if node.node_id != here]
             if away := [node for node in there if not _takes(node)]:
                 raise EngineUnavailableError(AWAY.format(_names(away)))
@@ -135,10 +135,6 @@ class Emptying:
     def _read_api(self) -> tuple[int, int]:
         with self._connection.call() as client, understand_answer():
             return client.read_api()
-
-    def _node_id(self) -> str:
-        with self._connection.call() as client, understand_answer():
-            return str(client.info()["Swarm"]["NodeID"])
 
     def _remove(self, job: str) -> None:
         with suppress(MissingError), self._connection.call() as client:

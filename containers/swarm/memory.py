@@ -13,6 +13,7 @@ from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.swarm.arrivals import Arrivals
+from containers.swarm.nodes import find_own_node
 from containers.swarm.traces import NotedTraces
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
@@ -46,7 +47,7 @@ class Memory:
             with time_of_its_own(CLEANING), suppress(EngineError):
                 self._remove_volume(volume)
             raise
-        self._arrivals.settle(key, home=self._node_id())
+        self._arrivals.settle(key, home=find_own_node(self._connection))
 
     def _fill(self, own: str, payload: dict[str, Any], pieces: Iterable[bytes]) -> None:
         with self._connection.call() as client, understand_answer():
@@ -75,10 +76,6 @@ class Memory:
     def forget(self, key: str) -> None:
         """Where it was, once it has gone. What is awaited is awaited all the same."""
         self._traces.forget(key)
-
-    def _node_id(self) -> str:
-        with self._connection.call() as client, understand_answer():
-            return str(client.info()["Swarm"]["NodeID"])
 
     def _remove_volume(self, volume: str) -> None:
         with suppress(MissingError), self._connection.call() as client:

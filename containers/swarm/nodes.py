@@ -40,6 +40,12 @@ def list_nodes(connection: Connection) -> list[Node]:
         return sorted((read_node(row) for row in client.nodes()), key=lambda node: (node.name, node.node_id))
 
 
+def find_own_node(connection: Connection) -> str:
+    """The id of the node that we speak with."""
+    with connection.call() as client, understand_answer():
+        return str(client.info()["Swarm"]["NodeID"])
+
+
 def read_node(row: Mapping[str, Any]) -> Node:
     spec, status, described = row["Spec"], row["Status"], row.get("Description") or {}
     resources, engine = described.get("Resources") or {}, described.get("Engine") or {}

@@ -1,9 +1,9 @@
 """What an agent uses: its node alone can count that, so it is known of agents on the node that we speak with."""
 
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import understand_answer
 from containers.docker_api.stats import Meter, read_usage
 from containers.errors import EngineRefusedError
+from containers.swarm.nodes import find_own_node
 from containers.swarm.services import Services
 from containers.swarm.tasks import Service
 from containers.vocabulary import Usage
@@ -30,8 +30,6 @@ class Usages:
         run = next((run for run in service.runs if run.state == "running" and run.is_wanted), None)
         if run is None:
             return None
-        with self._connection.call() as client, understand_answer():
-            here = str(client.info()["Swarm"]["NodeID"])
-        if run.node != here:
+        if run.node != find_own_node(self._connection):
             raise EngineRefusedError(ELSEWHERE)
         return read_usage(self._connection, self._meter, run.container, started_at=run.said_at)
