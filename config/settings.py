@@ -94,6 +94,12 @@ except ValueError:
     raise ImproperlyConfigured(
         "BERTH_SWARM_SUBNET must be an IPv4 network of /20 to /25, such as 10.231.0.0/20."
     ) from None
+# Where the gateways of a Swarm's nodes listen for Berth. The others are ports of the Swarm, and that for agents.
+BERTH_SWARM_GATEWAY_PORT = env.number("BERTH_SWARM_GATEWAY_PORT", 8443, low=1024, high=65_535)
+if BERTH_SWARM_GATEWAY_PORT in {2377, 7946, 8080}:
+    raise ImproperlyConfigured(
+        "BERTH_SWARM_GATEWAY_PORT is a port that each node of a Swarm uses already. Choose another one, such as 8444."
+    )
 # Private networks to which webhooks of users may be sent.
 BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")

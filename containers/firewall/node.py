@@ -87,6 +87,17 @@ network() {
             exit 1
         }
     else
+        for other in $(docker network ls -q); do
+            has=$(docker network inspect -f "{{.Name}}{{range .IPAM.Config}} {{.Subnet}}{{end}}" "$other") || continue
+            case "$has " in
+            "${1%-config} "*) ;;
+            *" $2 "*)
+                echo "The addresses $2 are those of the network ${has%% *}, of another installation. Set another" \
+                    "BERTH_SWARM_SUBNET for this one, and print this script again." >&2
+                exit 1
+                ;;
+            esac
+        done
         $3 "$1" >/dev/null
     fi
 }

@@ -14,9 +14,6 @@ from containers.errors import EngineUnavailableError
 from containers.gateway.authority import SERVICE, Authority, Identity, Role, period_of
 from containers.gateway.transport import LARGEST_ANSWER, NOT_THERE, read_line
 
-CONTROL_PORT = 8443
-"""Where a gateway listens for the service, where it does at all."""
-
 NOT_TRUSTED = "What answers in the place of the gateway has no certificate of this installation for its node."
 
 _PIECE = 65536
@@ -39,9 +36,7 @@ class TlsTransport:
     before it.
     """
 
-    def __init__(
-        self, host: str, port: int = CONTROL_PORT, *, name: str, contexts: Callable[[], Sequence[ssl.SSLContext]]
-    ) -> None:
+    def __init__(self, host: str, port: int, *, name: str, contexts: Callable[[], Sequence[ssl.SSLContext]]) -> None:
         self._address = host, port
         self._name = name
         self._contexts = contexts

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from ipaddress import IPv4Address
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from containers.gateway.tls_transport import ServiceContexts, TlsTransport
 from containers.gateway.words import GatewaySpec
 from containers.identity import is_our_helper
 from containers.swarm.gateway.image_there import ImageThere
+from containers.swarm.gateway.neighbours import require_own_port
 from containers.swarm.gateway.papers import Papers
 from containers.swarm.gateway.payload import (
     ANSWERED,
@@ -74,9 +76,12 @@ class NodeGateways:
         What has to be changed is changed on one node with each call, and on the next one once that one answers. One
         that did not answer before, either, comes last and is not waited for: a firewall between us and its node keeps
         no other from being changed. A node that does not have the image keeps the one before. Raises
-        `ImageNotPulledError` where no node has a gateway, and none can get one for that.
+        `ImageNotPulledError` where no node has a gateway, and none can get one for that, and `EngineRefusedError` where
+        another installation has their port.
         """
-        found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in self._rows()}
+        rows = self._rows()
+        found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in rows}
+        require_own_port(self._connection, rows)
         known = found.keys() | self._papers.nodes()
         nodes = list_nodes(self._connection)  # after those: of a node that joins meanwhile nothing is removed
         self._forget(known - {node.node_id for node in nodes}, found)
@@ -84,20 +89,23 @@ class NodeGateways:
         if waiting and not found and not any(map(image.is_on, nodes)):
             raise ImageNotPulledError(f"No gateway can be made. {image.explain(waiting)}")
         with self._connection.call() as client, understand_answer():
-            api = client.read_api()
+            api, port = client.read_api(), settings.BERTH_SWARM_GATEWAY_PORT
+        make_plan = partial(NodePlan, spec=spec, listens_at=listens_at, control_port=port, api=api)
         late = []
         for node in nodes:
             row = found.get(node.node_id)
             if name := image.name if image.is_on(node) else _image_of(row):
                 files = {"gateway_key": spec.key, **self._papers.of_node(node.node_id)}
-                plan = NodePlan(spec=spec, node=node.node_id, image=name, listens_at=listens_at, api=api, files=files)
+                plan = make_plan(node=node.node_id, image=name, files=files)
                 late += self._settle(node, plan, row)
         others = [node for node in nodes if node not in waiting]
         warning = self._update_next(late, others, found) if late else ""
         return Ensured(nodes, warning or image.explain(waiting))
 
     def way_to(self, node: Node) -> TlsTransport:
-        return TlsTransport(node.address, name=name_of_node(node.node_id), contexts=self._contexts)
+        return TlsTransport(
+            node.address, settings.BERTH_SWARM_GATEWAY_PORT, name=name_of_node(node.node_id), contexts=self._contexts
+        )
 
     def remove(self) -> None:
         """What they keep stays on their nodes."""

@@ -14,7 +14,6 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from containers.agent_contract import DATA_PATH
-from containers.gateway.tls_transport import CONTROL_PORT
 from containers.gateway.words import MEBIBYTE, PORT, GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import gateway_name, helper_labels
@@ -31,6 +30,9 @@ ANSWERED_LABEL = "berth.gateway.answered"
 
 NODE_LABEL = "berth.gateway.node"
 """The label that holds the id of the node on which it runs."""
+
+CONTROL_PORT = "GATEWAY_CONTROL_PORT"
+"""The variable that says at which port of the node it listens for Berth."""
 
 ANSWERED, NEVER = "yes", "no"
 
@@ -54,6 +56,7 @@ class NodePlan:
     node: str
     image: str
     listens_at: IPv4Address
+    control_port: int
     api: tuple[int, int]
     files: Mapping[str, str] = field(repr=False)
 
@@ -104,7 +107,7 @@ def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
         **dict(plan.spec.environment),
         "GATEWAY_HOST": str(plan.listens_at),
         "GATEWAY_PORT": str(PORT),
-        "GATEWAY_CONTROL_PORT": str(CONTROL_PORT),
+        CONTROL_PORT: str(plan.control_port),
         "GATEWAY_GRACE": str(GRACE),
     }
     return {

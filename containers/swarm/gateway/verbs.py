@@ -16,6 +16,7 @@ from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.identity import gateway_network_name, network_name
 from containers.swarm.gateway.image_there import find_image
+from containers.swarm.gateway.neighbours import require_own_addresses
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.nodes import list_nodes
 from containers.swarm.places import find_places
@@ -100,6 +101,7 @@ class GatewayVerbs:
             if found["Scope"] == "swarm" and found["ConfigFrom"]["Network"] == f"{name}{CONFIG}":
                 return
             raise EngineRefusedError(f"The network {name} is not one that Berth made for a Swarm. Remove it.")
+        require_own_addresses(self._connection)
         payload = {"Name": name, "Driver": "bridge", "Scope": "swarm", "ConfigFrom": {"Network": f"{name}{CONFIG}"}}
         try:
             with self._connection.call() as client:

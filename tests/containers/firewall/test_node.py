@@ -29,7 +29,13 @@ ENGINE = """\
 # As much of an engine as the script uses: networks are files.
 for last; do :; done
 case "$2" in
-inspect) cat "$NETWORKS/$last" 2>/dev/null ;;
+ls) ls "$NETWORKS" ;;
+inspect)
+    case "$4" in
+    *.Name*) echo "$last $(cut -d ' ' -f 2 "$NETWORKS/$last")" ;;
+    *) cat "$NETWORKS/$last" 2>/dev/null ;;
+    esac
+    ;;
 create) echo "$*" >>"$NETWORKS/log"; echo "true $5" >"$NETWORKS/$last" ;;
 esac
 """
@@ -85,6 +91,21 @@ def test_on_a_node_agents_reach_their_gateway_and_the_internet_and_nothing_else(
         assert len(made) == 1, "The second run finds what the first one has made."
         (tmp_path / "networks/agents-config").write_text("false 10.0.0.0/8")
         assert run(node, script, fails=True).endswith("Remove it when no agent is here.\n")
+
+
+@pytest.mark.skipif(not is_root(), reason="takes root")
+def test_a_second_installation_of_a_node_is_told_to_take_other_addresses(tmp_path: Path) -> None:
+    """Those of its own network, which was made of a configuration that somebody has removed, are no others."""
+    with make_router() as node:
+        script = write_script(tmp_path, node)
+        (tmp_path / "networks/agents").write_text("false 11.99.0.0/24")
+        (tmp_path / "networks/docker").write_text("false 11.98.0.0/24")
+        (tmp_path / "networks/others-config").write_text("true 11.99.0.0/24")
+        said = run(node, script, fails=True)
+        assert "network others-config, of another installation" in said
+        assert "BERTH_SWARM_SUBNET" in said
+        (tmp_path / "networks/others-config").unlink()
+        run(node, script)
 
 
 def write_script(folder: Path, node: Router) -> Path:

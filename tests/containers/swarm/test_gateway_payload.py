@@ -20,6 +20,7 @@ def plan(**changes: Any) -> NodePlan:
         node="abcdefghijklmnopqrstuvwxy",
         image="berth/gateway:1",
         listens_at=IPv4Address("10.231.0.1"),
+        control_port=8443,
         api=(1, 41),
         files=FILES,
     )

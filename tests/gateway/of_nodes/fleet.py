@@ -12,12 +12,12 @@ from itertools import combinations
 from typing import TypeVar
 
 import pytest
+from django.conf import settings
 from django.test import override_settings
 
 from containers import get_engine
 from containers.docker_api.image_build import GATEWAY
 from containers.firewall.node import CONFIG
-from containers.gateway.tls_transport import CONTROL_PORT
 from containers.gateway.words import PORT
 from containers.identity import network_name
 from containers.swarm.liveness import GOSSIP_PORT
@@ -166,7 +166,10 @@ class Fleet:
     def cut(self, node: SwarmNode, do: str = "-I") -> None:
         """Neither the manager nor the service reaches the node any more, nor it them. It reaches the world."""
         manager = self.cluster.manager.address
-        ours = [["INPUT", "-s", WORLD, "-p", "tcp", "--dport", str(port)] for port in (CONTROL_PORT, GOSSIP_PORT)]
+        ours = [
+            ["INPUT", "-s", WORLD, "-p", "tcp", "--dport", str(port)]
+            for port in (settings.BERTH_SWARM_GATEWAY_PORT, GOSSIP_PORT)
+        ]
         for chain, *words in (["INPUT", "-s", manager], ["OUTPUT", "-d", manager], *ours):
             subprocess.run(node.command("iptables", "-w", do, chain, *words, "-j", "DROP"), check=True)
 

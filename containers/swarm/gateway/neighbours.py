@@ -1,0 +1,60 @@
+"""What another installation of the same Swarm has on its nodes, and two cannot share: a port, and agents' addresses."""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+from typing import Any
+
+from django.conf import settings
+
+from containers.docker_api.client import Connection
+from containers.docker_api.errors import understand_answer
+from containers.errors import EngineRefusedError
+from containers.firewall.node import CONFIG
+from containers.identity import gateway_network_name, is_our_helper, network_name
+from containers.swarm.gateway.payload import CONTROL_PORT, LABEL
+
+PORT_TAKEN = (
+    "The port {port} of the nodes is that of the gateways of another installation of this Swarm, {other}. Set "
+    "BERTH_SWARM_GATEWAY_PORT to another one, let Berth's machines reach that, and start Berth again."
+)
+ADDRESSES_TAKEN = (
+    "The addresses {subnet} of this installation's agents are in use by the network {other}. Set BERTH_SWARM_SUBNET to "
+    "others, run the script that `manage.py node` prints on each node, and start Berth again."
+)
+
+
+def require_own_port(connection: Connection, ours: Sequence[Mapping[str, Any]]) -> None:
+    """Raises `EngineRefusedError` where gateways of another installation, which were there before ours, have the port.
+
+    `ours` are the services of our own.
+    """
+    with connection.call() as client, understand_answer():
+        rows = client.services(filters={"label": [LABEL]})
+        others = [row for row in rows if not is_our_helper(row["Spec"]["Labels"] or {}, LABEL)]
+        since = min((str(row["CreatedAt"]) for row in ours), default="")
+        wanted = f"{CONTROL_PORT}={settings.BERTH_SWARM_GATEWAY_PORT}"
+        for row in others:
+            environment = row["Spec"]["TaskTemplate"]["ContainerSpec"].get("Env") or []
+            if wanted in environment and (not since or str(row["CreatedAt"]) < since):
+                port, other = settings.BERTH_SWARM_GATEWAY_PORT, str(row["Spec"]["Labels"][LABEL])[:40]
+                raise EngineRefusedError(PORT_TAKEN.format(port=port, other=other))
+
+
+def require_own_addresses(connection: Connection) -> None:
+    """Raises `EngineRefusedError` where the node that we speak with has a network of others with some of our addresses:
+    the engines of the nodes would refuse each agent.
+    """
+    own, subnet = own_networks(), IPv4Network(settings.BERTH_SWARM_SUBNET)
+    with connection.call() as client, understand_answer():
+        for row in client.networks():
+            ranges = [str(each.get("Subnet") or "") for each in (row.get("IPAM") or {}).get("Config") or []]
+            taken = [
+                each for each in ranges if each and ":" not in each and IPv4Network(each, strict=False).overlaps(subnet)
+            ]
+            if taken and row["Name"] not in own:
+                raise EngineRefusedError(ADDRESSES_TAKEN.format(subnet=subnet, other=str(row["Name"])[:80]))
+
+
+def own_networks() -> set[str]:
+    names = network_name(), gateway_network_name()
+    return {f"{name}{end}" for name in names for end in ("", CONFIG)}
