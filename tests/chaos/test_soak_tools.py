@@ -1,14 +1,16 @@
-"""What the soak says of its curves. The soak itself takes hours (tests/chaos/README.md)."""
+"""What the soak says of its curves and of /metrics. The soak itself takes hours (tests/chaos/README.md)."""
 
 import os
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.chaos.agreement import Agreement
 from tests.chaos.matrix.faults import FAULTS
 from tests.chaos.soak.__main__ import find_faults
 from tests.chaos.soak.curves import Curve, count_descriptors, read_memory
 from tests.chaos.soak.picture import draw
+from tests.config.metrics.reading import Scrape
 
 pytestmark = pytest.mark.one_database
 
@@ -52,3 +54,48 @@ def test_a_process_is_measured() -> None:
 
 def test_the_soak_takes_only_faults_that_a_plain_installation_can_have() -> None:
     assert {FAULTS[name].kind for name in find_faults()} == {""}
+
+
+NONE, ONE, TWO = ({str(number): "running" for number in range(many)} for many in range(3))
+
+
+def find_wrong(
+    monkeypatch: pytest.MonkeyPatch, looks: list[dict[str, str]], *, running: int = 1, started: int = 1, engine: int = 1
+) -> list[str]:
+    """`looks` are the lists one after the other, the last of them for ever, with as many starts as agents."""
+    told = Scrape(
+        f'berth_projects{{status="running"}} {running}\nberth_operations_total{{operation="start",outcome="done"}} '
+        f'{started}\nberth_crashes_total{{reason="other"}} 0\nberth_database_up 1\nberth_engine_up {engine}\n'
+    )
+    left = list(looks)
+
+    def ask(_: Agreement) -> tuple[dict[str, str], list[tuple[str, str, int]]]:
+        listed = left.pop(0) if len(left) > 1 else left[0]
+        return listed, [("start", "done", len(listed))]
+
+    monkeypatch.setattr(Agreement, "_ask", ask)
+    monkeypatch.setattr(Agreement, "_scrape", lambda _: told)
+    return Agreement(0, [], "").find_wrong(within=0.1)
+
+
+def test_what_all_say_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_wrong(monkeypatch, [ONE]) == []
+
+
+@pytest.mark.parametrize("running", [0, 1, 2])
+def test_a_service_that_changes_at_each_look_is_not_called_a_liar(
+    monkeypatch: pytest.MonkeyPatch, running: int
+) -> None:
+    assert find_wrong(monkeypatch, [NONE, TWO] * 1000, running=running) == []
+
+
+@pytest.mark.parametrize("looks", [[ONE], [NONE, ONE] * 1000], ids=["quiet", "busy"])
+@pytest.mark.parametrize("lie", [{"running": 2}, {"started": 2}, {"engine": 0}], ids=str)
+def test_a_lie_is_found_also_while_the_service_changes(
+    monkeypatch: pytest.MonkeyPatch, looks: list[dict[str, str]], lie: dict[str, int]
+) -> None:
+    assert "/metrics does not agree" in "".join(find_wrong(monkeypatch, looks, **lie))
+
+
+def test_an_agent_that_changed_leaves_the_others_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_wrong(monkeypatch, [TWO, TWO | {"1": "stopped"}] * 1000, running=0, started=2) != []
