@@ -18,7 +18,7 @@ OF_OTHERS = b'{"Type":"other"}'
 
 
 def is_of_all(request: Request) -> bool:
-    """Whether it asks for whatever was done between two moments."""
+    """Whether it asks for all that was done between two moments."""
     return request.params.keys() == {"since", "until"}
 
 
