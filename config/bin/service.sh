@@ -10,7 +10,7 @@ settings=/etc/berth/environment
 require_system() {
     if [[ -z $destination ]]; then
         ((EUID == 0)) || fail "This takes root. Run: sudo make $1"
-        [[ -d /run/systemd/system ]] || fail "systemd does not run here. SECURITY.md says how to do without (Firewall)."
+        [[ -d /run/systemd/system ]] || fail "systemd does not run here. docs/hardening.md says how to do without it (Firewall)."
     fi
 }
 

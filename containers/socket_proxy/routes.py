@@ -1,6 +1,6 @@
 """The list of what Berth asks of the engine. All else is refused.
 
-`SECURITY.md` shows this list, and a test holds it to what is really asked.
+`docs/socket-proxy.md` shows this list, and a test holds it to what is really asked.
 """
 
 import re

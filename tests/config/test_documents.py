@@ -11,7 +11,10 @@ from django.core.management import get_commands, load_command_class
 
 from tests.paths import ROOT
 
-DOCUMENTS = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/operations.md", "tests/README.md")
+DOCUMENTS = (
+    "README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/hardening.md", "docs/operations.md", "docs/socket-proxy.md",
+    "tests/README.md",
+)  # fmt: skip
 FOLDERS = ("config", "accounts", "projects", "containers", "templates", "tests")
 SOURCES = [path for folder in FOLDERS[:4] for path in (ROOT / folder).rglob("*.py")]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

@@ -24,7 +24,7 @@ def cells(row: str) -> int:
 
 def test_every_row_of_every_table_has_as_many_cells_as_its_head() -> None:
     checked = 0
-    for document in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "UPGRADING.md", "tests/README.md"):
+    for document in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "UPGRADING.md", "docs/socket-proxy.md"):
         head: str | None = None
         for line in (ROOT / document).read_text().splitlines():
             if not line.startswith("|"):

@@ -1,4 +1,4 @@
-"""The figures of SECURITY.md are those of the program: each sentence is made anew from what the program has."""
+"""The figures of the security documents are the program's: each sentence is built from its constants."""
 
 import re
 
@@ -30,30 +30,31 @@ from tests.settings import REAL_LIMITS
 
 pytestmark = pytest.mark.one_database
 
+DOCUMENTS = ("SECURITY.md", "docs/hardening.md", "docs/socket-proxy.md")
 WORDS = {2: "two", 3: "three", 5: "five", 10: "Ten"}
-TEXT = re.sub(r"\s+", " ", (ROOT / "SECURITY.md").read_text())
+TEXT = re.sub(r"\s+", " ", "".join((ROOT / name).read_text() for name in DOCUMENTS))
 MINUTE, HOUR, KIB = 60, 3600, 1024
 
 SENTENCES = [
     (
-        f"It holds {rules.CONNECTIONS} connections at most, "
+        f"An agent holds {rules.CONNECTIONS} connections at most, "
         f"begins {rules.CONNECTIONS_RATE.removesuffix('/sec')} a second "
         f"and asks name servers {rules.QUERIES_RATE.removesuffix('/sec')} times a second"
     ),
     (
-        f"{names.QUESTIONS_RATE.removesuffix('/sec')} packets a second arrive ({names.QUESTIONS_BURST} in a burst, "
-        f"and {names.STREAM_RATE.removesuffix('kb/s')} KiB a second by TCP)"
+        f"Of its packets to that server {names.QUESTIONS_RATE.removesuffix('/sec')} a second arrive "
+        f"({names.QUESTIONS_BURST} in a burst, and {names.STREAM_RATE.removesuffix('kb/s')} KiB a second over TCP)"
     ),
     f"lets it ask, {names.QUESTIONS_RATE.removesuffix('/sec')} times a second",
     f"measured every {disk.EVERY / MINUTE:.0f} minutes",
     f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
-    f"too much to be counted in {measuring._COUNT_FOR} seconds is counted in part",
-    f"for {settings.EMAIL_TIMEOUT} seconds each and {WORDS[TRIED_FOR.days]} days in all",
-    f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is 202",
-    f"Reads need no place: what they ask the engine has {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
-    f"Such a download has {account_views.WITHIN / MINUTE:.0f} minutes",
+    f"cannot be counted in {measuring._COUNT_FOR} seconds is counted in part",
+    f"for {settings.EMAIL_TIMEOUT} seconds each time and for {WORDS[TRIED_FOR.days]} days in all",
+    f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is answered 202",
+    f"Reads need no place: their questions to the engine have {WORDS[int(engine_client.READ_DEADLINE)]} seconds",
+    f"An export has {account_views.WITHIN / MINUTE:.0f} minutes",
     f"makes no room for more in {connections.ROOM_WITHIN:.0f} seconds",
-    f"each page that took {WORDS[int(still_signed_in.ASK_AGAIN_AFTER)]} seconds to make is not told any more",
+    f"a page that took {WORDS[int(still_signed_in.ASK_AGAIN_AFTER)]} seconds or more to create, is withheld",
     (
         f"Heads have {clients.HEAD_WITHIN:.0f} seconds and {framing.HEAD_LIMIT // KIB} KiB, "
         f"bodies {clients.BODY_WITHIN:.0f} seconds and {settings.DATA_UPLOAD_MAX_MEMORY_SIZE // KIB} KiB on every path"
@@ -63,8 +64,8 @@ SENTENCES = [
         f"{WORDS[login_attempts.LIMIT]} wrong codes of a second factor close it for "
         f"{login_attempts.WINDOW.seconds // MINUTE} minutes"
     ),
-    f"{WORDS[code_alarm.MAILS_A_DAY]} times a day at most",
-    f"a signed-in user reads {REAL_LIMITS['reads']} a minute of both together",
+    f"The owner gets a mail, {WORDS[code_alarm.MAILS_A_DAY]} times a day at most",
+    f"A signed-in user reads {REAL_LIMITS['reads']} a minute of both together",
     f"forms are the {REAL_LIMITS['commands']} commands or {REAL_LIMITS['deploys']} deploys",
     (
         f"looked at every {protection.FIREWALL_EVERY:.0f} seconds and set again where they do not hold, through the "
@@ -83,11 +84,12 @@ def test_a_figure_is_the_programs(sentence: str) -> None:
 @pytest.mark.hurried
 def test_a_followed_log_ends_within_five_seconds_of_its_token() -> None:
     """The token is checked with a line or, while there is none, after a silence. A second is left to open it again."""
-    assert "within five seconds for a log that is followed" in TEXT
+    assert "within five seconds for a followed log" in TEXT
     assert still_signed_in.ASK_AGAIN_AFTER + engine_logs.SILENCE <= 4
 
 
-def test_expired_sessions_are_deleted_within_an_hour_or_two() -> None:
+def test_expired_sessions_are_deleted_within_two_hours() -> None:
+    assert "Expired sessions are deleted within two hours" in TEXT
     assert retention.EVERY <= HOUR
 
 
@@ -105,8 +107,8 @@ def test_the_log_has_one_line_of_each_kind_of_refusal_a_minute() -> None:
 
 
 def test_the_firewall_is_followed_every_few_seconds_and_tried_every_few_minutes() -> None:
-    assert "Every few seconds, or every minute where the rules are set through the engine, Berth follows" in TEXT
-    assert "Every few minutes a container tries" in TEXT
+    assert "Every few seconds, or every minute if the rules are set through the engine, Berth follows" in TEXT
+    assert "Every few minutes a container sends test packets" in TEXT
     assert protection.FIREWALL_EVERY <= 5
     assert protection.PROBE_EVERY <= 5 * MINUTE
     assert egress.THROUGH_ENGINE_EVERY <= MINUTE

@@ -1,4 +1,4 @@
-"""The list of `SECURITY.md`: what a proxy before the engine has to let through, and nothing that is not needed."""
+"""The list of `docs/socket-proxy.md`: what a socket proxy must let through, and nothing that is not needed."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from tests.security.agents import Agents
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.docker
-DOCUMENT = ROOT / "SECURITY.md"
+DOCUMENT = ROOT / "docs/socket-proxy.md"
 LISTED = set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", DOCUMENT.read_text(), re.MULTILINE))
 
 

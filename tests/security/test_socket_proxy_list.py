@@ -1,4 +1,4 @@
-"""Each call of docker-py in the service's source is in the list of `SECURITY.md`."""
+"""Each call of docker-py in the service's source is in the list of `docs/socket-proxy.md`."""
 
 import re
 

@@ -98,7 +98,7 @@ def asking(engine: PrivateEngine, name_servers: list[str], log: Path) -> Iterato
 
 
 def test_with_a_loopback_name_server_the_engine_asks_past_all_rules(engine: PrivateEngine, tmp_path: Path) -> None:
-    """What SECURITY.md says. Where an engine does better one day, the sentence may go."""
+    """SECURITY.md warns of this. Once engines do better, remove the warning."""
     assert who_asks(engine, [], tmp_path / "log") == {LOOPBACK}
 
 

@@ -1,4 +1,4 @@
-"""The proxy lets through what `SECURITY.md` lists, and nothing else that an engine's API has."""
+"""The proxy lets through what `docs/socket-proxy.md` lists, and nothing else that an engine's API has."""
 
 import re
 from itertools import product
@@ -24,7 +24,7 @@ def shape_of(path: str) -> str:
 
 
 def test_the_document_lists_what_the_proxy_lets_through() -> None:
-    text = (ROOT / "SECURITY.md").read_text()
+    text = (ROOT / "docs/socket-proxy.md").read_text()
     assert set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", text, re.MULTILINE)) == LISTED
 
 
