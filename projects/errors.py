@@ -6,7 +6,7 @@ class ProjectError(Exception):
 
 
 class PlanLimitReachedError(ProjectError):
-    """The owner has as many projects on the plan as it allows."""
+    """The owner already has as many projects on this plan as it allows."""
 
 
 class NoCapacityError(ProjectError):
@@ -14,11 +14,11 @@ class NoCapacityError(ProjectError):
 
 
 class DiskFullError(ProjectError):
-    """The agent keeps as much as its plan allows, so that it may not run."""
+    """The agent stores as much as its plan allows, so it may not run."""
 
 
 class ImagePinnedError(ProjectError):
-    """The staff have decided that the agent keeps its image."""
+    """The staff pinned the agent to its current image."""
 
 
 class BotInUseError(ProjectError):
@@ -30,11 +30,11 @@ class ProjectSuspendedError(ProjectError):
 
 
 class AccountKeptError(ProjectError):
-    """The account is one that its user cannot delete."""
+    """The user may not delete this account."""
 
 
 class TooManyExportsError(ProjectError):
-    """`retry_after` is in seconds."""
+    """The user has downloaded their data too often; `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         super().__init__("You have downloaded your data as often as an hour has. Try again in the next one.")
@@ -50,7 +50,7 @@ class OperationInProgressError(ProjectError):
 
 
 class CannotAdoptError(ProjectError):
-    """What is to be adopted or deleted by an operator is not, or no longer, what they take it for."""
+    """The object that an operator wants to adopt or delete is not, or no longer, what they expect."""
 
 
 class ProjectGoneError(ProjectError):
@@ -61,7 +61,7 @@ class ProjectGoneError(ProjectError):
 
 
 class NoPlaceError(ProjectError):
-    """The user, or all users together, have as many commands under way as may be."""
+    """The user, or all users together, have the maximum number of commands under way."""
 
     retry_after = 5
 
@@ -70,15 +70,15 @@ class NoPlaceError(ProjectError):
 
 
 class OperationLostError(ProjectError):
-    """A stop or a deletion has taken the project from this operation."""
+    """A stop or a deletion has taken over this operation's claim on the project."""
 
 
 class PairingUnknownError(ProjectError):
-    """The agents of this type do not pair with people."""
+    """Agents of this type do not support pairing."""
 
 
 class UnknownRunError(ProjectError):
-    """No log of a run of this number is kept."""
+    """Berth has no log of a run with this number."""
 
 
 class IdempotencyMismatchError(ProjectError):
@@ -86,7 +86,7 @@ class IdempotencyMismatchError(ProjectError):
 
 
 class InvalidFieldError(ProjectError):
-    """A field of the request that Telegram or the provider rejects; `field` is its name on the wire."""
+    """Telegram or the provider rejects a field of the request; `field` is its name in the API."""
 
     def __init__(self, message: str, *, field: str, code: str) -> None:
         super().__init__(message)
@@ -95,11 +95,11 @@ class InvalidFieldError(ProjectError):
 
 
 class UnusableSettingsError(ProjectError):
-    """The stored settings do not fit what Berth gives to a container. The message names the setting and no value."""
+    """Berth cannot pass the stored settings to a container. The message names the setting but no value."""
 
 
 class GatewayOffError(ProjectError):
-    """The agent may reach the gateway alone, and there is to be none."""
+    """The agent may reach nothing but the gateway, and the gateway is switched off."""
 
     def __init__(self) -> None:
         super().__init__("This agent may reach the gateway alone, and the gateway is switched off. Ask the staff.")

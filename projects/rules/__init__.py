@@ -1,1 +1,1 @@
-"""The rules about a project: what follows from the facts. Pure: no database, no engine."""
+"""The rules about projects: pure functions of facts, without database or engine."""

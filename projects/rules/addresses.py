@@ -4,7 +4,7 @@ import re
 from urllib.parse import unquote_plus
 
 _IN_FRONT = re.compile(r"\s*[a-z][a-z0-9+.-]*://[^/?#\s]*@", re.IGNORECASE)
-"""A name or a password in front of the host."""
+"""A user name or a password before the host."""
 
 _ADDRESS = re.compile(r"\s*[a-z][a-z0-9+.-]*://[^\s?&#;]*(\S*)", re.IGNORECASE)
 _PARAMETER = re.compile(r"[?&#;]([^?&#;=\s]+)=([^&#;\s]+)")
@@ -14,20 +14,23 @@ _NAME = re.compile(
                  | (?:api|app|access|auth|private|secret|subscription|license)[._-]?key )
         | auth|authorization|bearer|jwt|pass|sig"""
 )
-"""Of a parameter whose value is a credential: `api_key`, `tavilyApiKey`, `refresh_token`."""
+"""Names of parameters whose value is a credential: `api_key`, `tavilyApiKey`, `refresh_token`."""
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-"""Which `page_token=2` and `max_token=500` have."""
+"""The value of harmless parameters such as `page_token=2` and `max_token=500`."""
 
 _ENDS_IN_KEY = re.compile(r".*key", re.IGNORECASE)
-"""Of one whose value may be one, as Google's `key`, or may not, as `monkey` and `sort_key`."""
+"""Names of parameters whose value may be a credential, like Google's `key`, or not, like `monkey` and `sort_key`."""
 
 _RANDOM = re.compile(r"(?=.*[A-Za-z])(?=(?:[^0-9]*[0-9]+(?=[^0-9])){3}|[0-9a-fA-F-]{32,36}$)[A-Za-z0-9._~+/=%-]{20,}")
-"""Long, with letters and digits that change to and fro."""
+"""A value that looks random: at least 20 characters, in which letters and digits alternate."""
 
 
 def holds_credential(text: str) -> bool:
-    """Of a text that is an address. What looks like a credential counts: nobody needs such a name for anything else."""
+    """Returns whether the text is an address with a credential in it.
+
+    A parameter counts if its name looks like that of a credential, because such names have no other use.
+    """
     found = _ADDRESS.match(text)
     if found is None:
         return False

@@ -1,4 +1,4 @@
-"""What users may be told of their agents, by which ways, and when a message is tried again. Pure."""
+"""Which alerts users can get about their agents, through which channels, and when sending is retried. Pure."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ class AlertKind(TextChoices):
 
 
 OF_STAFF = frozenset({AlertKind.SERVICE})
-"""What staff alone may be told of."""
+"""Kinds of alerts that only staff get."""
 
 
 class Way(TextChoices):
@@ -24,16 +24,16 @@ class Way(TextChoices):
 
 
 DEGRADED, RECOVER = "degraded", "recover"
-"""The actions of the events that tell of an agent that reports trouble, and of one that is well again."""
+"""The actions of the events for an agent that reports trouble, and for one that is well again."""
 
 MEMORY, GONE = "memory", "gone"
-"""The event of an agent whose memory is not on the engine any more, so that its start made an empty one."""
+"""Action and outcome of the event for an agent whose memory was missing on the engine, so that it started empty."""
 
 BY_DEFAULT = frozenset({AlertKind.CRASH, AlertKind.BUDGET})
-"""What a mail tells of where its user has not said otherwise."""
+"""The kinds that a user gets by mail unless they choose otherwise."""
 
 MAILED_ALREADY = frozenset({AlertKind.CRASH, AlertKind.BUDGET})
-"""What has a mail of its own, with the end of the log or the budget's figures in it."""
+"""Kinds that have a mail of their own, with the end of the log or the budget's figures."""
 
 PAUSES = (
     timedelta(seconds=30),
@@ -44,23 +44,26 @@ PAUSES = (
     timedelta(hours=6),
     timedelta(hours=12),
 )
-"""After each try that failed. After the last one, some 21 hours after the first, it is given up."""
+"""The pause after each failed attempt. Sending is given up after the last one, about 21 hours after the first."""
 
 FLAPS_WITHIN = timedelta(minutes=15)
 MOST_AT_ONCE = 3
-"""So many messages about one agent go out at once within that time. The next one waits for its end, and tells the
-newest and how much else has happened."""
+"""How many messages about one agent are sent at once within `FLAPS_WITHIN`. The next message waits until that time is
+over, then reports the newest event and how many others there were."""
 
 SAME_AGAIN_AFTER = timedelta(hours=1)
-"""When what was told is told again, where the same goes on happening."""
+"""How long after an alert the same one is sent again if the same keeps happening."""
 
 
 SAME_TOOLS_AFTER = timedelta(days=1)
-"""The same for a server of tools that lets the agent in, and does not, by turns: the agent answers without it."""
+"""The same for a tool server that accepts and refuses the agent by turns, because the agent also answers without it."""
 
 
 def find_kind(action: str, outcome: str, *, needs_owner: bool) -> AlertKind | None:
-    """Of which kind an event is. None: nobody is told. `needs_owner`: it also makes the mail that says so."""
+    """Returns the kind of alert for an event, or None if it causes no alert.
+
+    `needs_owner` is true for events after which a crash mail also goes to the owner.
+    """
     if action == "crash" or needs_owner:
         return AlertKind.CRASH
     if action == DEGRADED or (action, outcome) == (MEMORY, GONE):
@@ -71,5 +74,5 @@ def find_kind(action: str, outcome: str, *, needs_owner: bool) -> AlertKind | No
 
 
 def pause_after(attempts: int) -> timedelta | None:
-    """None where it was the last try."""
+    """Returns the pause after this number of failed attempts, or None if that was the last attempt."""
     return PAUSES[attempts - 1] if 0 < attempts <= len(PAUSES) else None

@@ -1,4 +1,4 @@
-"""What a project may spend in a day and in a month, and how much of it is spent. Pure rules."""
+"""What a project may spend each day and month, and how much of that is spent. Pure rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from typing import Any, TypedDict
 from projects.rules.periods import Period
 
 MILLION = 1_000_000
-"""Money is counted in millionths, since one call costs less than a cent."""
+"""Money is counted in millionths because one call costs less than a cent."""
 
 MOST_TOKENS = 10**15
 MOST_MONEY = Decimal("999999999.99")
-"""The gateway takes whole numbers up to 2^53, which is more than so much in millionths."""
+"""In millionths this is still less than 2^53, the largest whole number that the gateway accepts."""
 
 WARN_AT, REACHED = 80, 100
-"""Percent of a limit at which an owner is told."""
+"""The percentages of a limit at which the owner is notified."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """Tokens in and out together, and money in the currency of the prices. None is no limit."""
+    """Limits on input and output tokens together, and on money in the currency of the prices. None means no limit."""
 
     day_tokens: int | None = None
     month_tokens: int | None = None
@@ -39,7 +39,7 @@ LIMITS = ("day_tokens", "month_tokens", "day_money", "month_money")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """In one period. `money` is in millionths."""
+    """What was used in one period. `money` is in millionths."""
 
     messages: int = 0
     requests: int = 0
@@ -48,7 +48,7 @@ class Spent:
 
 
 class SpentFacts(TypedDict):
-    """A period on the wire."""
+    """`Spent` in the API."""
 
     messages: int
     requests: int
@@ -64,7 +64,7 @@ class BudgetFacts(TypedDict):
 
 
 class UsageFacts(TypedDict):
-    """`usage` on the wire, in short."""
+    """The short form of `usage` in the API."""
 
     today: SpentFacts
     month: SpentFacts
@@ -72,17 +72,17 @@ class UsageFacts(TypedDict):
 
 
 def ceiling_of(plan: Budget, granted: Budget) -> Budget:
-    """The most that the owner may set: what staff have granted this project, or else what the plan gives."""
+    """Returns the highest limits that the owner may set: those that staff granted this project, else the plan's."""
     return Budget(**{name: _first(getattr(granted, name), getattr(plan, name)) for name in LIMITS})
 
 
 def budget_in_force(own: Budget, ceiling: Budget) -> Budget:
-    """The owner's limits where they set some, and never more than they may."""
+    """Returns the owner's limits if they set some, capped by the ceiling."""
     return Budget(**{name: _least(getattr(own, name), getattr(ceiling, name)) for name in LIMITS})
 
 
 def find_excess(own: Mapping[str, Any], ceiling: Budget) -> str | None:
-    """The name of a limit that is higher than the owner may set, if there is one."""
+    """Returns the name of a limit that is above the ceiling, or None if there is none."""
     for name in LIMITS:
         wanted, most = own.get(name), getattr(ceiling, name)
         if wanted is not None and most is not None and wanted > most:
@@ -91,7 +91,10 @@ def find_excess(own: Mapping[str, Any], ceiling: Budget) -> str | None:
 
 
 def percent_spent(budget: Budget, period: Period, spent: Spent) -> int:
-    """Of the limit of which there is less left, rounded down. Without a limit 0; one of 0 is spent from the start."""
+    """Returns the percentage of the limit that is closer to being reached, rounded down.
+
+    Without limits it is 0. A limit of 0 counts as reached from the start.
+    """
     money = budget.money(period)
     limits = ((spent.tokens, budget.tokens(period)), (spent.money, None if money is None else in_millionths(money)))
     return max((100 * used // limit if limit else REACHED for used, limit in limits if limit is not None), default=0)
@@ -102,7 +105,7 @@ def in_millionths(money: Decimal) -> int:
 
 
 def describe_money(millionths: int) -> str:
-    """As a decimal number with at least two places, such as `12.50` or `0.000123`."""
+    """Formats money as a decimal number with at least two places, such as `12.50` or `0.000123`."""
     whole, rest = divmod(millionths, MILLION)
     places = f"{rest:06}".rstrip("0").ljust(2, "0")
     return f"{whole}.{places}"

@@ -1,6 +1,6 @@
-"""Curves of what was measured over time, as paths of SVG. Pure rules.
+"""Draws measurements over time as SVG paths. Pure rules.
 
-A place is one step of time wide, and a hundred high. Where nothing was measured a curve has a gap.
+Each place is one time step wide and 100 units high. A curve has a gap if nothing was measured.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ Values = Sequence[float | None]
 
 
 class Span(StrEnum):
-    """How long a time charts show, and in which steps."""
+    """The time that a chart covers, and its steps."""
 
     HOUR = "1h"
     DAY = "24h"
@@ -35,12 +35,12 @@ class Span(StrEnum):
 
     @property
     def number(self) -> int:
-        """Of steps."""
+        """The number of steps."""
         return self.length // self.step
 
 
 def round_up(value: float) -> float:
-    """The next number that reads well: 1, 2 or 5 with zeros."""
+    """Rounds up to the next number that is easy to read: 1, 2 or 5 followed by zeros."""
     size = 1.0
     while size < value:
         size *= 10
@@ -48,7 +48,7 @@ def round_up(value: float) -> float:
 
 
 def round_up_bytes(size: float) -> int:
-    """The same in kilobytes, or in the larger unit that it takes."""
+    """Rounds up like `round_up`, in kilobytes or the larger unit that the size needs."""
     unit = 1024
     while round_up(size / unit) >= 1000:
         unit *= 1024
@@ -56,9 +56,9 @@ def round_up_bytes(size: float) -> int:
 
 
 def draw_line(values: Values, *, top: float, digits: int = 1) -> str:
-    """A path along the values, of which `top` is as high as the drawing. One value between gaps is a dot.
+    """Returns a path along the values. `top` is the value at the upper edge. A single value between gaps is a dot.
 
-    `digits` are those of a height behind the point.
+    `digits` is the number of decimals of a height.
     """
     pieces: list[str] = []
     is_down = False
@@ -74,12 +74,12 @@ def draw_line(values: Values, *, top: float, digits: int = 1) -> str:
 
 
 def draw_bars(bars: Iterable[tuple[float, float, float]], *, top: float) -> str:
-    """A path around bars, each from one place to another, with its value. Nothing is no bar."""
+    """Returns a path around the bars. Each has its left and right place and its value; a value of 0 draws no bar."""
     return "".join(f"M{left:g} {HIGH}V{_height(value, top)}H{right:g}V{HIGH}z" for left, right, value in bars if value)
 
 
 def place_of(moment: datetime, *, begin: datetime, step: timedelta, number: int) -> float:
-    """Where in the drawing a moment is, at most at one of its ends."""
+    """Returns the horizontal place of a moment, limited to the drawing."""
     return round(min(max((moment - begin) / step, 0.0), float(number)), 2)
 
 

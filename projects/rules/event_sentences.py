@@ -1,4 +1,4 @@
-"""Events told as sentences. Their words for machines stay as the API has them."""
+"""Describes events in sentences for people. The API keeps the codes."""
 
 from projects.rules.status.reasons import SENTENCES
 
@@ -64,11 +64,11 @@ _OF = {
 }
 
 _BY_CODE = {"crash": "Crashed", "degraded": "In trouble"}
-"""What an action says whose outcome is the code of a reason."""
+"""The sentences of actions whose outcome is the code of a reason."""
 
 
 def tell_event(action: str, outcome: str, detail: str = "") -> str:
-    """A sentence without its full stop, such as `Restarted` or `Crashed: Telegram refused the bot token`."""
+    """Returns a sentence without a full stop, such as `Restarted` or `Crashed: Telegram refused the bot token`."""
     match action, outcome:
         case "crash" | "degraded", code:
             return _join(_BY_CODE[action], tell_reason(code) if code != action else "")
@@ -84,7 +84,10 @@ def tell_event(action: str, outcome: str, detail: str = "") -> str:
 
 
 def tell_reason(code: str) -> str:
-    """What a code means, without what to do. Empty for one of nobody's, and where a figure would be missing."""
+    """Returns the meaning of a reason's code, without advice.
+
+    It is empty if the code is unknown or the sentence needs a figure that is missing here.
+    """
     first = SENTENCES.get(code, "").partition(". ")[0].replace(" (exit code {exit_code})", "")
     return "" if "{" in first else first
 

@@ -1,7 +1,7 @@
-"""What a line of an agent's log says: its moment, how bad it is, and its text for people.
+"""Reads a line of an agent's log: its time, its level and a text for people.
 
-Agents print what they like. A line that begins with another moment loses it, since the engine notes one for each; a
-report of the agent's state is told as a sentence; and a line in JSON is told by its message.
+Agents print lines in any format. A timestamp at the beginning is removed because the engine adds its own; a status
+report becomes a sentence; and a JSON line is shown by its message.
 """
 
 import json
@@ -18,7 +18,7 @@ from projects.rules.event_sentences import tell_reason
 
 
 class Level(StrEnum):
-    """How bad a line is. A line that does not say so goes on with what the line before it said."""
+    """The level of a line. A line without one may continue the line before it, and then has that line's level."""
 
     INFO = "info"
     STATUS = "status"
@@ -27,7 +27,7 @@ class Level(StrEnum):
 
 
 class LogLine(NamedTuple):
-    """`stamp` is the moment as the engine wrote it, to the nanosecond; `at` is None where the line has none."""
+    """`stamp` is the engine's timestamp to the nanosecond. `at` is None if the line has no timestamp."""
 
     stamp: str
     at: datetime | None
@@ -44,7 +44,7 @@ _LEVELS = {
 }
 _TRACEBACK = "Traceback (most recent call last):"
 _LONGEST_JSON, _DEEPEST, _LARGEST = 4096, 3, 10**12
-"""Characters, levels and the number up to which a line in JSON is read."""
+"""Limits for JSON lines: their characters, the levels of nesting that are shown, and the largest duration or count."""
 
 _STATES = {
     AgentState.STARTING: ("Getting ready", Level.STATUS),
@@ -60,7 +60,7 @@ _SECONDS = {"seconds": 1.0, "duration": 1.0, "duration_s": 1.0, "ms": 0.001, "du
 
 
 def read_line(line: str) -> LogLine:
-    """Of a line as `read_logs` yields it, with the engine's moment in front where it has one."""
+    """Reads a line as `read_logs` yields it: usually with the engine's timestamp first."""
     stamp, _, printed = line.partition(" ")
     at = parse_time(stamp)
     if at is None:
@@ -69,7 +69,10 @@ def read_line(line: str) -> LogLine:
 
 
 def read_lines(lines: Iterable[str]) -> list[LogLine]:
-    """Each line with a level: its own, or that of the line which it goes on with."""
+    """Reads lines and gives each a level: its own, or that of the line that it continues.
+
+    Lines after an error also count as errors until a line has a level of its own.
+    """
     told: list[LogLine] = []
     level = Level.INFO
     for line in map(read_line, lines):
@@ -103,7 +106,7 @@ def _tell_report(report: AgentReport) -> tuple[Level, str]:
 
 
 def _read_json(text: str) -> Mapping[str, Any]:
-    """Empty where it is no object of JSON."""
+    """Returns the JSON object in the text, or an empty one if there is none."""
     if len(text) > _LONGEST_JSON:
         return {}
     try:
@@ -114,7 +117,7 @@ def _read_json(text: str) -> Mapping[str, Any]:
 
 
 def _tell_fields(fields: Mapping[str, Any]) -> tuple[Level | None, str]:
-    """Such as `Answered in 1.2 s, 310 tokens`, and what else there is behind it."""
+    """Returns the level and a text like `Answered in 1.2 s, 310 tokens`, followed by all other fields."""
     level = next((str(fields[name]).lower() for name in _NAMES_OF_LEVEL if name in fields), "")
     message = next((fields[name] for name in _MESSAGES if isinstance(fields.get(name), str)), "")
     left = {
@@ -137,7 +140,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _plain(value: Any, *, deep: int = 0) -> str:
-    """A value without the marks of JSON. What lies deeper than people read is left out."""
+    """Formats a value without JSON punctuation. Replaces values below the deepest level with “…”."""
     if isinstance(value, dict | list) and deep == _DEEPEST:
         return "…"
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Providers that the staff have named beside those that Berth knows: whose keys look how, and where they are. Pure."""
+"""Providers that staff add to the built-in ones: their addresses, and how their keys are recognised. Pure."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from projects.rules.settings.own import PROVIDERS
 ANTHROPIC, OPENAI, OPENROUTER = PROVIDERS
 
 SPOKEN = OPENAI
-"""In whose shapes agents speak to each provider that the staff have named."""
+"""The provider whose API format agents use with every provider that staff added."""
 
 KEYS = {"sk-ant-": ANTHROPIC, "sk-or-": OPENROUTER}
-"""How the keys of providers that Berth knows begin. All others are taken for OpenAI's."""
+"""The prefixes of keys of built-in providers. Any other key is taken for OpenAI's."""
 
 _OPENAI_KEYS = "sk-"
-"""As those of some others: projects name these."""
+"""OpenAI's prefix, which some other providers use too: projects have to name those providers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedProvider:
-    """`base_url` is where its API begins, as `https://api.groq.com/openai/v1`."""
+    """`base_url` is the address of its API, such as `https://api.groq.com/openai/v1`."""
 
     base_url: str
     key_prefix: str = ""
@@ -28,11 +28,11 @@ class NamedProvider:
 
 
 Named = Mapping[str, NamedProvider]
-"""By the name that projects have for it."""
+"""Providers by the name that projects use."""
 
 
 def recognise_provider(api_key: str, named: Named) -> str:
-    """The provider whose keys begin so; of several the longest beginning counts."""
+    """Returns the provider whose key prefix matches. The longest matching prefix wins."""
     theirs = {} if is_of_known(api_key) else {each.key_prefix: name for name, each in named.items() if each.key_prefix}
     begins = theirs | KEYS
     found = max((begin for begin in begins if api_key.startswith(begin)), key=len, default="")
@@ -40,23 +40,23 @@ def recognise_provider(api_key: str, named: Named) -> str:
 
 
 def takes_keys_of_others(key_prefix: str) -> str:
-    """The beginning of another provider's keys that this one would take, too; empty where it takes none."""
+    """Returns the prefix of another provider whose keys this prefix would match too, or an empty text."""
     theirs = (*KEYS, _OPENAI_KEYS)
     return next((each for each in theirs if each.startswith(key_prefix) or key_prefix.startswith(each)), "")
 
 
 def is_of_known(api_key: str) -> bool:
-    """Whether the key's beginning is one of a provider that Berth knows, which none that the staff name may have."""
+    """Returns whether the key has the prefix of a built-in provider. Providers that staff add cannot use these."""
     return api_key.startswith((*KEYS, _OPENAI_KEYS))
 
 
 def spoken_by(provider: str) -> str:
-    """The provider in whose shapes agents speak to this one; empty where there is none."""
+    """Returns the provider whose API format agents use with this one; empty if there is no provider."""
     return provider if provider in PROVIDERS or not provider else SPOKEN
 
 
 def with_providers(schema: Any, names: Collection[str]) -> Any:
-    """The schema of settings with these among the providers to choose from, where it lets choose OpenAI."""
+    """Returns the settings' schema with these names added to its providers, if the schema allows OpenAI."""
     properties = schema.get("properties") if isinstance(schema, Mapping) and names else None
     part = properties.get("provider") if isinstance(properties, Mapping) else None
     if not isinstance(properties, Mapping) or not isinstance(part, Mapping):

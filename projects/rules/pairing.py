@@ -1,4 +1,4 @@
-"""What a pairing code that is made on demand does."""
+"""The modes of a pairing code that is created on demand."""
 
 from django.db.models import TextChoices
 

@@ -1,4 +1,4 @@
-"""Hours, days and months in which usage is counted, all of them UTC. Pure; the gateway has the same."""
+"""The hours, days and months in which usage is counted, all in UTC. Pure; the gateway has the same rules."""
 
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -13,7 +13,7 @@ class Period(StrEnum):
 
 
 def hour_at(number: int) -> datetime:
-    """When the hour of this number since 1970 begins. Raises `OverflowError` for one beyond the calendar."""
+    """Returns when the hour with this number since 1970 begins. Raises `OverflowError` if the calendar ends before."""
     return EPOCH + number * HOUR
 
 
@@ -23,7 +23,7 @@ def begin_of(period: Period, moment: datetime) -> datetime:
 
 
 def end_of(period: Period, moment: datetime) -> datetime:
-    """When the period of this moment is over, and its budget begins anew."""
+    """Returns when the period of this moment ends and its budget is reset."""
     begin = begin_of(period, moment)
     if period is Period.DAY:
         return begin + timedelta(days=1)
@@ -31,5 +31,5 @@ def end_of(period: Period, moment: datetime) -> datetime:
 
 
 def name_day(moment: datetime) -> str:
-    """Such as `1 December`."""
+    """Returns a date like `1 December`."""
     return f"{moment.day} {moment:%B}"

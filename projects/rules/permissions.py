@@ -1,6 +1,6 @@
-"""Where agents may go and which models they may use, as staff and owners write it. Pure rules.
+"""Reads the lists in which staff and owners write which hosts and models agents may use. Pure rules.
 
-Lists have one entry on each line.
+Lists have one entry per line.
 """
 
 import re
@@ -13,53 +13,56 @@ from accounts.text import hides_something
 
 MOST_ENTRIES = 200
 LIST_LENGTH = 20_000
-"""Characters of a whole list."""
+"""The maximum number of characters of a list."""
 
 HTTPS = 443
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.(?=[a-z]){_LABEL}")
-"""At least two labels, of which the last one begins with a letter: no address in any way of writing it."""
+"""At least two labels, the last of which begins with a letter. This excludes every notation of an IP address."""
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _MODEL = re.compile(r"[\x21-\x7e]{1,200}")
 _NOT_PUBLIC = frozenset({"localhost", "local", "internal", "localdomain", "arpa", "onion"})
-"""Names below these are of no public host."""
+"""Top-level names without public hosts."""
 _CHANGED_ON_THE_WAY = frozenset("ßςẞ\u200c\u200d")
-"""What Python's table writes otherwise than browsers do (IDNA 2003 and 2008)."""
+"""Characters that Python (IDNA 2003) encodes differently from browsers (IDNA 2008)."""
 
 
 class Egress(TextChoices):
-    """What an agent reaches: the internet and the gateway, or the gateway alone, names included."""
+    """What an agent can reach: the internet and the gateway, or the gateway alone. The latter includes DNS."""
 
     INTERNET = "internet", "the internet"
     GATEWAY = "gateway", "the gateway alone"
 
 
 def egress_in_force(wishes: Iterable[str]) -> Egress:
-    """The strictest of those of the installation, the type, the staff and the owner."""
+    """Returns the strictest of the choices of the installation, the type, the staff and the owner."""
     return Egress.INTERNET if all(each == Egress.INTERNET for each in wishes) else Egress.GATEWAY
 
 
 def models_in_force(lists: Iterable[str]) -> frozenset[str] | None:
-    """What all the lists allow. An empty list allows all models, and None stands for all."""
+    """Returns the models that all lists allow, or None for all models. An empty list allows all models."""
     allowed = [frozenset(entries) for text in lists if (entries := split_list(text))]
     return frozenset.intersection(*allowed) if allowed else None
 
 
 def split_list(text: str) -> list[str]:
-    """Without blanks around them. Any other character that nobody sees is part of an entry, and refused with it."""
+    """Returns the entries without surrounding spaces.
+
+    Any other invisible character stays part of its entry, so that the entry is refused.
+    """
     return [entry for line in text.replace("\r\n", "\n").split("\n") if (entry := line.strip(" "))]
 
 
 def read_hosts(text: str) -> list[str]:
-    """Each host as the gateway compares it: lower case, ASCII, and its port unless that is 443.
+    """Returns each host as the gateway compares it: in lower-case ASCII, with its port unless that is 443.
 
-    Raises `ValueError` with a sentence.
+    Raises `ValueError` with a sentence for the user.
     """
     return _read(text, _read_host)
 
 
 def read_models(text: str) -> list[str]:
-    """Raises `ValueError` with a sentence."""
+    """Returns the names of the models. Raises `ValueError` with a sentence for the user."""
     return _read(text, _read_model)
 
 
@@ -90,7 +93,7 @@ def _read_host(entry: str) -> str:
 
 
 def _to_ascii(name: str) -> str:
-    """Empty for what has no one way of writing it so."""
+    """Returns the name in ASCII, or an empty text if it has no unambiguous ASCII form."""
     if _CHANGED_ON_THE_WAY & set(name):
         return ""
     try:

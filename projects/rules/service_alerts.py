@@ -1,4 +1,4 @@
-"""What operators are told of the service itself, and when: once as it begins, and once as it ends. Pure."""
+"""When operators are notified of trouble with Berth itself: once when it begins and once when it ends. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -8,17 +8,18 @@ from django.db.models import TextChoices
 from accounts.moments import is_recent
 
 LASTS = timedelta(minutes=1)
-"""How long something is to be wrong before it is told."""
+"""How long trouble must last before operators are notified."""
 
 WELL_FOR = timedelta(minutes=5)
-"""How long it is to be well again before that is told."""
+"""How long a part must be well again before operators are notified."""
 
 AGAIN_WITHIN = timedelta(hours=1)
-"""What begins anew so soon after it was told flaps: its end is told once it has been well for as long as this."""
+"""A part flaps if trouble begins again within this time of the last notification. Then its recovery is reported only
+after the part has been well for this time."""
 
 
 class Part(TextChoices):
-    """What may be wrong. The label is what is told once it is well again."""
+    """The parts of Berth that may be in trouble. The label is the sentence for their recovery."""
 
     HELD = "held", "Berth repairs agents again"
     ENGINE = "engine", "The engine answers again"
@@ -37,8 +38,11 @@ class Moment(TextChoices):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Of one part. `since`: from when on it has been wrong, or well, without a break. `is_told`: that it is wrong, and
-    not yet that it is well. `told_at` is when it was last told to be wrong."""
+    """What is known of one part.
+
+    `since` is when its present state, wrong or well, began. `is_told`: operators were notified of the trouble and not
+    yet of its end. `told_at` is when they were last notified of trouble.
+    """
 
     is_wrong: bool
     since: datetime
@@ -48,7 +52,10 @@ class Known:
 
 
 def look(known: Known, *, is_wrong: bool, now: datetime) -> tuple[Known, Moment | None]:
-    """What is known after a look, and what is to be told, if anything. A moment in the future counts as long ago."""
+    """Returns what is known after a check, and which notification to send, if any.
+
+    A moment in the future counts as long ago.
+    """
     if is_wrong != known.is_wrong:
         return replace(known, is_wrong=is_wrong, since=now), None
     if is_wrong == known.is_told:

@@ -1,4 +1,4 @@
-"""What the staff write down of a type of agent, a line for each fact: its default models and its variables."""
+"""Reads what staff write about an agent type, one fact per line: its default models and its variables."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _PLACE = re.compile(r"\{([a-z_]+(?:\.[^{}\s]{1,100})?)\}")
 SETTING = "settings."
 
 CREDENTIALS = ("telegram_token", "api_key")
-"""Places that hold a credential: a virtual one, behind the gateway. The real one never is in the environment."""
+"""Placeholders for credentials: virtual ones behind the gateway. Real ones are never in the environment."""
 
 PLACES = (
     *("telegram_api", "provider_api", "provider", "model", "instructions", "allowed_users", "settings"),
@@ -25,11 +25,11 @@ PLACES = (
 )
 MOST_VARIABLES = 100
 RESERVED = re.compile(r"(?:LD_\w+|(?:HTTPS?|NO|ALL)_PROXY)", re.IGNORECASE)
-"""Variables that would change how the image's programs are loaded, or the way out that Berth gives them."""
+"""Variables that would change how the image's programs are loaded, or which proxy Berth gives them."""
 
 
 def read_default_models(text: str) -> dict[str, str]:
-    """The model by its provider, or by `any`. Raises `ValueError` with a sentence."""
+    """Returns the models by provider or `any`. Raises `ValueError` with a sentence for the staff."""
     found: dict[str, str] = {}
     for line in split_list(text):
         provider, colon, model = line.partition(":")
@@ -46,13 +46,13 @@ def read_default_models(text: str) -> dict[str, str]:
 
 
 def default_model(text: str, provider: str) -> str:
-    """The model of a project that names none, or an empty text."""
+    """Returns the model of a project that names none, or an empty text if there is no default."""
     found = read_default_models(text)
     return found.get(provider) or found.get(ANY_PROVIDER, "")
 
 
 def read_variables(text: str) -> dict[str, str]:
-    """The templates by the names of their variables. Raises `ValueError` with a sentence."""
+    """Returns the templates by the names of their variables. Raises `ValueError` with a sentence for the staff."""
     found: dict[str, str] = {}
     for line in split_list(text):
         name, equals, template = line.partition("=")
@@ -78,12 +78,12 @@ def _check_template(name: str, template: str) -> None:
 
 
 def places_in(text: str) -> set[str]:
-    """What the templates of these variables hold in braces."""
+    """Returns the placeholders in braces in the templates of these variables."""
     return {place for template in read_variables(text).values() for place in _PLACE.findall(template)}
 
 
 def fill_variables(text: str, *, facts: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The variables with their values. One that would be empty is left out, as the contract has it."""
+    """Returns the variables with their values, without empty ones, as the agent contract demands."""
 
     def fill(found: re.Match[str]) -> str:
         place = found[1]
@@ -94,7 +94,7 @@ def fill_variables(text: str, *, facts: Mapping[str, str], settings: Mapping[str
 
 
 def as_text(value: Any) -> str:
-    """A setting as programs take it from the environment: a text as it is, several with commas, else its JSON."""
+    """Formats a setting for the environment: a text as it is, a list of texts with commas, anything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, list) and all(isinstance(each, str | int) and not isinstance(each, bool) for each in value):

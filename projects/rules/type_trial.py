@@ -1,4 +1,4 @@
-"""Whether an image keeps the agent contract, by what came of its runs. Pure rules."""
+"""Judges from trial runs whether an image keeps the agent contract. Pure rules."""
 
 from collections.abc import Collection, Iterator
 from enum import StrEnum
@@ -9,7 +9,7 @@ from containers.agent_text import clean
 from containers.engine.trials import TrialRun
 
 STOP_WITHIN = 5
-"""Seconds that an agent has to end after SIGTERM."""
+"""Seconds within which an agent must end after SIGTERM."""
 
 _READ_ONLY = ("read-only file system", "erofs")
 _SHOWN = 160
@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     KEPT = "yes"
     BROKEN = "no"
     NOT_PROMISED = "n/a"
-    """The image does not declare the contract, or its type needs no such credential: nothing depends on it."""
+    """The image does not declare the contract, or its type needs no such credential, so nothing depends on this."""
 
 
 class Line(NamedTuple):
@@ -29,7 +29,10 @@ class Line(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """`well` had good credentials, the others a bot token or an API key that is refused; None: the type needs none."""
+    """The trial runs: `well` with good credentials, the others with a refused bot token or API key.
+
+    A run is None if the type does not need the credential.
+    """
 
     well: TrialRun
     bad_token: TrialRun | None = None
@@ -37,7 +40,7 @@ class Runs(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What the runs were asked for. `user` is the number of the user as whom each ran."""
+    """The conditions of the runs. `within` is in seconds, and `user` is the user id of the container."""
 
     within: float
     user: int
@@ -47,7 +50,7 @@ class Asked(NamedTuple):
 
 
 def judge_runs(runs: Runs, asked: Asked) -> list[Line]:
-    """The table, a line for each promise. It says nothing of later ones where the image does not start."""
+    """Returns a line for each promise of the contract, or only the first one if the image does not start."""
     well = runs.well
     if well.refusal:
         return [Line("starts, confined as agents are", Verdict.BROKEN, well.refusal)]

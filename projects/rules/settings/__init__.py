@@ -1,1 +1,1 @@
-"""The settings of agents: how they are written, judged by a schema, and changed."""
+"""The settings of agents: how they are written, checked against a schema, and changed."""

@@ -1,4 +1,4 @@
-"""JSON that somebody types into a form: read, and judged by whether every database can keep it."""
+"""Reads JSON from forms, and checks that every database can store it."""
 
 import json
 import re
@@ -7,29 +7,29 @@ from math import isfinite
 from typing import Any
 
 DEPTH_LIMIT = 32
-"""As that of request bodies: code that walks through a document does so by recursion."""
+"""The same limit as for request bodies, because the code that walks through a document is recursive."""
 
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-"""Characters that PostgreSQL's JSON cannot hold, and that no answer can be encoded with."""
+"""Characters that PostgreSQL cannot store in JSON, or that cannot be encoded in a response."""
 
 
 class FormJSONDecoder(json.JSONDecoder):
-    """Turns every way in which a text is no JSON into the one error that Django's form field expects."""
+    """Raises the one error that Django's form field expects, no matter in which way the text is not JSON."""
 
     def decode(self, s: str, *args: Any) -> Any:
         try:
             document = super().decode(s, *args)
         except json.JSONDecodeError:
             raise
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits, or thousands of brackets
+        except (ValueError, RecursionError) as error:  # thousands of digits or of brackets
             raise json.JSONDecodeError(type(error).__name__, "", 0) from None
-        if reason := find_unstorable(document):  # a page that shows it again could not be encoded
+        if reason := find_unstorable(document):  # the page that shows the form again could not be encoded
             raise json.JSONDecodeError(reason, "", 0)
         return document
 
 
 class FormJSONEncoder(json.JSONEncoder):
-    """Writes as people read: each name on a line of its own."""
+    """Writes indented JSON, each name on a line of its own."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{**options, "indent": 2})

@@ -1,8 +1,8 @@
-"""Credentials of servers that an agent asks, such as those of its tools, as owners write them among the settings. Pure.
+"""Credentials of the servers that an agent uses, such as tool servers, as owners write them in the settings. Pure.
 
-A setting whose schema says `"x-berth-credentials": true` is a list of texts: an address, a blank, and its credential. A
-credential is a token, which is sent as `Authorization: Bearer …`, or a header with its value, `X-Api-Key: …`. The
-settings that are stored have `********` in its place, with its last characters: who sends that again leaves it.
+A setting whose schema says `"x-berth-credentials": true` is a list of texts: an address, a space and its credential.
+A credential is a token, which is sent as `Authorization: Bearer …`, or a header with its value, `X-Api-Key: …`. The
+stored settings have a stand-in, `********` and the last characters; sending a stand-in again keeps the credential.
 """
 
 import re
@@ -15,14 +15,14 @@ SCHEMA_WORD = "x-berth-credentials"
 STORED = "********"
 MOST = 10
 LEAST_LENGTH = 8
-"""Characters of what is secret in a credential. A shorter one would be found by chance in what servers answer."""
+"""Characters of the secret part of a credential. A shorter one would be found by chance in servers' responses."""
 
 _LINE = re.compile(r"(?P<address>https://[!-~]{1,500})[ ]+(?P<credential>[!-~](?:[ -~]{0,2000}[!-~])?)")
 _HEADER = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9-]*):[ ]*(?P<value>\S.*)")
 _NAMES = re.compile(r"authorization|api-key|x-[a-z0-9-]{1,60}")
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _HOST = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)+(?=[a-z0-9-]*[a-z]){_LABEL}")
-"""The gateway's rule for names, or it would leave out what is stored."""
+"""The gateway's rule for host names. It would skip a stored address that breaks the rule."""
 _SCHEMED = re.compile(r"(?i:bearer|basic) +\S.*")
 _SHOWN = re.compile(r"https://[!-~]+")
 _STAND_IN = re.compile(rf"{re.escape(STORED)}[!-~]{{0,4}}")
@@ -39,7 +39,7 @@ TOO_MANY = f"There may be {MOST} at the most."
 
 
 class CredentialLineError(ValueError):
-    """An entry of a setting is none. `path` is its place in a project; the sentence quotes nothing."""
+    """An entry is not an address with a credential. `path` is its place in the project; the message quotes nothing."""
 
     def __init__(self, message: str, *, path: str) -> None:
         super().__init__(message)
@@ -52,21 +52,24 @@ class Header(NamedTuple):
 
 
 class Separated(NamedTuple):
-    """Settings that may be stored, and by their addresses the credentials that were among them."""
+    """The settings as they may be stored, and their credentials by address."""
 
     settings: dict[str, Any]
     credentials: dict[str, str]
 
 
 def marked(schema: Any) -> list[str]:
-    """The settings of the schema that hold credentials."""
+    """Returns the names of the schema's settings that hold credentials."""
     named = schema.get("properties") if isinstance(schema, Mapping) else None
     properties = named if isinstance(named, Mapping) else {}
     return [name for name, part in properties.items() if isinstance(part, Mapping) and part.get(SCHEMA_WORD) is True]
 
 
 def separate(schema: Any, settings: Mapping[str, Any], known: Mapping[str, str]) -> Separated:
-    """`known` are the credentials that are stored. Raises `CredentialLineError`."""
+    """Separates the credentials from the settings.
+
+    `known` are the stored credentials, which stand-ins refer to. Raises `CredentialLineError`.
+    """
     chosen, found = dict(settings), dict[str, str]()
     for name in marked(schema):
         lines = chosen.get(name)
@@ -76,7 +79,7 @@ def separate(schema: Any, settings: Mapping[str, Any], known: Mapping[str, str])
 
 
 def as_stored(schema: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """As `separate` would leave them, if it refused nothing: to measure them."""
+    """Returns the settings as `separate` would, without checking them. It serves to measure their length."""
     lists = {name: settings[name] for name in marked(schema) if isinstance(settings.get(name), list)}
     return {**settings, **{name: [_shorten(line) for line in lines] for name, lines in lists.items()}}
 
@@ -87,7 +90,7 @@ def _shorten(line: Any) -> Any:
 
 
 def has_plain(schema: Any, settings: Mapping[str, Any]) -> bool:
-    """Whether a setting holds what `separate` would not have left in it."""
+    """Returns whether a setting has an entry that `separate` would not leave there."""
     lines = [line for name in marked(schema) if isinstance(settings.get(name), list) for line in settings[name]]
     return any(not isinstance(line, str) or not _KEPT.fullmatch(line) for line in lines)
 
@@ -95,8 +98,9 @@ def has_plain(schema: Any, settings: Mapping[str, Any]) -> bool:
 def take_out(
     schema: Any, settings: Mapping[str, Any], known: Mapping[str, str], *, may_be_new: bool = True
 ) -> Separated:
-    """As `separate`, of settings that nobody has checked: what is no line of a credential is left out, and so is each
-    new one unless it `may_be_new`.
+    """Separates like `separate`, but for settings that nobody has checked.
+
+    Drops every entry that is not valid. Drops new credentials too unless `may_be_new`.
     """
     chosen, found = dict(settings), dict[str, str]()
     for name in marked(schema):
@@ -112,7 +116,7 @@ def take_out(
 
 
 def _take(line: Any, known: Mapping[str, str], found: dict[str, str], path: str) -> str:
-    """The line as it may be stored. Its credential goes to what is found."""
+    """Returns the line as it may be stored, and adds its credential to `found`. Raises `CredentialLineError`."""
     parts = _LINE.fullmatch(line.strip()) if isinstance(line, str) else None
     if parts is None:
         raise CredentialLineError(SHAPE, path=path)
@@ -144,21 +148,23 @@ def _fault(address: str, credential: str, found: Mapping[str, str]) -> str:
 
 
 def _stand_in(credential: str) -> str:
-    """The last four characters tell two of them apart; of a short one none."""
+    """Returns the stand-in. It ends with the last four characters if the secret has 16 or more, to tell two apart."""
     word = header_of(credential).value.rpartition(" ")[2]
     return STORED + (word[-4:] if len(word) >= 16 else "")
 
 
 def header_of(credential: str) -> Header:
-    """What the gateway puts into a request. Names of headers are in lower case."""
+    """Returns the header that the gateway adds to a request. Its name is in lower case."""
     if named := _HEADER.fullmatch(credential):
         return Header(named["name"].lower(), named["value"])
     return Header("authorization", credential if _SCHEMED.fullmatch(credential) else f"Bearer {credential}")
 
 
 def secrets_of(credential: str) -> list[str]:
-    """What nobody is to see: the header's value, each word of it, and what stands behind the name of a parameter in
-    one. The gateway looks for the same (`entries/servers.py`)."""
+    """Returns the texts to redact: the header's value, its words, and the values of parameters in it.
+
+    The gateway looks for the same (`entries/servers.py`).
+    """
     value = header_of(credential).value
     words = [*value.split(" "), *_APART.split(value)]
     found = (value, *words, *(word.partition("=")[2] for word in words))
@@ -166,12 +172,12 @@ def secrets_of(credential: str) -> list[str]:
 
 
 def without_credentials(lines: str) -> str:
-    """What was typed, as a page may show it again: with each address, and what stands in for a credential."""
+    """Returns the typed lines as a page may show them again: with addresses and stand-ins, without credentials."""
     return "\n".join(_without(lines.split("\n")))
 
 
 def _without(lines: list[str]) -> Iterator[str]:
-    """Only what is certainly an address, or a stand-in: people write things in another order, too."""
+    """Yields only certain addresses and stand-ins, because people may type the parts in another order."""
     for line in lines:
         address, kept = (*line.split(maxsplit=1), "", "")[:2]
         shown = address if _SHOWN.fullmatch(address) else ""

@@ -1,6 +1,7 @@
-"""What a form asks for a setting, and what stands for its value there.
+"""How a form asks for a setting, and how a text stands for its value.
 
-A setting that a text field cannot hold, such as an object, is typed as JSON. The JSON Schema of its type is the judge.
+A setting that does not fit a text field, such as an object, is typed as JSON. The type's JSON Schema decides whether a
+value is valid.
 """
 
 import json
@@ -20,15 +21,15 @@ class Kind(StrEnum):
     INTEGER = "integer"
     NUMBER = "number"
     CHOICE = "choice"
-    """One of several values, each typed as its JSON: what is true, 1 and "1" stays apart."""
+    """One of several values, each as JSON, so that true, 1 and "1" differ."""
     LIST = "list"
-    """Texts, one on each line."""
+    """Texts, one per line."""
     JSON = "json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting of a type. `choices` are JSON texts with what to show for each; `default` is None where none is."""
+    """One setting of a type. `choices` are JSON texts with their labels; `default` is None if there is none."""
 
     name: str
     title: str
@@ -39,10 +40,10 @@ class Setting:
     choices: tuple[tuple[str, str], ...] = ()
     limits: Mapping[str, Any] = field(default_factory=dict)
     holds_credentials: bool = False
-    """Its texts end with credentials (`projects/rules/settings/keyed_servers.py`)."""
+    """Whether its texts end with credentials (`projects/rules/settings/keyed_servers.py`)."""
 
     def show(self, value: Any) -> str:
-        """The value as the field holds it; nothing for a setting that is not set."""
+        """Returns the value as the field's text; empty if the setting is not set."""
         if value is None:
             return ""
         if self.kind in (Kind.CHOICE, Kind.JSON):
@@ -52,7 +53,7 @@ class Setting:
         return value if isinstance(value, str) else json.dumps(value)
 
     def for_value(self, value: Any) -> "Setting":
-        """This setting with a field that can hold the value, and is read as the same value again."""
+        """Returns this setting with a field that can show the value and reads the same value back."""
         if value is None or self.kind is Kind.JSON:
             return self
         if self.kind is Kind.CHOICE:
@@ -71,10 +72,10 @@ class Setting:
         return isinstance(value, int | float) and not isinstance(value, bool)
 
     def read(self, text: str) -> Any:
-        """The value that the text stands for, and None for an empty one.
+        """Returns the value that the text stands for, or None if it is empty.
 
-        A text that is no number stays a text, which the schema refuses with a sentence. Raises `ValueError` for what
-        is no JSON where JSON is asked for.
+        A number field with another text returns that text, which the schema then refuses with a sentence. Raises
+        `ValueError` if a field of JSON has a text that is not JSON.
         """
         text = text.replace("\r\n", "\n")
         if not text.strip():
@@ -107,6 +108,6 @@ def _read_number(text: str) -> Any:
 
 
 def _finite(number: float) -> float:
-    if number - number != 0:  # an infinity, or none
+    if number - number != 0:  # infinite or not a number
         raise ValueError
     return number

@@ -1,4 +1,4 @@
-"""JSON Merge Patch (RFC 7396): what a change of the settings makes of those that are stored."""
+"""JSON Merge Patch (RFC 7396), with which a request changes the stored settings."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def make_patch(before: Any, after: Any) -> Any:
-    """What makes the one of the other, by `merge_patch`. No patch can put a null into an object."""
+    """Returns the patch that turns `before` into `after`. No merge patch can add a null to an object."""
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
         return after
     removed = {name: None for name in before if name not in after}
@@ -30,12 +30,12 @@ def make_patch(before: Any, after: Any) -> Any:
 
 
 def is_same_json(one: Any, other: Any) -> bool:
-    """Other than in Python, true is not 1 in JSON."""
+    """Returns whether both are the same JSON. Unlike in Python, true is not 1."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def find_changed_names(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """The names of the settings that differ, sorted. Other than in Python, true is not 1 in JSON."""
+    """Returns the sorted names of the settings that differ as JSON. Unlike in Python, true is not 1."""
     return sorted(name for name in {*before, *after} if _text(before, name) != _text(after, name))
 
 

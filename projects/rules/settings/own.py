@@ -1,4 +1,4 @@
-"""The settings that Berth itself reads. What it asks of them holds under every schema of an agent type."""
+"""The settings that Berth itself reads. Its rules for them apply under the schema of every agent type."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from projects.errors import UnusableSettingsError
 from projects.rules.settings.validator import SettingsValidator
 
 SETTINGS_BYTES = 16 * 1024
-"""The length of all settings together, as JSON."""
+"""The maximum length of all settings together, as JSON."""
 
 PROVIDERS = ("anthropic", "openai", "openrouter")
 
@@ -30,20 +30,19 @@ OWN_SETTINGS: dict[str, Any] = {
         "provider": {"enum": list(PROVIDERS), "description": "Else told from the API key."},
     },
 }
-"""What these settings must be so that an agent can be given them. A type's own schema may ask for more."""
+"""The rules that these settings must follow so that an agent can get them. A type's own schema may be stricter."""
 
 UNUSED_DEFAULTS = frozenset({"provider"})
-"""Of these a schema's default would say what is not so: without one in the settings, the key tells the provider."""
+"""Settings for which a schema's default would be wrong: Berth derives the provider from the API key if none is set."""
 
 _validator = SettingsValidator(OWN_SETTINGS)
 
 
 def check_own_settings(settings: Any, *, own: Any = OWN_SETTINGS) -> None:
-    """Raises `UnusableSettingsError`, which names the setting, where the settings do not fit.
+    """Raises `UnusableSettingsError`, which names the setting, if the settings break a rule.
 
-    `own` is `OWN_SETTINGS`, with the providers that the staff have named.
-
-    Of what owners send, the API names all faults. This is for settings that were stored before there was that check.
+    `own` is `OWN_SETTINGS` with the providers that staff added. The API checks what owners send and lists all faults;
+    this check is for settings that were stored before the API had a check.
     """
     for error in SettingsValidator(own).iter_errors(settings):
         name = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
@@ -51,12 +50,12 @@ def check_own_settings(settings: Any, *, own: Any = OWN_SETTINGS) -> None:
 
 
 def may_be_default(name: str, value: Any) -> bool:
-    """Whether a schema may have this default. It may for all settings that are none of Berth's own."""
+    """Returns whether a schema may have this default. Defaults of settings that Berth does not read are all allowed."""
     return name not in UNUSED_DEFAULTS and _validator.is_valid({name: value})
 
 
 def fits_schema(settings: Any, schema: Any, *, own: Any = OWN_SETTINGS) -> bool:
-    """Whether the settings fit Berth and the schema of their agent type. `own` as above."""
+    """Returns whether the settings follow Berth's rules (`own`) and the schema of their agent type."""
     of_type = SettingsValidator(schema if isinstance(schema, dict | bool) else {})
     return bool(
         SettingsValidator(own).is_valid(settings)

@@ -1,4 +1,4 @@
-"""The settings of an agent type, read from its JSON Schema for the forms that ask for them."""
+"""Reads the settings of an agent type from its JSON Schema, for forms."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,20 +9,20 @@ from projects.rules.settings.kinds import Kind, Setting
 from projects.rules.settings.own import OWN_SETTINGS, may_be_default
 
 FIRST = ("instructions", "model", "allowed_users")
-"""Settings that Berth itself knows, in their order on a form.
+"""Berth's own settings, in their order on a form.
 
-PostgreSQL keeps no order of the names in a schema; others follow by their titles.
+All others follow by title, because PostgreSQL does not keep the order of names in a schema.
 """
 
 ONE_LINE = 255
-"""Characters that a field of one line is for. A longer text gets more lines."""
+"""The longest text, in characters, that gets a field of one line."""
 
 REFERENCES = 16
-"""References that are followed one after the other. A schema may refer to itself."""
+"""The longest chain of references that is followed, because a schema may refer to itself."""
 
 
 def settings_of(schema: Any) -> list[Setting]:
-    """The settings that the schema names, in the order of the form, and those of Berth where it leaves them open."""
+    """Returns the schema's settings in the order of the form, with Berth's own if the schema does not exclude them."""
     whole = schema if isinstance(schema, Mapping) else {}
     named = whole.get("properties")
     properties = dict(named) if isinstance(named, Mapping) else {}
@@ -39,19 +39,19 @@ def settings_of(schema: Any) -> list[Setting]:
 
 
 def _own(name: str) -> Mapping[str, Any]:
-    """What Berth asks of its own setting, which holds under every schema."""
+    """Returns Berth's own rules for a setting, which apply under every schema; empty if Berth has none."""
     found: Mapping[str, Any] = OWN_SETTINGS["properties"].get(name, {})
     return found
 
 
 def _place(setting: Setting) -> tuple[Any, ...]:
-    """Credentials stand below the addresses that they are of."""
+    """Returns the sort key on a form. Credentials come after the addresses that they belong to."""
     rank = FIRST.index(setting.name) if setting.name in FIRST else len(FIRST)
     return rank, setting.holds_credentials, not setting.is_required, setting.title.lower(), setting.name
 
 
 def _resolve(part: Any, whole: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema that a property stands for: its own words, and those of what it refers to in the same document."""
+    """Returns a property's schema, with the keywords of the schemas in the same document that it refers to."""
     found = dict(part) if isinstance(part, Mapping) else {}
     for _ in range(REFERENCES):
         reference = found.pop("$ref", None)
@@ -104,14 +104,14 @@ def _kind_of(part: Mapping[str, Any]) -> Kind:
 
 
 def _type_of(part: Mapping[str, Any]) -> str:
-    """The one type that it takes beside null; an empty text where that is open."""
+    """Returns the only type that it accepts besides null, or an empty text if there is not exactly one."""
     found = part.get("type")
     types = [each for each in found if each != "null"] if isinstance(found, list) else [found]
     return str(types[0]) if len(types) == 1 and isinstance(types[0], str) else ""
 
 
 def _is_of_texts(items: Any) -> bool:
-    """Whether every entry may be a text, if only among others."""
+    """Returns whether every entry may be a text, possibly among other types."""
     if not isinstance(items, Mapping):
         return False
     ways = items.get("anyOf")
@@ -134,10 +134,10 @@ def _in_words(value: Any) -> str:
 
 
 def all_defaults_of(schema: Any) -> dict[str, Any]:
-    """Every default of the schema, by its setting."""
+    """Returns every default of the schema by setting."""
     return {each.name: each.default for each in settings_of(schema) if each.default is not None}
 
 
 def defaults_of(schema: Any) -> dict[str, Any]:
-    """What each setting is that nobody sets. A default that Berth cannot use counts for nothing."""
+    """Returns the values of settings that are not set. Skips defaults that Berth cannot use."""
     return {name: value for name, value in all_defaults_of(schema).items() if may_be_default(name, value)}

@@ -1,4 +1,4 @@
-"""Changes one setting in the JSON Schema of an agent type, as a form has it. What it does not know stays as it was."""
+"""Changes one setting in an agent type's JSON Schema, as a form shows it. Leaves keywords that it does not know."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from projects.rules.settings.schema import settings_of
 
 
 class Shape(StrEnum):
-    """What the value of a setting is."""
+    """The shape of a setting's value."""
 
     TEXT = "text"
     LINES = "lines"
@@ -41,10 +41,10 @@ _WORDS: dict[Shape, dict[str, Any]] = {
     Shape.CHOICE: {"type": "string"},
     Shape.LIST: {"type": "array", "items": {"type": "string", "maxLength": 1000}, "maxItems": 100},
 }
-"""What a schema says of each shape. The limits are for a setting that is new, or has another shape from now on."""
+"""The keywords of each shape. The limits are for settings that are new or get another shape."""
 
 _TYPED = {"title", "description", "default", "minimum", "maximum", "enum"}
-"""What the form writes anew."""
+"""The keywords that the form replaces."""
 
 _LARGEST = 10**20
 
@@ -56,7 +56,7 @@ _SHAPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """A setting as a form has it. `default` is a text, as people type it; empty where there is none."""
+    """A setting as a form shows it. `default` is the text as people type it; empty if there is none."""
 
     name: str
     shape: Shape
@@ -70,7 +70,7 @@ class Edited:
 
 
 def find_shape(setting: Setting) -> Shape | None:
-    """None for one that only JSON can describe."""
+    """Returns the shape of a setting, or None if only JSON can describe it."""
     if setting.kind is not Kind.CHOICE:
         return _SHAPES.get(setting.kind)
     values = [json.loads(value) for value, _ in setting.choices]
@@ -80,13 +80,13 @@ def find_shape(setting: Setting) -> Shape | None:
 
 
 def read_setting(schema: Any, name: str) -> Edited | None:
-    """The setting as a form shows it. None where there is none, or only JSON can describe it."""
+    """Returns the setting as a form shows it. Returns None if there is none or only JSON can describe it."""
     part = parts_of(schema).get(name)
     setting = next((each for each in settings_of(schema) if each.name == name), None)
     if setting is None or not isinstance(part, Mapping) or not {"$ref", "const"}.isdisjoint(part):
         return None
     if setting.holds_credentials:
-        return None  # another kind of setting would lose the mark, and hand them to the agent
+        return None  # a changed setting would lose the mark, and the agent would get the credentials
     shape, texts = find_shape(setting), {word: part.get(word, "") for word in ("title", "description")}
     if shape is None or not all(isinstance(text, str) for text in texts.values()):
         return None
@@ -103,7 +103,10 @@ def read_setting(schema: Any, name: str) -> Edited | None:
 
 
 def put_setting(schema: Any, edited: Edited) -> dict[str, Any]:
-    """The schema with this setting in the place of the one of its name. Raises `ValueError` with a sentence."""
+    """Returns the schema with this setting instead of the one with its name.
+
+    Raises `ValueError` with a sentence for the staff.
+    """
     whole, parts = _copy(schema), parts_of(schema)
     before = read_setting(schema, edited.name)
     is_as_before = before is not None and before.shape is edited.shape
@@ -123,7 +126,7 @@ def put_setting(schema: Any, edited: Edited) -> dict[str, Any]:
 
 
 def drop_setting(schema: Any, name: str) -> dict[str, Any]:
-    """The schema without this setting."""
+    """Returns the schema without this setting."""
     parts = {key: part for key, part in parts_of(schema).items() if key != name}
     return _with(_copy(schema), parts, name, is_required=False)
 
@@ -142,7 +145,7 @@ def _copy(schema: Any) -> dict[str, Any]:
 
 
 def parts_of(schema: Any) -> dict[str, Any]:
-    """What the schema says of each setting that it names."""
+    """Returns the schema of each setting by name."""
     named = schema.get("properties") if isinstance(schema, Mapping) else None
     return dict(named) if isinstance(named, Mapping) else {}
 

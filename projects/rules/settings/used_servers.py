@@ -1,4 +1,4 @@
-"""Where the settings of an agent name a server whose credential the gateway puts in. Pure."""
+"""Finds and replaces the addresses of servers whose credentials the gateway adds. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,8 +11,10 @@ UNUSED = "No other setting has this address. Write it as it stands there, also w
 def check_use(
     schema: Any, settings: Mapping[str, Any], known: Mapping[str, str], *, defaults: Mapping[str, Any]
 ) -> None:
-    """Whether another setting has the address of each credential that is not `known`, or an agent would never ask by
-    the gateway. `settings` are those that `separate` returns. Raises `CredentialLineError`.
+    """Checks that another setting has the address of each credential that is not `known`.
+
+    Without that the agent would never use the credential. `settings` are those that `separate` returns. Raises
+    `CredentialLineError`.
     """
     names, used = marked(schema), set[str]()
     left = [value for name, value in {**defaults, **settings}.items() if name not in names]
@@ -30,8 +32,8 @@ def check_use(
 
 
 def for_agent(schema: Any, settings: Mapping[str, Any], ways: Mapping[str, str]) -> dict[str, Any]:
-    """The settings as an agent gets them: without those that hold credentials, and with the gateway's address in the
-    place of each server's whose credential it puts in.
+    """Returns the settings for the agent: without credentials, and with the gateway's addresses (`ways`) instead of
+    those of the servers whose credentials it adds.
     """
     left = {name: value for name, value in settings.items() if name not in marked(schema)}
     return {name: _lead(value, ways) for name, value in left.items()} if ways else left

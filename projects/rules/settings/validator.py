@@ -1,4 +1,4 @@
-"""JSON Schema as it is applied to settings: exact about integers and the end of a text, and never slow."""
+"""The JSON Schema validator for settings: strict about integers and the end of a text, and never slow."""
 
 import json
 import re
@@ -18,13 +18,13 @@ def _pattern(_validator: Any, pattern: str, text: Any, _schema: Any) -> Iterator
 
 
 def _unique_items(_validator: Any, required: Any, items: Any, _schema: Any) -> Iterator[ValidationError]:
-    """Compares texts. The library compares every pair where the types are mixed, which takes seconds for 16 KB."""
+    """Compares JSON texts. The library compares every pair if types are mixed, which takes seconds for 16 KB."""
     if required and isinstance(items, list) and len({json.dumps(item, sort_keys=True) for item in items}) < len(items):
         yield ValidationError("not unique")
 
 
 def _is_integer(_checker: Any, value: Any) -> bool:
-    """Accepts the type itself only. JSON Schema takes 7.0 for an integer, but "7.0" is no user id."""
+    """Accepts only `int` itself. JSON Schema takes 7.0 for an integer, but "7.0" is not a user id."""
     return type(value) is int
 
 

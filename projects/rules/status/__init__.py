@@ -1,1 +1,1 @@
-"""What a project's status is, why, and what follows from it."""
+"""Derives a project's status, its reason, and what to do about it."""

@@ -1,4 +1,4 @@
-"""Which commands a project takes: the control table, and the buttons that a page offers."""
+"""Which commands a project accepts: the control table, and the buttons that a page offers."""
 
 from enum import Enum, auto
 
@@ -8,7 +8,7 @@ from projects.rules.status.traits import Condition
 
 
 class Verdict(Enum):
-    """What a command leads to. `NOTHING` is a success for which nothing has to be done."""
+    """The outcome of a command. `NOTHING` means that it succeeds because there is nothing to do."""
 
     PROCEED = auto()
     NOTHING = auto()
@@ -17,7 +17,7 @@ class Verdict(Enum):
 
 
 def judge_action(action: Action, *, status: Status, operation: Operation, suspended: bool) -> Verdict:
-    """The control table (`operation` is the one in flight)."""
+    """Looks the action up in the control table. `operation` is the one in flight."""
     if status == Status.DELETING:
         return Verdict.CONFLICT
     if action == Action.STOP:
@@ -32,7 +32,7 @@ def judge_action(action: Action, *, status: Status, operation: Operation, suspen
 
 
 def is_sensible(action: Action, *, status: Status, facts: Facts) -> bool:
-    """Whether to offer the action. The service may still refuse it: the project may have moved on."""
+    """Returns whether to offer the action. The service may still refuse it, because the project may have changed."""
     verdict = judge_action(action, status=status, operation=facts.operation, suspended=facts.suspended)
     stops_already = facts.operation == Operation.STOP
     return verdict == Verdict.PROCEED and action in status.traits.buttons and not stops_already

@@ -1,4 +1,4 @@
-"""Which new credential is the cure of what an agent has ended by. Pure."""
+"""Decides whether new credentials remove the reason why an agent ended. Pure."""
 
 from containers.agent_contract import ProblemCode
 
@@ -7,5 +7,5 @@ OF_KEY = frozenset({ProblemCode.PROVIDER_KEY, ProblemCode.PROVIDER_CREDIT, Probl
 
 
 def is_cured(code: str, *, with_token: bool, with_key: bool) -> bool:
-    """Whether another start may help, now that there is a new token or key. `code` is the reason of the status."""
+    """Returns whether another start may help now that there is a new token or key. `code` is the status's reason."""
     return (with_token and code in OF_TOKEN) or (with_key and code in OF_KEY)

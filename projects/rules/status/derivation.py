@@ -1,4 +1,4 @@
-"""Which status follows from the facts about a project."""
+"""Derives the status of a project from its facts."""
 
 from datetime import timedelta
 
@@ -12,11 +12,11 @@ SETTLING = timedelta(seconds=3)
 """How long a container without a health check is `starting`."""
 
 AWAITING = timedelta(seconds=100)
-"""How long one behind the gateway is, as long as that has not seen it reach Telegram. By then the gateway has said that
-it does not, or nobody can say."""
+"""How long an agent behind the gateway stays `starting` while the gateway has not seen it reach Telegram. By then the
+gateway has reported that the agent does not reach it, or there is no way to know."""
 
 TELLING = frozenset({"running", "degraded", "failed"})
-"""What an agent may say of itself from which its status follows, no matter what the clock says."""
+"""The reported states of an agent from which its status follows at once, without waiting for `SETTLING`."""
 
 WHILE_IN_FLIGHT = {traits.in_flight: status for status, traits in TRAITS.items() if traits.in_flight}
 """The status while an operation is in flight."""
@@ -36,7 +36,7 @@ def derive_status(facts: Facts) -> Status:
 
 
 def _status_when_held(facts: Facts) -> Status | None:
-    """The status of a project that is to be down, once it is; None for one that is to run."""
+    """Returns the status of a project that must be down, once it is down; None if it should run."""
     if facts.suspended:
         return Status.SUSPENDED
     if facts.desired == Desired.STOPPED:
@@ -55,13 +55,13 @@ def _status_when_wanted(facts: Facts) -> Status:
 
 
 def _is_to_be_started_again(facts: Facts) -> bool:
-    """Whether the agent has ended, and the watcher does what elsewhere the engine's restart policy does."""
+    """Returns whether the agent has ended and the watcher will start it again instead of a restart policy."""
     has_ended = facts.state in {ContainerState.EXITED, ContainerState.DEAD} or facts.unprotected
     return has_ended and facts.is_watched and not facts.failed
 
 
 def _status_when_up(facts: Facts) -> Status:
-    """What the gateway has seen counts before what the agent says of itself."""
+    """What the gateway has seen takes precedence over the agent's own reports."""
     if facts.has_reached_budget or facts.seen_code:
         return Status.DEGRADED
     if facts.health == Health.HEALTHY or facts.is_refuted:
@@ -76,7 +76,7 @@ def _status_when_up(facts: Facts) -> Status:
 
 
 def _has_settled(facts: Facts) -> bool:
-    """Also where the engine's clock is ahead of ours, and nothing tells how long ago the start was."""
+    """Also true if the engine's clock is ahead of ours, because the age of the start is unknown then."""
     if facts.started_at is None:
         return False
     span = AWAITING if facts.awaits_poll else SETTLING

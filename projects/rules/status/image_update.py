@@ -1,11 +1,16 @@
-"""How an agent gets a new image, and its old one back where the new one does not get ready. Pure rules.
+"""How an agent gets a new image, and returns to its old one if the new one does not become ready. Pure rules.
 
-COPY: the agent is stopped, what it keeps is copied, and the new image is started; then TRIAL: it must become ready in
-time; or BACK: the copy takes the place of what it keeps; then RETURNED: the old image is started. Each step may be
-repeated, and the row says which one is next, so that a watcher goes on where another one was killed.
+The row names the next step, and each step may be repeated, so that a watcher continues where another one was killed:
 
-There is a whole copy in TRIAL, BACK, RETURNED and STUCK: BACK was tried too often. In UNTRIED there is none, because it
-could not be made: the old image is started. In DROP the update is over, done or undone, and the copy is to be removed.
+- COPY: stop the agent, copy its memory, start the new image.
+- TRIAL: the new image must become ready in time.
+- BACK: it did not, so replace the agent's memory with the copy.
+- RETURNED: start the old image.
+- STUCK: BACK failed too often.
+- UNTRIED: the memory could not be copied, so start the old image. There is no copy.
+- DROP: the update is over, done or undone. Remove the copy.
+
+TRIAL, BACK, RETURNED and STUCK have a complete copy.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +24,7 @@ from projects.rules.status.lifecycle import Desired, Facts
 from projects.rules.status.statuses import Status
 
 LONGEST_TRIAL = timedelta(minutes=15)
-"""A type cannot give its images more time to become ready than this, with the start itself."""
+"""The longest time that a type can give its images to become ready, including the start itself."""
 
 
 class Step(TextChoices):
@@ -34,7 +39,7 @@ class Step(TextChoices):
 
 
 class Due(TextChoices):
-    """What is to be done now."""
+    """What to do now."""
 
     TRY = "try"
     KEEP = "keep"
@@ -43,7 +48,7 @@ class Due(TextChoices):
 
 
 def choose_due(facts: Facts) -> Due | None:
-    """None where no update is under way, nobody wants the agent to run now, or the new image still has time."""
+    """Returns None if no update is under way, the agent should not run now, or the new image still has time."""
     step = facts.update_step
     if not step or facts.operation or facts.desired == Desired.DELETED:
         return None
@@ -68,10 +73,10 @@ def _choose_step(facts: Facts) -> Due | None:
 
 def _judge_trial(facts: Facts) -> Due | None:
     if facts.unprotected:
-        return None  # nothing runs now, and the image has no part in it
+        return None  # no agent may run now, which is not the image's fault
     if facts.state != ContainerState.RUNNING or facts.gave_up or facts.failed:
         return Due.GO_BACK
-    # As of the moment at which it was last looked at: the watcher has just done so.
+    # The watcher has just looked at the container, so the facts are fresh.
     status = derive_status(facts._replace(checked_at=facts.now))
     does_without = facts.has_reached_budget or (facts.lacks_tools and not facts.seen_code)
     if status == Status.RUNNING or (status == Status.DEGRADED and does_without):
@@ -80,6 +85,6 @@ def _judge_trial(facts: Facts) -> Due | None:
 
 
 def _ends_of(facts: Facts) -> list[datetime | None]:
-    """Of the trial. It may have been stopped meanwhile, and started again."""
+    """Returns when the trial ends at the latest: there are two ends, because the agent may have been started again."""
     since_start = facts.started_at and facts.started_at + timedelta(seconds=facts.ready_within)
     return [facts.update_until, since_start]

@@ -1,4 +1,4 @@
-"""What an owner wants of a project, what is under way, and the facts from which everything else follows."""
+"""What an owner wants from a project, which operation is in flight, and the facts from which the status follows."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -13,23 +13,23 @@ FRESH_FOR = timedelta(seconds=5)
 """How old an observation may be before the status is `unknown`."""
 
 ANSWERING = timedelta(milliseconds=500)
-"""How long the answer may take to reach the client after the row was looked at."""
+"""How long a response may take to reach the client after the row was read."""
 
 LEASE = timedelta(seconds=15)
-"""How long a watcher is the only one without renewing its lease."""
+"""How long a watcher stays the leader without renewing its lease."""
 
 BETWEEN_LEASES = timedelta(seconds=15)
-"""How long after the end of its lease a watcher may still be at work: it does not renew it during a long round."""
+"""How long a watcher may still be at work after its lease ends, because it does not renew it during a long round."""
 
 LONGEST_CLAIM = timedelta(seconds=75)
-"""How long an operation may hold a project at most: a repair of an agent that uses its whole stop timeout."""
+"""The longest time that an operation may hold a project: a repair of an agent that uses its whole stop timeout."""
 
 UNPROTECTED = "firewall_missing"
-"""The failure of a project whose agent may not run because the agents' firewall does not hold. The watcher starts it
-once it does."""
+"""The failure of a project whose agent may not run because the agents' firewall is not in place. The watcher starts the
+agent once it is."""
 
 LONGEST_PERIOD = timedelta(days=31)
-"""How long a budget that is reached stays so at most: a month."""
+"""The longest time that a budget stays reached: a month."""
 
 CRASH_LIMIT = 5
 CRASH_WINDOW = timedelta(minutes=10)
@@ -57,17 +57,21 @@ class Operation(TextChoices):
 
 
 class Facts(NamedTuple):
-    """All that the status of a project depends on. A tuple, because a list makes hundreds of them a second.
+    """All facts on which the status of a project depends. A tuple, because a list creates hundreds of them a second.
 
-    `operation` is the one in flight: NONE where there is none or its deadline has passed. `state` is None where the
-    engine has no container. `checked_at` is the last moment at which the engine had this state. `is_watched` says that
-    a watcher is at work, which starts again what has ended. `kept_down` is a failure after which the container must
-    not run, `unprotected` that it may not run until the agents' firewall holds. `budget_until` is when a budget that
-    is reached begins anew, `seen_code` what the gateway has seen to be wrong, and `is_refuted` that it has seen the
-    contrary of what the agent says is wrong. `lacks_tools`: it says that it answers, but without all of its tools.
-    `awaits_poll`: the gateway has not yet seen this run of the agent reach Telegram.
-    `update_step` and `update_until` tell of a new image that is tried (`projects.rules.status.image_update`),
-    `ready_within` how many seconds it has from each start.
+    - `operation`: the one in flight; NONE if there is none or its deadline has passed.
+    - `checked_at`: the last moment at which the engine reported this state.
+    - `state`: None if the engine has no container.
+    - `is_watched`: a watcher is at work, and starts ended agents again.
+    - `kept_down`: there was a failure after which the container must not run.
+    - `unprotected`: the container may not run until the agents' firewall is in place.
+    - `budget_until`: when the budget that is reached is reset.
+    - `seen_code`: the trouble that the gateway has seen.
+    - `awaits_poll`: the gateway has not yet seen this run of the agent reach Telegram.
+    - `is_refuted`: the gateway has seen the contrary of the trouble that the agent reports.
+    - `lacks_tools`: the agent reports that it answers, but without all of its tools.
+    - `update_step`, `update_until`: the trial of a new image (`projects.rules.status.image_update`).
+    - `ready_within`: the seconds that a new image has from each start.
     """
 
     now: datetime
@@ -107,16 +111,16 @@ PREEMPTED_BY = {
     Operation.STOP: frozenset({Operation.DEPLOY, Operation.START, Operation.RESTART}),
     Operation.DELETE: frozenset({Operation.DEPLOY, Operation.START, Operation.RESTART, Operation.STOP}),
 }
-"""For each operation, those in flight that it may take the place of."""
+"""For each operation, the operations in flight that it may replace."""
 
 
 def count_crashes(*, since: datetime | None, count: int, more: int, now: datetime) -> tuple[datetime, int]:
-    """Returns the start of the crash window and its count after `more` crashes. A window that is over starts anew."""
+    """Returns the start of the crash window and its count after `more` crashes. Starts a new window if it is over."""
     if since is not None and is_recent(since, within=CRASH_WINDOW, now=now):
         return since, count + more
     return now, more
 
 
 def is_crash_loop(*, exit_code: int | None, count: int) -> bool:
-    """Whether to stop restarting: no restart helps after this exit, or there were too many crashes."""
+    """Returns whether to stop restarting: no restart helps after this exit code, or there were too many crashes."""
     return exit_code in FATAL_EXIT_CODES or count >= CRASH_LIMIT

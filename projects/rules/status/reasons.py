@@ -1,4 +1,4 @@
-"""Why a project is not well, in plain words: exit code, OOM flag and the agent's own report to one sentence."""
+"""Explains in one sentence why a project is not well, from the exit code, the OOM flag and the agent's report."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ from projects.rules.status.statuses import Status
 from projects.rules.status.waiting import WAITING
 
 SENTENCES = {
-    # What the agent reports, and what its exit codes mean (the agent contract).
+    # Codes that the agent reports, and the meanings of its exit codes (the agent contract).
     "telegram_token": "Telegram refused the bot token. Paste a new one from @BotFather, then start.",
     "telegram_conflict": "Something else polls this bot. Stop the other program that uses the token, then start.",
     "telegram_unreachable": "Telegram could not be reached. The agent tries again by itself; check the host's network.",
@@ -41,7 +41,7 @@ SENTENCES = {
     "never_started": "The container was made but never started. Start the project.",
     "unresponsive": "The agent runs but has not reached Telegram for 90 seconds. Restart it if this lasts.",
     "paused": "The container is paused on the engine. Restart the project to make it run again.",
-    # What stands in the way before there is a container.
+    # Obstacles before there is a container.
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
     "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
     "no_capacity": "No machine had the memory for this agent. Start it again later, or choose a smaller plan.",
@@ -66,20 +66,20 @@ RETRYING = {
     "killed": "Killed (exit code {exit_code}), by somebody or because memory ran out. It is tried again by itself.",
     "terminated": "Told to end (exit code {exit_code}), and not by Berth. It is tried again by itself.",
 }
-"""What is said instead while the engine tries by itself."""
+"""The sentences to use instead while the engine restarts the agent by itself."""
 
 CODES_OF_EXIT = {int(exit_code): tuple(map(str, problems)) for exit_code, problems in PROBLEMS_OF_EXIT.items()}
 REPORTED_CODES = frozenset(map(str, ProblemCode)) - {str(ProblemCode.CRASH)}
-"""What an agent may say of itself. That it crashed is for the engine to say."""
+"""The codes that an agent may report. Only the engine reports a crash."""
 
 _ENDING_CODES = REPORTED_CODES - {str(ProblemCode.TOOLS_REFUSED)}
-"""What it may have ended for."""
+"""The codes for which an agent may have ended."""
 
 _BLAMES_OTHERS = frozenset({"telegram_token", "telegram_unreachable", "provider_key", "provider_down"})
-"""What an agent takes it for that the gateway does not let it in."""
+"""The codes that an agent reports by mistake if the gateway refuses its requests."""
 
 BUDGET_REACHED = "budget_reached"
-_BY_SIGNAL = {137: "killed", 143: "terminated"}  # SIGKILL, by which memory that runs out ends a run, and SIGTERM
+_BY_SIGNAL = {137: "killed", 143: "terminated"}  # SIGKILL, also sent when memory runs out, and SIGTERM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Reason:
 
 
 class StatusReason(TypedDict):
-    """`status_reason` on the wire; `log_tail` holds the last 20 lines, without credentials."""
+    """`status_reason` in the API; `log_tail` has the last 20 lines, without credentials."""
 
     code: str
     message: str
@@ -110,9 +110,9 @@ def explain(
     disk: str = "",
     suspended_because: str = "",
 ) -> Reason | None:
-    """The reason for the status, or None where there is nothing to explain.
+    """Returns the reason for the status, or None if there is nothing to explain.
 
-    `disk` is how much of it the agent takes, and of how much, in words; `suspended_because` what its owner is told.
+    `disk` says in words how much disk space the agent uses; `suspended_because` is the staff's reason for the owner.
     """
     code = _code(status, facts, failure_code=failure_code, agent_code=agent_code, oom_killed=oom_killed)
     if code is None:
@@ -150,12 +150,12 @@ def _code(status: Status, facts: Facts, *, failure_code: str, agent_code: str, o
 
 
 def _code_of_trouble(facts: Facts, agent_code: str) -> str:
-    """What the gateway has seen counts before what the agent says of itself."""
+    """What the gateway has seen takes precedence over the agent's own reports."""
     if facts.state == "paused":
         return "paused"
     if facts.has_reached_budget:
         return BUDGET_REACHED
-    # That it does not reach Telegram is what is seen; why, the agent may know.
+    # The gateway only sees that the agent does not reach Telegram; the agent may know why.
     return _sure(facts.seen_code) or _known(agent_code) or UNRESPONSIVE
 
 
@@ -168,20 +168,21 @@ def _code_of_exit(facts: Facts, *, agent_code: str, oom_killed: bool) -> str:
         return "never_started"
     code = code_of_end(facts.exit_code, agent_code=agent_code, oom_killed=oom_killed)
     if code == "provider_credit" and facts.has_reached_budget:
-        return BUDGET_REACHED  # which the provider's own error stands for
+        return BUDGET_REACHED  # the gateway refuses with the provider's own error
     if facts.seen_code == SOURCE_ADDRESS and code in _BLAMES_OTHERS:
         return SOURCE_ADDRESS
-    # An image that knows nothing of the contract does not say what the gateway has seen.
+    # An image without the contract does not report what the gateway has seen.
     return _sure(facts.seen_code) or code if code in {"crash", "exited"} else code
 
 
 def _sure(seen_code: str) -> str:
-    """What the gateway has seen, where that is a reason."""
+    """Returns the code that the gateway has seen if it names a cause, else an empty text."""
     return "" if seen_code == UNRESPONSIVE else seen_code
 
 
 def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> str:
-    """Why a run ended. None stands for an exit code that nobody saw. It may have run a program whose memory ran out."""
+    """Returns why a run ended. `exit_code` is None if nobody saw it. An exit code of the contract counts before
+    `oom_killed`, because the kernel may have killed only a child program."""
     if oom_killed and exit_code not in CODES_OF_EXIT:
         return "out_of_memory"
     if exit_code is None:
@@ -195,5 +196,5 @@ def code_of_end(exit_code: int | None, *, agent_code: str, oom_killed: bool) -> 
 
 
 def _known(agent_code: str) -> str:
-    """The agent's own code where it is one of the contract's; an image may print anything."""
+    """Returns the agent's code if the contract has it, else an empty text, because an image may print anything."""
     return agent_code if agent_code in REPORTED_CODES else ""

@@ -1,4 +1,4 @@
-"""What to do about a project that is not in the state that its owner wants. Pure rules."""
+"""Chooses what to do about a project that is not in the state that its owner wants. Pure rules."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -30,12 +30,12 @@ def choose_remedy(
     drifted: bool = False,
     barred: bool = False,
 ) -> Remedy | None:
-    """Returns None where nothing has to be done or an operation is in flight.
+    """Returns what to do, or None if there is nothing to do or an operation is in flight.
 
-    `outdated` says that the container is of an earlier generation than the last claim, as an interrupted restart leaves
-    one and as new credentials make it, or that it is not the only one of the project that runs. `drifted`: somebody
-    changed its networks, its limits, its privileges or its restart policy. `barred`: no agent may run now, because the
-    firewall that it has to have does not hold.
+    - `outdated`: the container has an earlier generation than the last claim, after an interrupted restart or with new
+      credentials, or more than one container of the project runs.
+    - `drifted`: the container's networks, limits, privileges or restart policy were changed from outside.
+    - `barred`: no agent may run now because its firewall is not in place.
     """
     remedy = Remedy.UPDATE if choose_due(facts) else None
     remedy = remedy or _choose(facts, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)
@@ -45,7 +45,7 @@ def choose_remedy(
 
 
 def _instead(remedy: Remedy | None, facts: Facts) -> Remedy | None:
-    """What to do where no agent may run. A project that is to be stopped or deleted anyway keeps its own remedy."""
+    """Returns what to do while no agent may run. A project that is being stopped or deleted keeps its own remedy."""
     if facts.operation or remedy not in {None, Remedy.REALIGN, Remedy.BRING_BACK, Remedy.RECREATE, Remedy.UPDATE}:
         return remedy
     return Remedy.STOP_UNPROTECTED if facts.is_up else None

@@ -1,7 +1,7 @@
-"""What the answers of Telegram and of the provider say of an agent, as the gateway has seen them. Pure rules.
+"""What the responses of Telegram and the provider, as the gateway saw them, say about an agent. Pure rules.
 
-Only what is certain counts: that a credential is refused, or is not. A server that is busy or down may be well again
-before anybody asks it the next time, and then the agent's own word is all there is.
+Only certain facts count: that a credential is refused or accepted. A server that is busy or down may be well again
+before the next request, so for that only the agent's own report counts.
 """
 
 from datetime import datetime, timedelta
@@ -25,28 +25,28 @@ _REFUTED = {
     ProblemCode.PROVIDER_KEY: PROVIDER,
     ProblemCode.PROVIDER_CREDIT: PROVIDER,
 }
-"""What an agent may say of itself, and whose good answer shows that it is not so."""
+"""Codes that an agent may report, and whose successful response refutes them."""
 
 OK = 200
 
 UNRESPONSIVE = "unresponsive"
-"""The code of an agent that runs and does not reach Telegram."""
+"""The code of an agent that runs but does not reach Telegram."""
 
 SOURCE_ADDRESS = "source_address"
-"""The code of an agent whose requests reach the gateway from an address that no agent has: it refuses them."""
+"""The code of an agent whose requests come from an address that no agent has, so that the gateway refuses them."""
 
 ASTRAY_FOR = timedelta(seconds=120)
-"""How long after the last such request they are taken to come so. Those that are refused come again in seconds."""
+"""How long after the last such request the trouble counts as present. Agents repeat refused requests in seconds."""
 
 FIRST_POLL_WITHIN = timedelta(seconds=90)
-"""How long after its start an agent may not have reached Telegram."""
+"""How long after its start an agent may take to reach Telegram."""
 
 POLLS_WITHIN = timedelta(seconds=180)
-"""How old the last poll may be that Telegram has answered. It holds one for 50 seconds."""
+"""How old the last answered poll may be. Telegram holds a poll for 50 seconds."""
 
 
 class Judgement(NamedTuple):
-    """`well` names those whose last answer was a good one, with a blank between."""
+    """`code` is the trouble, if any. `well` names the sides whose last response was good, separated by spaces."""
 
     code: str
     well: str
@@ -55,8 +55,10 @@ class Judgement(NamedTuple):
 def judge_sighting(
     *, telegram: tuple[int | None, float | None], provider: tuple[int | None, float | None], since: float
 ) -> Judgement:
-    """Each is the last status and its moment, in seconds since 1970. A refusal of before `since` says nothing, because
-    the credential was another one."""
+    """Each argument is the last HTTP status and its time, in seconds since 1970.
+
+    Ignores a refusal from before `since`, because the credential was another one then.
+    """
     codes, well = [], []
     for whose, (status, at) in ((TELEGRAM, telegram), (PROVIDER, provider)):
         if status == OK:
@@ -67,8 +69,10 @@ def judge_sighting(
 
 
 def is_astray(*, now: datetime, since: float, astray_at: float | None, is_up: bool) -> bool:
-    """Whether the agent's requests do not come from its own address. `since` as for `judge_sighting`. Of one that has
-    ended it stays true: it may have ended for that."""
+    """Returns whether the agent's requests come from an address other than its own. `since` as in `judge_sighting`.
+
+    It stays true for an agent that has ended, because this may be why it ended.
+    """
     if astray_at is None or astray_at < since:
         return False
     return not is_up or abs(now.timestamp() - astray_at) <= ASTRAY_FOR.total_seconds()
@@ -77,10 +81,10 @@ def is_astray(*, now: datetime, since: float, astray_at: float | None, is_up: bo
 def has_fallen_silent(
     *, now: datetime, since: datetime | None, reached_at: datetime | None, polled_at: datetime | None
 ) -> bool:
-    """Whether an agent that was started at `since` does not reach Telegram any more, or never did.
+    """Returns whether an agent that was started at `since` no longer reaches Telegram, or never did.
 
-    `reached_at` is when Telegram last answered it well, and `polled_at` when it answered a poll; None: never, as far
-    as is known. One that sends messages and does not poll may be silent for as long as it likes.
+    `reached_at` is Telegram's last successful response and `polled_at` the last answered poll; None means none is
+    known. An agent that only sends messages and never polls may stay silent for any time.
     """
     if since is None or now - since < FIRST_POLL_WITHIN:
         return False
@@ -90,5 +94,5 @@ def has_fallen_silent(
 
 
 def is_refuted(agent_code: str, seen_well: str) -> bool:
-    """Whether the gateway has seen the contrary of what the agent says is wrong."""
+    """Returns whether the gateway has seen the contrary of the trouble that the agent reports."""
     return any(agent_code == code and whose in seen_well.split() for code, whose in _REFUTED.items())

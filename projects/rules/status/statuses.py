@@ -1,7 +1,7 @@
-"""The statuses of a project, and one table of everything that varies with them.
+"""The statuses of a project, and one table of everything that depends on the status.
 
-A new status is a member of `Status` and a row of `TRAITS`. It needs a rule in berth.css only where none of the looks
-fits it. When it applies is decided in `projects.rules.status.derivation`.
+To add a status, add a member to `Status` and a row to `TRAITS`, and say in `projects.rules.status.derivation` when it
+applies. It needs a new rule in berth.css only if none of the looks fits.
 """
 
 from django.db.models import TextChoices

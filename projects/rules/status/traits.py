@@ -1,4 +1,4 @@
-"""What each status says of itself: the columns of the table in `projects.rules.status.statuses`."""
+"""The traits of a status: the columns of the table in `projects.rules.status.statuses`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,7 +8,7 @@ from projects.rules.status.lifecycle import Action, Operation
 
 
 class Condition(StrEnum):
-    """How the agent is. A start has nothing to do where it is up; a stop has been carried out where it is down."""
+    """The agent's condition. If it is up, a start has nothing to do; if it is down, a stop is done."""
 
     CHANGING = "changing"
     UP = "up"
@@ -18,7 +18,7 @@ class Condition(StrEnum):
 
 
 class Look(StrEnum):
-    """The class of a status on the pages: its icon and its colours. Each has one rule in berth.css."""
+    """The CSS class of a status on the pages, with its icon and colours. Each has one rule in berth.css."""
 
     MOVING = "moving"
     WELL = "well"
@@ -30,29 +30,32 @@ class Look(StrEnum):
 
 
 class ForAlerts(StrEnum):
-    """What the alerts to owners take a status for (`projects.watcher.telling.troubles`)."""
+    """What a status means for alerts to owners (`projects.watcher.telling.troubles`)."""
 
     WELL = "well"
-    """Any trouble is over once this has lasted for a while."""
+    """Ends any trouble once it has lasted for a while."""
     TROUBLE = "trouble"
-    """To be told once it has lasted for a while."""
+    """Causes an alert once it has lasted for a while."""
     WORSE = "worse"
-    """Another event tells of it. Trouble that was told goes on."""
+    """Causes no alert, because another event does. Reported trouble continues."""
     OVER = "over"
-    """Nobody waits for the agent to be well again: what was known of its trouble is forgotten."""
+    """The owner does not expect the agent to run, so any known trouble is forgotten."""
     PASSING = "passing"
-    """Neither begins nor ends anything."""
+    """Neither begins nor ends trouble."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """A row of the table. No field has a default, so that the type checker names each that a new status lacks.
+    """A row of the table. No field has a default, so that mypy names each field that a new status lacks.
 
-    `in_flight` is the operation that the status stands for while it is carried out. A settled status does not change
-    by itself within the next moments. `buttons` are the actions to offer where no operation is in flight.
-    `reason_level` is the class of the message that says why. `meaning` is shown where there is no reason to show.
-    The README repeats `meaning` and `next_step`; the command line knows colours and what it waits for by itself, and
-    a test holds it to this table.
+    - `in_flight`: the operation during which a project has this status.
+    - `is_settled`: the status will not change by itself within the next moments.
+    - `buttons`: the actions to offer while no operation is in flight.
+    - `reason_level`: the CSS class of the message with the reason.
+    - `meaning`: shown if there is no reason to show.
+
+    The README repeats `meaning` and `next_step`. The command line has its own colours and list of settled statuses; a
+    test compares them with this table.
     """
 
     in_flight: Operation

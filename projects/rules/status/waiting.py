@@ -1,4 +1,4 @@
-"""What a Swarm says of an agent that is to run and waits for a machine, in a sentence for its owner."""
+"""Sentences for the owner of an agent that waits for a machine of the Swarm."""
 
 from containers.agent_reports import Waits
 
