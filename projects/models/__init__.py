@@ -1,4 +1,4 @@
-"""The tables: projects, the catalogue, events, and what the processes share."""
+"""The database tables: projects, the catalogue, events, and state that the processes share."""
 
 from projects.models.alert import AlertChannel, AlertDelivery, DeliveryState, Trouble
 from projects.models.allowance import Allowance, find_offered_plan, plans_offered_to, plans_with_room, read_room

@@ -1,4 +1,4 @@
-"""The fixed addresses of agents on their network: what the gateway knows them by, beside their virtual credentials."""
+"""The fixed addresses of agents on their network, by which (with virtual credentials) the gateway knows them."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
@@ -8,11 +8,11 @@ from projects.models.installation import Installation, lock_installation
 from projects.models.project import Project
 
 AT_ONCE = 64
-"""Addresses that one query asks about."""
+"""How many addresses one query checks."""
 
 
 def has_address(project: Project, network: IPv4Network) -> bool:
-    """Whether it has one of this network that an agent may have."""
+    """Returns whether the project has an address of this network that an agent may have."""
     if project.address is None:
         return False
     address = IPv4Address(project.address)
@@ -20,11 +20,10 @@ def has_address(project: Project, network: IPv4Network) -> bool:
 
 
 def take_address(network: IPv4Network) -> str:
-    """A free address. One that was given back is given away again as late as possible.
+    """Returns a free address. Reuses a returned address as late as possible.
 
-    Call it in a transaction: it locks the installation's row until the end of that, and nobody gets the same address.
-
-    Raises `NoCapacityError` where all are taken.
+    Call it in a transaction: it locks the installation's row until the end, so that no address is given out twice.
+    Raises `NoCapacityError` if all are taken.
     """
     installation = lock_installation()
     for some in _in_turn(network, installation.next_address):
@@ -38,7 +37,7 @@ def take_address(network: IPv4Network) -> str:
 
 
 def _in_turn(network: IPv4Network, begin: int | None) -> Iterator[list[str]]:
-    """All usable addresses, some at a time, from this one on."""
+    """Yields all usable addresses in lists of up to `AT_ONCE`, beginning with this one."""
     first, last = int(network.network_address) + 1, int(network.broadcast_address)
     begin = begin if begin is not None and first <= begin < last else first
     for low, high in ((begin, last), (first, begin)):

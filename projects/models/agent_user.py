@@ -1,7 +1,7 @@
-"""The Unix user of each agent: a number that no other project has or has had.
+"""The Unix user of each agent: a number that no other project has or ever had.
 
-The kernel counts much by user and across all containers: inotify instances, pages of pipes, pending signals, queues,
-locked memory, files under way in sockets. Agents of one user could take these from each other.
+The kernel limits many resources per user across all containers: inotify instances, pages of pipes, pending signals,
+queues, locked memory, files in transit on sockets. Agents that shared a user could exhaust them for each other.
 """
 
 from django.conf import settings
@@ -11,24 +11,24 @@ from django.db.models import Q
 from projects.models.installation import Installation, lock_installation, read_installation
 
 LOWEST = 1_879_048_192
-"""From here to 2,147,352,575 systemd's table of users and groups has nobody, and subordinate users end before it.
-Docker takes no number from 2^31 on."""
+"""systemd's table of users and groups has no entry from here to 2,147,352,575, and subordinate users end before it.
+Docker accepts no number from 2^31 on."""
 
 BLOCK = 65_536
 BLOCKS = 4_000
 
 
 class RunsAsUser(models.Model):
-    """Something that runs in a container as a user of its own."""
+    """A row whose container runs as a user of its own."""
 
     uid = models.PositiveIntegerField("Unix user", null=True, editable=False)
-    """The number of the user and of its group. None for a project that was last deployed when all had `AGENT_USER`."""
+    """The id of the user and of its group. None for a project last deployed when all agents ran as `AGENT_USER`."""
 
     class Meta:
         abstract = True
 
     def ensure_uid(self) -> None:
-        """Takes a number where there is none. Raises `ProjectGoneError`."""
+        """Takes a number if the project has none. Raises `ProjectGoneError`."""
         if self.uid is not None:
             return
         with transaction.atomic():
@@ -38,9 +38,9 @@ class RunsAsUser(models.Model):
 
 
 def take_uid() -> int:
-    """A number for a new project. Numbers only go up, also when projects are deleted and when `BERTH_UID_BASE` falls.
+    """Returns a number for a new project. Numbers only rise, even if projects are deleted or `BERTH_UID_BASE` falls.
 
-    Call it in a transaction: it locks the installation's row until the end of that, and nobody gets the same number.
+    Call it in a transaction: it locks the installation's row until the end, so that no number is given out twice.
     """
     installation = lock_installation()
     uid = max(installation.next_uid or 0, settings.BERTH_UID_BASE or base_of(installation.identifier))
@@ -49,13 +49,16 @@ def take_uid() -> int:
 
 
 def pass_over(highest: int) -> None:
-    """Numbers up to this one are given to nobody any more: the engine has them, and an older backup may not know."""
+    """Marks numbers up to this one as used, because the engine has them and the database may be an older backup."""
     installation = read_installation()
-    if installation.next_uid is None or installation.next_uid <= highest:  # it only rises, so that most need no write
+    if installation.next_uid is None or installation.next_uid <= highest:  # it only rises: most calls need no write
         row = Installation.objects.filter(pk=installation.pk)
         row.filter(Q(next_uid=None) | Q(next_uid__lte=highest)).update(next_uid=highest + 1)
 
 
 def base_of(identifier: str) -> int:
-    """The first number of an installation that was told none: its id chooses, so that two on one engine differ."""
+    """Returns an installation's first number if no setting gives one.
+
+    It depends on the installation's id, so that two installations on one engine differ.
+    """
     return LOWEST + int(identifier, 16) % BLOCKS * BLOCK

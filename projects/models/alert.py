@@ -1,4 +1,4 @@
-"""By which ways users are told of their agents, and what became of each message."""
+"""The channels by which users get alerts about their agents, and the state of each message."""
 
 import uuid
 from datetime import timedelta
@@ -15,17 +15,17 @@ from projects.credentials.encryption import HINT_LENGTH, SecretUnreadableError
 from projects.rules.alerts import AlertKind, Way
 
 KEPT_FOR = timedelta(days=14)
-"""How long the log keeps a message that has ended, and one that waits for a chat or a user who may sign in."""
+"""How long the log keeps messages that have ended, or that wait for a chat or for a user who may sign in."""
 
 SECRET, ADDRESS = "secret", "address"
-"""The names of what is encrypted: a webhook's secret or a bot's token, and a webhook's address."""
+"""The names of the encrypted fields: a webhook's secret or a bot's token, and a webhook's address."""
 
 
 class AlertChannel(models.Model):
-    """One way in which one user is told. A webhook's address is a credential, too: who has it can write there.
+    """A channel by which one user gets alerts. A webhook's address is a credential too: it lets its holder post there.
 
-    `target` is what may be shown of where it goes: the server of a webhook, the chat of a bot. It is empty until there
-    is one. `link_code` is what the user sends to the bot, which then knows the chat.
+    `target` is the part of the destination that may be shown: the server of a webhook, or the chat of a bot. It is
+    empty until there is one. `link_code` is the code that the user sends to the bot to link the chat.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -56,11 +56,14 @@ class AlertChannel(models.Model):
 
     @sensitive_variables("value")
     def encrypt(self, field: str, value: str) -> dict[str, Any]:
-        """The column to write for `SECRET` or `ADDRESS`."""
+        """Returns the column to write for `SECRET` or `ADDRESS`."""
         return {f"{field}_ciphertext": encrypt(value, context=self.context_of(field))}
 
     def decrypt(self, field: str) -> str:
-        """Empty where there is none. Raises `SecretUnreadableError`, also where a webhook has none to sign with."""
+        """Returns the plaintext, or an empty text if none is stored.
+
+        Raises `SecretUnreadableError`, also if a webhook has no secret to sign with.
+        """
         ciphertext = getattr(self, f"{field}_ciphertext")
         if not ciphertext and (self.way, field) == (Way.WEBHOOK, SECRET):
             raise SecretUnreadableError(f"The webhook {self.pk} has no secret. Set its address again.")
@@ -84,10 +87,10 @@ class DeliveryState(models.TextChoices):
 
 
 class AlertDelivery(models.Model):
-    """One message. Its id goes with every try, so that a receiver can drop what it has already.
+    """One message. Every attempt sends its id, so that a receiver can drop duplicates.
 
-    `event_id` is None for a test, and for what is told of the service itself. `batched` events have come since the
-    first that it is about, which it stands for, too. `facts` are those of the newest.
+    `event_id` is None for a test message and for alerts about the service itself. `batched` counts later events that
+    the message also covers; `facts` describe the newest one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -103,7 +106,7 @@ class AlertDelivery(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True)
     last_answer = models.CharField(max_length=200, blank=True, default="")
-    """What came of the last try, for the user: a status, or a sentence."""
+    """The result of the last attempt, for the user: an HTTP status or a sentence."""
 
     class Meta:
         ordering = ["-created_at", "id"]
@@ -119,10 +122,10 @@ class AlertDelivery(models.Model):
 
 
 class Trouble(models.Model):
-    """A project that has crashed or reports trouble, and is not yet well again for long enough to say so.
+    """A project that has crashed or reports trouble, and has not been well again long enough to report its recovery.
 
-    `since` is when that began. `told` is the action of the event that tells of it, empty where none does yet.
-    `well_since` is since when it has been well, None where it is not.
+    `since` is when the trouble began. `told` is the action of the event that reported it, or empty if none has yet.
+    `well_since` is when the project became well again, or None if it is not well.
     """
 
     project_id: UUID

@@ -1,4 +1,4 @@
-"""Who may take which plan, and how many projects they may have on it."""
+"""Which users may choose which plan, and how many projects they may have on it."""
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Allowance(models.Model):
-    """What staff allow one user, in place of what the plan allows everybody."""
+    """The number of projects that staff allow one user on a plan, instead of the plan's general limit."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="allowances")
     plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="allowances")
@@ -45,13 +45,13 @@ class Allowance(models.Model):
 
 
 def plans_offered_to(user: "User") -> QuerySet[Plan]:
-    """The plans that this user may choose now. `owner_limit` of each says for how many projects."""
+    """Returns the plans that this user may choose now. `owner_limit` of each is their maximum of projects on it."""
     offered: QuerySet[Plan] = _with_limit(user.pk, is_admin=user.is_superuser).filter(available=True, owner_limit__gt=0)
     return offered
 
 
 def find_offered_plan(user: "User", slug: str) -> Plan | None:
-    """The one of `plans_offered_to` with this slug."""
+    """Returns the plan of `plans_offered_to` with this slug, or None."""
     return next(_offer_of(is_admin=user.is_superuser).read(user.pk, slug), None)
 
 
@@ -65,14 +65,14 @@ def _offer_of(*, is_admin: bool) -> CompiledInstances[Plan]:
 
 
 def plans_with_room(user: "User") -> QuerySet[Plan]:
-    """The same, each with the number of projects that the user has on it (`held`)."""
-    plans: Any = plans_offered_to(user)  # the type checker takes the annotation for an attribute of the plan
+    """Returns the same plans, each with the number of projects that the user has on it (`held`)."""
+    plans: Any = plans_offered_to(user)  # mypy takes the annotation for an attribute of the plan
     with_room: QuerySet[Plan] = plans.annotate(held=_held_by(user.pk))
     return with_room
 
 
 def read_room(user: "User", plan: Plan) -> tuple[int, int]:
-    """How many projects the user may have on the plan, 0 where it is not open to them, and how many they have."""
+    """Returns how many projects the user may have on the plan (0 if it is not open to them), and how many they have."""
     for limit, count in _room_of(is_admin=user.is_superuser).rows(user.pk, plan.pk):
         return limit or 0, count
     return 0, 0
@@ -80,7 +80,7 @@ def read_room(user: "User", plan: Plan) -> tuple[int, int]:
 
 @lru_cache
 def _room_of(*, is_admin: bool) -> CompiledQuery:
-    """Of a user and a plan. Every deploy asks twice."""
+    """Compiles the query for `read_room`, which every deploy runs twice."""
 
     def write(user_id: UUID, plan_id: str) -> "QuerySet[Plan, Any]":
         plan = _with_limit(user_id, is_admin=is_admin).annotate(held=_held_by(user_id)).filter(pk=plan_id).order_by()
@@ -95,8 +95,11 @@ def _held_by(user_id: UUID) -> Coalesce:
     return Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
 
 
-def _with_limit(user_id: UUID, *, is_admin: bool) -> Any:  # the type checker knows no annotation that is an attribute
-    """An allowance counts before all. Without one the default plan is open to everybody, and every plan to admins."""
+def _with_limit(user_id: UUID, *, is_admin: bool) -> Any:  # mypy does not know annotations as attributes
+    """Annotates plans with `owner_limit`. An allowance takes precedence.
+
+    Without one, the default plan and plans open to all are open to everyone, and every plan to admins.
+    """
     is_open = Q(is_default=True) | Q(open_to_all=True)
     by_default = F("max_projects") if is_admin else Case(When(is_open, then="max_projects"), default=Value(0))
     own = Allowance.objects.filter(user=user_id, plan=OuterRef("pk"))

@@ -1,4 +1,4 @@
-"""What staff do to many projects at once: each is one item, which one request claims, carries out and ends."""
+"""Actions of staff on many projects at once. Each project is one item, which one request claims and carries out."""
 
 import uuid
 from datetime import timedelta
@@ -10,7 +10,7 @@ from django.utils import timezone
 KEPT_FOR = timedelta(days=1)
 
 LOST_AFTER = timedelta(minutes=2)
-"""How long one item may take. Commands are answered within 30 seconds; what takes longer died with its process."""
+"""How long one item may take. Commands answer within 30 seconds, so an item that takes longer died with its process."""
 
 
 class ItemState(models.TextChoices):
@@ -27,10 +27,10 @@ NOT_DONE = (ItemState.REFUSED, ItemState.LOST)
 
 
 class Batch(models.Model):
-    """An action of the admin on many projects, by one of the staff, who goes on with it. Others see and stop it, or
-    take it over: then it is by them.
+    """An action in the admin on many projects, run from the page of one member of staff.
 
-    `ends` counts how often an item has ended, so that a page asks for what has ended since it last asked.
+    Other staff can see it, stop it, or take it over; then it is theirs. `ends` counts the ends of items, so that a page
+    can ask for the items that have ended since its last request.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -53,9 +53,9 @@ class Batch(models.Model):
 
 
 class BatchItem(models.Model):
-    """One project of a batch, as it was called when it was chosen: it may be gone by now, and so is no foreign key.
+    """One project of a batch, with its name at the time. It has no foreign key, because the project may be gone by now.
 
-    `ended_as` is what `Batch.ends` counted with its end.
+    `ended_as` is the value of `Batch.ends` after this item ended.
     """
 
     batch = models.ForeignKey(Batch, models.CASCADE, related_name="items", editable=False)

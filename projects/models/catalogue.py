@@ -1,4 +1,4 @@
-"""What the staff offer: plans and agent types."""
+"""The catalogue: the plans and agent types that staff offer."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -18,11 +18,11 @@ from projects.rules.settings.json_documents import find_unstorable
 from projects.rules.sizes import MIB
 
 DISK_MB = 1024
-"""What a plan gives that says nothing else."""
+"""The default disk space of a plan."""
 
 
 class CatalogueRow(models.Model):
-    """A row of the catalogue: owners may choose it while it is available. Who chooses none gets the default."""
+    """A row of the catalogue. Owners may choose it while it is available; the default applies if they choose none."""
 
     slug = models.SlugField(primary_key=True, max_length=40)
     available = models.BooleanField(default=True, help_text="Whether new projects may choose it.")
@@ -68,9 +68,9 @@ class Plan(CatalogueRow, GivesBudget, NamesModels):
     )
 
     owner_limit: int | None = None
-    """How many projects one user may have on it, where the query asked for that (`plans_offered_to`)."""
+    """How many projects one user may have on it, if the query asked for that (`plans_offered_to`)."""
     held: int | None = None
-    """How many they have, where it asked for that too (`plans_with_room`)."""
+    """How many they have, if it asked for that too (`plans_with_room`)."""
 
     class Meta(CatalogueRow.Meta, GivesBudget.Meta, NamesModels.Meta):
         abstract = False
@@ -78,7 +78,7 @@ class Plan(CatalogueRow, GivesBudget, NamesModels):
         constraints = [_one_default("one_default_plan")]
 
     def clean(self) -> None:
-        """Takes an empty field for the default."""
+        """Sets an empty disk limit to the default."""
         if self.disk_mb is None:
             self.disk_mb = DISK_MB
 
@@ -99,18 +99,18 @@ class Plan(CatalogueRow, GivesBudget, NamesModels):
 
 
 def disk_ceiling() -> int:
-    """Bytes that no agent of any plan may keep: a tenth more than the largest plan gives.
+    """Returns the size of volumes in bytes: a tenth more than the largest plan gives.
 
-    A volume keeps the size with which it was made, and its agent may get a larger plan later. What is more than its
-    plan gives is measured; that tenth is for the agent to be found full before the disk says so.
+    A volume keeps its first size, although its agent may get a larger plan later. Berth measures whether an agent
+    exceeds its plan; the extra tenth lets Berth find it full before its writes fail.
     """
     largest: int = Plan.objects.aggregate(largest=models.Max("disk_mb"))["largest"] or DISK_MB
     return largest * MIB * 11 // 10
 
 
 def check_is_schema(value: Any) -> None:
-    """Raises `ValidationError` for what is no JSON Schema, holds an invalid pattern, refers to another document, or
-    cannot be stored."""
+    """Raises `ValidationError` if the value is not a JSON Schema, has an invalid pattern, refers to another document,
+    or cannot be stored."""
     if reason := find_unstorable(value):
         raise ValidationError(reason)
     try:
@@ -172,7 +172,7 @@ class AgentType(CatalogueRow, LimitsReach, DescribesItself):
         constraints = [_one_default("one_default_agent_type")]
 
     def clean(self) -> None:
-        """Takes an empty field for the schema that anything fits. Django validates no value that it calls empty."""
+        """Takes an empty field for the schema that accepts anything, because Django does not validate empty values."""
         self.tidy_hosts()
         if not isinstance(self.settings_schema, dict | bool):
             self.settings_schema = {}

@@ -1,7 +1,7 @@
-"""Who did what to a project, when and from where.
+"""Events: who did what to a project, when, and from where.
 
-An event is written in the same transaction as the outcome it tells of, so there is never one without the other. Mail
-and other readers follow the table, each with a cursor of its own.
+Each event is written in the same transaction as the outcome that it reports, so there is never one without the other.
+Mail and other readers follow the table, each with a cursor of its own.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ DETAIL_LENGTH = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """Who acts: `label` is an email or "system", `source` the session, the name of a key, the admin or a command."""
+    """Who acts. `label` is an email or "system"; `source` is the session, a key's name, the admin or a command."""
 
     label: str
     source: str
@@ -25,10 +25,10 @@ class Actor:
 SYSTEM = Actor(label="system", source="system")
 
 BY_STAFF = "admin"
-"""The source of what staff do."""
+"""The source of actions by staff."""
 
 STAFF = "staff"
-"""What owners are shown in place of the member of staff: who it was, and from where, is not theirs to know."""
+"""The actor that owners see instead of the member of staff, whose name and address they may not know."""
 
 
 class Event(models.Model):

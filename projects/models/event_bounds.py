@@ -1,4 +1,4 @@
-"""How many events are kept, for how long, and which are surplus by now."""
+"""How many events are kept and for how long, and which ones are surplus."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -11,17 +11,17 @@ from projects.models.event_cursor import EventCursor
 
 MOST_OF_A_PROJECT = 5_000
 MOST_OF_AN_OWNER = 50_000
-"""Events, beside those of what staff did: an owner who fills the table must not push these out of it."""
+"""The maximum number of events, not counting those of staff, so that an owner cannot push these out of the table."""
 
 READERS_HAVE = timedelta(days=7)
-"""After this nothing waits for a reader any more, which may be switched off: a mail of a week ago helps nobody."""
+"""After this time no event waits for a reader, which may be switched off: a mail a week late helps nobody."""
 
 LOOKED_BACK = timedelta(days=1)
-"""Only who had events since then can have more than before. The watcher looks every hour."""
+"""Only projects and owners with events in this time can have too many now, because the watcher checks every hour."""
 
 
 def find_surplus_events(now: datetime) -> Iterator[QuerySet[Event]]:
-    """Yields those that are too old, and of each project and owner with too many the oldest."""
+    """Yields queries for the events that are too old, and for the oldest of projects and owners with too many."""
     readable = _find_passed(now)
     yield readable.filter(at__lt=now - timedelta(days=settings.BERTH_EVENTS_DAYS))
     for column, most in (("project_id", MOST_OF_A_PROJECT), ("owner_id", MOST_OF_AN_OWNER)):
@@ -33,7 +33,7 @@ def find_surplus_events(now: datetime) -> Iterator[QuerySet[Event]]:
 
 
 def _find_passed(now: datetime) -> QuerySet[Event]:
-    """What every reader has read, or has had its time to read. Without a cursor there is no reader."""
+    """Returns the events that every reader has read or had time to read. Without cursors there are no readers."""
     passed = EventCursor.objects.aggregate(least=Min("last_event_id"))["least"]
     if passed is None:
         return Event.objects.all()

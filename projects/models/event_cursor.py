@@ -1,4 +1,4 @@
-"""How far a reader of the events has read."""
+"""Cursors: how far each reader of the events has read."""
 
 from datetime import timedelta
 
@@ -9,12 +9,12 @@ from accounts.moments import is_recent
 from projects.models.event import Event
 
 GAP_CLOSES_WITHIN = timedelta(seconds=10)
-"""How long an id may be missing below a visible one. The INSERT is the last statement of its transaction, so one that
-is not visible after that was rolled back."""
+"""How long an id may be missing below a visible one. The INSERT is the last statement of its transaction, so an id that
+is still missing after that was rolled back."""
 
 
 class EventCursor(models.Model):
-    """One row for each reader. Retention keeps the events that a cursor has not passed."""
+    """One row per reader. Retention keeps the events that a cursor has not passed."""
 
     name = models.CharField(primary_key=True, max_length=40)
     last_event_id = models.PositiveBigIntegerField()
@@ -24,12 +24,12 @@ class EventCursor(models.Model):
 
     @staticmethod
     def named(name: str) -> "EventCursor":
-        """The cursor of this name. A new one begins at the newest event, so that the past is not read."""
+        """Returns the cursor with this name. A new one begins after the newest event, so that no past event is read."""
         cursor, _ = EventCursor.objects.get_or_create(name=name, defaults={"last_event_id": newest_event_id()})
         return cursor
 
     def unread(self, *, limit: int) -> list[Event]:
-        """The events after the cursor, oldest first.
+        """Returns the events after the cursor, oldest first.
 
         On PostgreSQL an event with a lower id may become visible after one with a higher id. Reading therefore stops
         before a missing id until `GAP_CLOSES_WITHIN` has passed.
@@ -45,7 +45,7 @@ class EventCursor(models.Model):
         return found
 
     def advance(self, event_id: int) -> None:
-        """Moves the cursor forwards, never back: another process may have read further."""
+        """Moves the cursor forwards, never back, because another process may have read further."""
         if event_id > self.last_event_id:
             EventCursor.objects.filter(pk=self.pk, last_event_id__lt=event_id).update(last_event_id=event_id)
             self.last_event_id = event_id

@@ -1,4 +1,4 @@
-"""Answers of POST /api/projects that a retry with the same Idempotency-Key gets again."""
+"""Responses of POST /api/projects, which a retry with the same Idempotency-Key gets again."""
 
 from datetime import timedelta
 
@@ -8,19 +8,19 @@ from django.utils import timezone
 
 KEPT_FOR = timedelta(hours=24)
 PENDING_FOR = timedelta(seconds=40)
-"""How long a request holds its key before it has made its project. What it asks of the engine, of Telegram and of the
-provider until then has shorter limits. Once there is a project, that tells how far the request has come."""
+"""How long a request holds its key before it has created its project. Its calls to the engine, Telegram and the
+provider until then have shorter time limits. After that, the project itself shows how far the request has come."""
 
 
 GONE = "null"
-"""The answer once the project is deleted. The key stays taken, so that a late retry does not make the project again."""
+"""The response once the project is deleted. The key stays taken, so that a late retry does not create it again."""
 
 
 class IdempotencyRecord(models.Model):
-    """`project_id` is the id of the project that the first request makes.
+    """`project_id` is the id of the project that the first request creates.
 
-    `answer` is the JSON text as it was sent, since a JSON column would reorder it. It is empty while the first request
-    is under way.
+    `answer` is the JSON text as it was sent, because a JSON column would reorder it. It is empty while the first
+    request is under way.
     """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

@@ -1,4 +1,4 @@
-"""The id of this installation, which is on everything that it makes on an engine (`containers.identity`)."""
+"""This installation: its id, which labels everything that it creates on an engine (`containers.identity`)."""
 
 import secrets
 from functools import lru_cache
@@ -14,11 +14,11 @@ def make_identifier() -> str:
 
 
 class Installation(models.Model):
-    """One row. A new database gets a new id, so it never takes what an older one has made for its own.
+    """The only row. A new database gets a new id, so it never takes an older one's containers for its own.
 
-    `held_because` says in one sentence why nothing is repaired until an operator decides; empty where all is well.
-    `backed_up_at` is of when the last archive is that `manage.py backup` wrote, or that the database was restored from.
-    `reminded_at` is when the log last reminded of what waits for a decision.
+    `held_because` says in one sentence why nothing is repaired until an operator decides; empty if repairs are on.
+    `backed_up_at` is the time of the last archive that `manage.py backup` wrote or the database was restored from.
+    `reminded_at` is when the log last reminded the operator of pending decisions.
     """
 
     identifier = models.CharField(max_length=32, default=make_identifier, editable=False)
@@ -35,13 +35,13 @@ class Installation(models.Model):
 
 
 def read_installation() -> Installation:
-    """The row, which is made when it is first asked for."""
+    """Returns the row, which the first call creates."""
     installation, _ = Installation.objects.get_or_create(pk=1)
     return installation
 
 
 def lock_installation() -> Installation:
-    """The same, locked until the end of the transaction, in which this is to be called."""
+    """Returns the row, locked until the end of the transaction in which it must be called."""
     found = next(_locked().read(), None)
     return found or Installation.objects.select_for_update().get_or_create(pk=1)[0]
 
@@ -52,7 +52,7 @@ def _locked() -> CompiledInstances[Installation]:
 
 
 def read_hold() -> str:
-    """Why nothing is repaired, in a sentence, or an empty text. Writes nothing."""
+    """Returns the sentence that says why nothing is repaired, or an empty text. Writes nothing."""
     return Installation.objects.filter(pk=1).values_list("held_because", flat=True).first() or ""
 
 

@@ -1,4 +1,4 @@
-"""A row that one operation at a time may work on: claim, act, record."""
+"""Rows on which one operation at a time may work: claim, act, record."""
 
 import time
 import uuid
@@ -25,7 +25,7 @@ from projects.rules.status.lifecycle import LONGEST_CLAIM, Desired, Operation
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The right to work on a project. `contested`: another operation was in flight, and its process may still act.
-    `is_first`: the project has its id from the request that claims it. `began` is on the monotonic clock.
+    `is_first`: the request that claims the project has just created it. `began` is on the monotonic clock.
     """
 
     id: uuid.UUID
@@ -36,10 +36,10 @@ class Claim:
 
 
 class Claimable(WholeRow):
-    """What is wanted, and the operation in flight.
+    """The desired state and the operation in flight.
 
-    Only the holder of `operation_id` may record an outcome. Past the deadline any process may claim the project. The
-    watcher waits for no holder that is known to have ended.
+    Only the holder of `operation_id` may record an outcome. After the deadline any process may claim the project; the
+    watcher need not wait for it if the holder is known to have ended.
     """
 
     desired = models.CharField(max_length=10, choices=Desired, default=Desired.RUNNING, editable=False)
@@ -67,14 +67,14 @@ class Claimable(WholeRow):
         only: Q | None = None,
         **values: Any,
     ) -> "Claim | None":
-        """Takes the project for an operation by one conditional UPDATE; returns None where another one holds it.
+        """Claims the project for an operation by one conditional UPDATE. Returns None if another operation holds it.
 
-        `lasting`: how long the claim holds; after that anybody may take the project.
-        `preempting`: kinds of operation in flight that give way to this one.
-        `unchanged`: also None where another operation has begun since this object was read.
-        `unless_suspended`: also None where staff have suspended the project.
-        `renew`: begin a new generation, so that the container is replaced; without, the existing one may stay.
-        `only`: also None where the row does not fulfil it.
+        `lasting`: how long the claim is valid; after that any process may claim the project.
+        `preempting`: kinds of operations in flight that give way to this one.
+        `unchanged`: also return None if another operation has begun since this object was read.
+        `unless_suspended`: also return None if staff have suspended the project.
+        `renew`: begin a new generation, so that the container is replaced; otherwise it may stay.
+        `only`: also return None if the row does not match this condition.
         `values`: further fields to set in the same statement.
 
         Raises `ProjectGoneError`.
@@ -94,13 +94,13 @@ class Claimable(WholeRow):
             return None
         self.reread()
         if self.operation_id != claim_id:
-            return None  # taken away again at once
+            return None  # another process preempted it at once
         return Claim(id=claim_id, generation=self.generation, contested=contested)
 
     def want(self, **values: Any) -> bool:
-        """Writes what is wanted and leaves it to the operation in flight, or to the watcher, to bring it about.
+        """Writes the desired state, which the operation in flight or the watcher then brings about.
 
-        Returns False, and writes nothing, for a project that is being deleted.
+        Writes nothing and returns False if the project is being deleted.
         """
         if not self._row().exclude(desired=Desired.DELETED).update(**values, entry_version=F("entry_version") + 1):
             return False
@@ -113,7 +113,7 @@ class Claimable(WholeRow):
     def record(self, claim: "Claim", *, events: Iterable[Event] = (), **values: Any) -> bool:
         """Ends the operation and writes its outcome and events in one transaction.
 
-        Returns False, and writes nothing, where another operation has taken the project.
+        Writes nothing and returns False if another operation has taken over the project.
         """
         written, operation = values | at_rest(), self.operation
         with transaction.atomic():
@@ -126,9 +126,9 @@ class Claimable(WholeRow):
         return True
 
     def record_deletion(self, claim: "Claim", *, events: Iterable[Event] = ()) -> bool:
-        """Deletes the row, and writes the events, in one transaction. Returns False, and does neither, as `record`.
+        """Deletes the row and writes the events in one transaction. Returns False like `record`.
 
-        What a retry of its creation was to be answered goes as well: it holds the name and the settings.
+        Also erases the stored response for retries of the creation, which has the name and the settings.
         """
         with transaction.atomic():
             deleted, _ = self._row().filter(operation_id=claim.id).delete()
@@ -139,10 +139,10 @@ class Claimable(WholeRow):
         return bool(deleted)
 
     def release_abandoned(self, **values: Any) -> bool:
-        """Ends an operation past its deadline, or whose process has ended, and writes `values`; the one who carried it
-        out loses the claim.
+        """Ends an operation past its deadline or whose process has ended, and writes `values`. Its holder loses the
+        claim.
 
-        Returns False where it goes on, has ended or was renewed since this object was read.
+        Returns False if the operation is still valid, has ended, or was replaced since this object was read.
         """
         written = values | at_rest()
         abandoned = Q() if has_ended(self.operation_holder, self.operation_id) else _expired(clock.now())
@@ -164,7 +164,7 @@ class Claimable(WholeRow):
 
 
 def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> bool | None:
-    """Writes the claim. Returns whether an operation gave way to it, or None where one is in flight that does not."""
+    """Writes the claim. Returns whether an operation gave way to it, or None if one is in flight that does not."""
     free = Q(operation=Operation.NONE)
     giving_way = ~free & over
     while True:
@@ -172,7 +172,7 @@ def _seize(rows: "models.QuerySet[Any]", values: dict[str, Any], *, over: Q) -> 
             return False
         if rows.filter(giving_way).update(**values):
             return True
-        # Between the two statements the other operation may have ended, which is no reason to give up.
+        # The other operation may have ended between the two statements; then try again.
         if not rows.filter(free | giving_way).exists():
             return None
 
@@ -182,7 +182,7 @@ def _expired(now: datetime) -> Q:
 
 
 def operation_is_whole(name: str) -> models.CheckConstraint:
-    """The constraint that an operation, its id and its deadline are set together or not at all."""
+    """Returns the constraint that an operation, its id and its deadline are either all set or all empty."""
     kinds = [value for value in Operation.values if value]
     none = Q(operation=Operation.NONE, operation_id=None, operation_deadline=None)
     whole = Q(operation__in=kinds, operation_id__isnull=False, operation_deadline__isnull=False)

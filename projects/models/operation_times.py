@@ -1,4 +1,4 @@
-"""How long operations take, from the claim to the record of their outcome."""
+"""Measures how long operations take, from the claim to the recorded outcome."""
 
 import time
 
@@ -18,7 +18,7 @@ SECONDS = Histogram(
 
 
 def note_duration(operation: str, *, since: float) -> None:
-    """`since` is on the monotonic clock of this process, which has carried out the whole operation. None counts not."""
+    """Records the duration of an operation. `since` is on the monotonic clock of this process. Ignores NONE."""
     if operation != Operation.NONE and operation in Operation.values:
         SECONDS.labels(str(operation)).observe(time.monotonic() - since)
         note_span(f"operation {operation}", since=since)

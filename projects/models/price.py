@@ -1,4 +1,4 @@
-"""What models cost, as staff keep it."""
+"""Prices of models, which staff maintain."""
 
 from decimal import Decimal
 
@@ -11,8 +11,8 @@ _MOST = MaxValueValidator(Decimal(100_000))
 
 
 class ModelPrice(models.Model):
-    """For a million tokens, in the one currency of the installation. What a provider itself says of its price counts
-    only for models that are not here."""
+    """The price of a million tokens, in the installation's currency. A price that a provider reports applies only to
+    models without a row."""
 
     model = models.CharField(primary_key=True, max_length=200, validators=[check_hides_nothing])
     input = models.DecimalField(max_digits=12, decimal_places=6, validators=[MinValueValidator(0), _MOST])

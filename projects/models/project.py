@@ -1,4 +1,4 @@
-"""A project: what its owner wants, the operation in flight, and what the engine was last seen to have."""
+"""A project: what its owner wants, the operation in flight, and the last observation of its container."""
 
 import uuid
 from datetime import datetime
@@ -35,11 +35,11 @@ from projects.rules.status.lifecycle import Desired, Facts
 from projects.rules.status.reasons import Reason, explain
 
 ENDING = ("exit_code", "oom_killed", "finished_at", "agent_state", "agent_code")
-"""The observed fields that tell how a run ended."""
+"""The observed fields that say how a run ended."""
 
 
 def _of_its_watch(field: str) -> Case:
-    """A column of the watch of a project's instance. That of ours is read once for all rows, others with each row."""
+    """Returns a column of the watch of a project's instance. Reads our own watch once for all rows, others per row."""
     mine = django_settings.BERTH_INSTANCE
     own, others = Watch.objects.filter(instance=mine), Watch.objects.filter(instance=OuterRef("instance"))
     return Case(When(instance=mine, then=Subquery(own.values(field))), default=Subquery(others.values(field)))
@@ -50,11 +50,11 @@ class ProjectQuerySet(models.QuerySet["Project"]):
         return self.filter(owner=owner)
 
     def live(self) -> Self:
-        """The projects that are not being deleted. Only these count towards a plan's limit and occupy their bot."""
+        """Returns projects that are not being deleted. Only these count towards a plan's limit and occupy their bot."""
         return self.exclude(desired=Desired.DELETED)
 
     def holding_memory(self) -> Self:
-        """The projects of this instance that are wanted running or still run: each holds the memory that it got."""
+        """Returns projects of this instance that should run or still run. Each holds its reserved memory."""
         return self.filter(HOLDS_MEMORY, instance=django_settings.BERTH_INSTANCE)
 
     def with_heartbeat(self) -> Self:
@@ -86,11 +86,11 @@ class Project(
 
     bot_id = models.BigIntegerField(null=True, editable=False)
     bot_unconfirmed_at = models.DateTimeField(null=True, editable=False)
-    """When Telegram was last asked about the token and did not answer. None where it did, or is not to be asked."""
+    """When Telegram was last asked about the token but did not answer. None if it did or need not be asked."""
     bot_username = models.CharField(max_length=64, blank=True, editable=False)
     provider = models.CharField(max_length=20, blank=True, editable=False)
 
-    # What went wrong.
+    # Failures and crashes.
     failure_code = models.CharField(max_length=40, blank=True, editable=False)
     failed_at = models.DateTimeField(null=True, editable=False)
     recreated_at = models.DateTimeField(null=True, editable=False)
@@ -103,9 +103,9 @@ class Project(
     objects: ClassVar[models.Manager["Project"]] = ProjectQuerySet.as_manager()
 
     watched_until: datetime | None = None
-    """How long the lease of the present watcher lasts, where the query asked for it (`with_heartbeat`)."""
+    """When the present watcher's lease ends, if the query asked for it (`with_heartbeat`)."""
     heartbeat_at: datetime | None = None
-    """The watcher's heartbeat, likewise."""
+    """The watcher's heartbeat, if the query asked for it."""
 
     class Meta(Claimable.Meta, Observed.Meta, Ended.Meta, Reconciled.Meta, RunsAsUser.Meta, Measured.Meta):
         abstract = False
@@ -136,12 +136,12 @@ class Project(
 
     @property
     def container_key(self) -> str:
-        """The value of the label by which the engine finds the container and the volumes."""
+        """The value of the label by which the container and the volumes are found on the engine."""
         return str(self.id)
 
     @property
     def container_name(self) -> str:
-        """The name that the next deploy gives the container. One made by an older version keeps its own until then."""
+        """The name that the next deploy gives the container. Until then, one of an older version keeps its own."""
         return container_name(self.container_key)
 
     @property
@@ -150,15 +150,15 @@ class Project(
 
     @property
     def awaits_container(self) -> bool:
-        """Whether its agent is to run, and nothing that needs the owner or the staff keeps it down."""
+        """Whether its agent should run, and nothing that needs the owner or staff keeps it down."""
         facts = self.facts()
         return facts.desired == Desired.RUNNING and not (facts.suspended or facts.gave_up or facts.failed)
 
     def observed_values(self, seen: Observation | None) -> dict[str, Any]:
-        """As in `Observed`. How the last run ended is kept once its restarts are given up.
+        """Returns the fields like `Observed`, but keeps how the last run ended once restarts are given up.
 
-        The engine may have started the agent once more before Berth stopped it. The end of that run is Berth's doing
-        and says nothing of why the agent crashed.
+        The engine may have started the agent once more before Berth stopped it. Berth caused the end of that run, so it
+        does not explain why the agent crashed.
         """
         values = super().observed_values(seen)
         if self.gave_up_at is None or seen is None or seen.container_id != self.container_id or seen.is_up:
@@ -173,7 +173,7 @@ class Project(
         return self.explain(self.facts())
 
     def explain(self, facts: Facts) -> Reason | None:
-        """Why the status is what it is by these facts. Returns None where there is nothing to explain."""
+        """Returns the reason for the status by these facts, or None if there is nothing to explain."""
         return explain(
             derive_status(facts),
             facts,
@@ -186,7 +186,7 @@ class Project(
         )
 
     def event(self, actor: Actor, action: str, outcome: str, *, detail: str = "") -> Event:
-        """An event of this project, to be saved together with the outcome that it tells of."""
+        """Returns an unsaved event of this project. Save it together with the outcome that it reports."""
         return Event(
             project_id=self.pk,
             at=clock.now(),

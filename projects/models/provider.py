@@ -1,4 +1,4 @@
-"""Providers that the staff name beside Anthropic, OpenRouter and OpenAI, such as Groq, Mistral or an Ollama."""
+"""Providers that staff add to Anthropic, OpenRouter and OpenAI, such as Groq, Mistral or an Ollama server."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _BASE = RegexValidator(r"\A[!-~]{1,500}\Z", "An address holds no blanks, and let
 
 
 class Provider(models.Model):
-    """One that speaks as OpenAI does. Keys of projects are sent there, and by nobody's wish but the admins'."""
+    """A provider with OpenAI's API. Only admins may add one, because keys of projects are sent to it."""
 
     slug = models.CharField(
         primary_key=True,
@@ -96,7 +96,7 @@ class Provider(models.Model):
 
 
 def read_named() -> Named:
-    """All of them, by their names."""
+    """Returns all providers that staff added, by name."""
     columns = ("base_url", "key_prefix", "default_model")
     return {
         slug: NamedProvider(base_url=base, key_prefix=prefix, default_model=model)
@@ -105,12 +105,12 @@ def read_named() -> Named:
 
 
 def read_named_for(*, api_key: str, chosen: str) -> Named:
-    """The same, or none of them where the choice or the key alone says that it is a provider that Berth knows."""
+    """Returns the same, or none if the choice or the key alone shows that the provider is a built-in one."""
     return {} if chosen in PROVIDERS or (not chosen and is_of_known(api_key)) else read_named()
 
 
 def find_named(name: str) -> NamedProvider | None:
-    """The one with this name; asks nobody for one that Berth knows itself."""
+    """Returns the provider with this name, or None. Makes no query for a built-in one."""
     return None if name in PROVIDERS or not name else read_named().get(name)
 
 
@@ -119,11 +119,11 @@ def read_names() -> list[str]:
 
 
 def names_for(chosen: Any) -> list[str]:
-    """The names where these settings choose a provider that Berth does not know itself. Else nobody is asked."""
+    """Returns the names if these settings choose a provider that is not built in, else none without a query."""
     provider = chosen.get("provider") if isinstance(chosen, Mapping) else None
     return read_names() if isinstance(provider, str) and provider not in PROVIDERS else []
 
 
 def own_settings_for(chosen: Any) -> Any:
-    """What Berth itself asks of these settings."""
+    """Returns Berth's own rules for these settings."""
     return with_providers(OWN_SETTINGS, names_for(chosen))

@@ -1,4 +1,4 @@
-"""What this installation has on the engine and knows no project for: kept until somebody decides."""
+"""Agents' memory and containers on the engine without a project, kept until an operator decides."""
 
 from datetime import datetime, timedelta
 
@@ -7,14 +7,14 @@ from django.db import models
 from django.utils import timezone
 
 KEPT_FOR = timedelta(days=30)
-"""How long it is kept at least. Nothing is ever deleted by itself; after that it may be deleted all at once."""
+"""How long they are kept at least. Berth never deletes them by itself; after this, one command may delete them all."""
 
 
 class Quarantined(models.Model):
-    """The state of an agent, and the container that holds on to it, by their labels. A decision deletes the row.
+    """The memory of an agent and the container that uses it, by their labels. A decision deletes the row.
 
-    `log` is what the agent printed last, with the time in front of each line, cleaned and without its credentials;
-    `container_id` is the container that printed it. Both are empty where there was none.
+    `log` has the agent's last lines, each with its time first, cleaned and without credentials; `container_id` is the
+    container that printed them. Both are empty if there was no container.
     """
 
     key = models.CharField(primary_key=True, max_length=64, verbose_name="project")
@@ -35,7 +35,7 @@ class Quarantined(models.Model):
 
     @property
     def kept_until(self) -> datetime:
-        """The moment from which it counts as expired."""
+        """The moment from which it is overdue."""
         return self.since + KEPT_FOR
 
     def is_overdue(self, now: datetime) -> bool:
@@ -43,5 +43,5 @@ class Quarantined(models.Model):
 
 
 def find_overdue(now: datetime) -> "models.QuerySet[Quarantined]":
-    """Those of this instance that have been kept for so long that somebody should decide."""
+    """Returns the rows of this instance that have been kept so long that an operator should decide."""
     return Quarantined.objects.filter(instance=settings.BERTH_INSTANCE, since__lte=now - KEPT_FOR)

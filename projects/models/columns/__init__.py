@@ -1,1 +1,1 @@
-"""Groups of columns that belong together, as abstract models of which a table is made, and what follows from them."""
+"""Groups of related columns, as abstract models from which the tables are composed."""

@@ -1,6 +1,6 @@
-"""Which rows the watcher has nothing to do with: nothing runs, nothing is wanted, and nothing is under way.
+"""Which rows are at rest: nothing runs, nothing should run, and no operation is in flight.
 
-There may be any number of them. The others are few, and an index knows them.
+The watcher has nothing to do for them. There may be any number of them; the other rows are few, and have an index.
 """
 
 from django.db.models import Index, Q
@@ -17,15 +17,15 @@ _WITHOUT_CONTAINER = Q(container_state="", container_id="", health=str(Health.NO
 AT_REST = (
     _WITHOUT_WORK & _WITHOUT_CONTAINER & (Q(desired=str(Desired.STOPPED)) | (Q(desired=str(Desired.RUNNING)) & _HELD))
 )
-"""The row says that the engine has nothing of the project, and that it is to stay so."""
+"""The row says that the engine has no container of the project and should have none."""
 
 _COUNTED = (
     *("agent_type", "instance", "desired", "failure_code"),
     *("updated_at", "observed_at", "suspended_at", "gave_up_at", "owner"),
     *("operation", "reconcile_failures", "container_id", "container_state", "health"),
 )
-"""What the status of such a row follows from, and what makes it one, which SQLite asks for once more. An index has all
-of it, so that no row is read to count them.
+"""The columns that decide the status of a row at rest, and those of the condition itself, which SQLite reads again. The
+index has them all, so that counting these rows reads no row.
 """
 
 INDEXES = (

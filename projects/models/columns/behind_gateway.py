@@ -1,4 +1,4 @@
-"""What the gateway has to know of a project, and what it has seen of its agent, as columns."""
+"""Columns: what the gateway must know about a project, and what it has seen of the agent."""
 
 import json
 from collections.abc import Mapping
@@ -18,19 +18,19 @@ SERVER_CREDENTIALS = "server_credentials"
 
 
 class Servers(NamedTuple):
-    """Servers that the agent's owner has credentials of, by their addresses, and the virtual credential for them."""
+    """The owner's credentials of servers by address, and the virtual credential that stands for all of them."""
 
     virtual: str
     credentials: Mapping[str, str]
 
 
 class BehindGateway(Budgeted, Permitted):
-    """A virtual credential stays the same for the life of a project, so that neither a start that fails nor a new real
-    one leaves its agent without.
+    """A project that may be behind the gateway.
 
-    `entry_version` rises with each change of what the gateway is told, in the statement that makes the change.
-    `is_behind_gateway`: the container was made with virtual credentials, or may have been. `sees_from` is the moment
-    from which on what the gateway sees counts: a start, or a change of a credential.
+    Virtual credentials stay the same for the life of a project, so that neither a failed start nor a new real
+    credential leaves its agent without one. `entry_version` rises with each change of the gateway's entry, in the same
+    statement. `is_behind_gateway`: the container was created with virtual credentials, or may have been. `sees_from` is
+    when the gateway's sightings begin to count: the last start or change of a credential.
     """
 
     address = models.GenericIPAddressField(protocol="IPv4", null=True, editable=False)
@@ -41,19 +41,19 @@ class BehindGateway(Budgeted, Permitted):
     is_behind_gateway = models.BooleanField(default=False, db_default=False, editable=False)
 
     gateway_node = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
-    """The node of a Swarm whose gateway may be given leases for it. Empty: none. `services/gateway/moves.py`."""
+    """The Swarm node whose gateway may get leases for it, or empty for none (`services/gateway/moves.py`)."""
     leaves_node = models.BooleanField(default=False, db_default=False, editable=False)
-    """That gateway is given none any more."""
+    """Whether that gateway no longer gets leases."""
 
     sees_from = models.DateTimeField(null=True, editable=False)
     seen_code = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
-    """What is wrong by the answers of Telegram and the provider: a code of the agent contract."""
+    """The trouble that follows from responses of Telegram and the provider: a code of the agent contract."""
     seen_well = models.CharField(max_length=40, blank=True, default="", db_default="", editable=False)
-    """Of whom the last answer was a good one: `telegram`, `provider`, both or none, with a blank between."""
+    """The sides whose last response was good: `telegram`, `provider`, both with a space between, or none."""
     polled_at = models.DateTimeField(null=True, editable=False)
     """When Telegram last answered the bot, to the minute."""
     first_polled_at = models.DateTimeField(null=True, editable=False)
-    """The same for the first time in this run of its agent, for people to read."""
+    """When Telegram first answered the bot in this run, to be shown to people."""
 
     class Meta:
         abstract = True
@@ -64,16 +64,16 @@ class BehindGateway(Budgeted, Permitted):
 
     @property
     def has_virtual_credentials(self) -> bool:
-        """Whether the gateway may have heard of the project."""
+        """Whether the gateway may have an entry of the project."""
         return bool(self.virtual_token_ciphertext or self.virtual_key_ciphertext or self.address)
 
     @sensitive_variables("value")
     def encrypt_virtual(self, field: str, value: str) -> dict[str, str]:
-        """The column to write."""
+        """Returns the column to write."""
         return {f"{field}_ciphertext": encrypt_secret(project_id=self.pk, field=field, value=value)}
 
     def decrypt_virtual(self, field: str) -> str:
-        """The plaintext of `VIRTUAL_TOKEN`, `VIRTUAL_KEY` or `SERVER_CREDENTIALS`; empty where none is stored.
+        """Returns the plaintext of `VIRTUAL_TOKEN`, `VIRTUAL_KEY` or `SERVER_CREDENTIALS`; empty if none is stored.
 
         Raises `SecretUnreadableError`.
         """
@@ -82,22 +82,22 @@ class BehindGateway(Budgeted, Permitted):
 
     @sensitive_variables()
     def encrypt_servers(self, credentials: Mapping[str, str], *, virtual: str) -> dict[str, str]:
-        """The column to write for the credentials of servers, by their addresses. `virtual` counts for all of them."""
+        """Returns the column to write for credentials by server address. `virtual` stands for all of them."""
         kept = json.dumps({"virtual": virtual, "credentials": dict(credentials)}) if credentials else ""
         field = SERVER_CREDENTIALS
         return {f"{field}_ciphertext": encrypt_secret(project_id=self.pk, field=field, value=kept) if kept else ""}
 
     @sensitive_variables()
     def decrypt_servers(self) -> Servers:
-        """Raises `SecretUnreadableError`."""
+        """Returns the stored credentials of servers. Raises `SecretUnreadableError`."""
         kept = json.loads(self.decrypt_virtual(SERVER_CREDENTIALS) or "{}")
         return Servers(kept.get("virtual", ""), kept.get("credentials", {}))
 
 
 HAS_VIRTUAL = ~Q(virtual_token_ciphertext="", virtual_key_ciphertext="", address=None)
-"""The projects of which the gateway may have heard."""
+"""The projects of which the gateway may have an entry."""
 
 NEXT_VERSION = {"entry_version": F("entry_version") + 1}
-"""To be written together with each change of what the gateway is told."""
+"""Write this together with each change of the gateway's entry."""
 
 NOTHING_SEEN = {"seen_code": "", "seen_well": "", "polled_at": None, "first_polled_at": None}

@@ -1,4 +1,4 @@
-"""What may be spent, as columns: a plan's limits, what staff grant one project, and what its owner sets."""
+"""Columns of budgets: a plan's limits, those that staff grant one project, and those that its owner sets."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ def _money(name: str, *, help_text: str, editable: bool = True) -> "models.Decim
 
 
 class GivesBudget(models.Model):
-    """A plan: the limits of its projects, and the most that their owners may set."""
+    """The columns of a plan: the limits of its projects, and the highest limits that their owners may set."""
 
     day_tokens = _tokens("tokens a day", help_text=f"In and out together, by the UTC day. {EMPTY}")
     month_tokens = _tokens("tokens a month", help_text=EMPTY)
@@ -59,7 +59,7 @@ _GRANT = "In place of what the plan gives. Empty: as the plan."
 
 
 class Budgeted(models.Model):
-    """A project. `own_…` is what its owner has set, `granted_…` what staff have, which may be more than the plan's."""
+    """The columns of a project. Its owner sets `own_…`; staff set `granted_…`, which may exceed the plan's limits."""
 
     own_day_tokens = _tokens("own tokens a day", help_text="", editable=False)
     own_month_tokens = _tokens("own tokens a month", help_text="", editable=False)
@@ -71,9 +71,9 @@ class Budgeted(models.Model):
     granted_month_money = _money("money a month", help_text=_GRANT)
 
     budget_until = models.DateTimeField(null=True, editable=False)
-    """When the budget that is reached begins anew. None where there is room."""
+    """When the budget that is reached is reset. None if it is not reached."""
     budget_refused_at = models.DateTimeField(null=True, editable=False)
-    """The last refusal for the budget that the gateway has told of."""
+    """The last refusal because of the budget that the gateway reported."""
 
     _plan_budget: Budget | None = None
     _spending: "tuple[Spending | None] | None" = None
@@ -85,21 +85,21 @@ class Budgeted(models.Model):
         abstract = True
 
     def know_plan_budget(self, budget: Budget) -> None:
-        """Of the plan, where a query asked for it, so that the plan itself need not be read."""
+        """Stores the plan's budget if a query has read it, so that the plan itself need not be read."""
         self._plan_budget = budget
 
     def know_spending(self, spending: "Spending | None") -> None:
-        """Where a query asked for it, so that it need not be read."""
+        """Stores the spending if a query has read it, so that it need not be read again."""
         self._spending = (spending,)
 
     @property
     def known_spending(self) -> "Spending | None":
-        """None for a project that has used nothing yet. Read once, as long as nobody reads the project again."""
+        """The project's spending, or None if it has used nothing yet. Read at most once per instance."""
         return self._spending[0] if self._spending else getattr(self, "spending", None)
 
     @property
     def is_known_to_be_new(self) -> bool:
-        """Whether it has used nothing yet, as far as can be told without a question."""
+        """Whether it is known, without a query, that the project has used nothing yet."""
         return self._spending == (None,)
 
     @property
@@ -112,11 +112,11 @@ class Budgeted(models.Model):
 
     @property
     def budget_ceiling(self) -> Budget:
-        """The most that the owner may set."""
+        """The highest limits that the owner may set."""
         plan: Budget = self.plan.budget if self._plan_budget is None else self._plan_budget
         return choose_ceiling(plan, self.granted_budget)
 
     @property
     def budget(self) -> Budget:
-        """The one in force."""
+        """The budget in force."""
         return choose_budget(self.own_budget, self.budget_ceiling)

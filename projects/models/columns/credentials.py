@@ -10,7 +10,7 @@ API_KEY = "api_key"
 
 
 class Credentialed(models.Model):
-    """Something that has a bot token and a provider's key. A hint is the last characters, for its owner."""
+    """A row with a bot token and a provider's API key. A hint is their last characters, for the owner."""
 
     telegram_token_ciphertext = models.TextField(blank=True, editable=False)
     telegram_token_hint = models.CharField(max_length=4, blank=True, editable=False)
@@ -22,7 +22,7 @@ class Credentialed(models.Model):
 
     @sensitive_variables("telegram_token", "api_key")
     def encrypt_credentials(self, *, telegram_token: str | None = None, api_key: str | None = None) -> list[str]:
-        """Encrypt the credentials that are given. Returns the names of the fields to save."""
+        """Encrypts the given credentials. Returns the names of the fields to save."""
         changed = []
         for field, value in ((TELEGRAM_TOKEN, telegram_token), (API_KEY, api_key)):
             if value is not None:
@@ -33,6 +33,6 @@ class Credentialed(models.Model):
         return changed
 
     def decrypt_credential(self, field: str) -> str:
-        """The plaintext of `TELEGRAM_TOKEN` or `API_KEY`; empty where none is stored."""
+        """Returns the plaintext of `TELEGRAM_TOKEN` or `API_KEY`; empty if none is stored."""
         ciphertext = getattr(self, f"{field}_ciphertext")
         return decrypt_secret(project_id=self.pk, field=field, ciphertext=ciphertext) if ciphertext else ""

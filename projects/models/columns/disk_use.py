@@ -1,4 +1,4 @@
-"""How much an agent keeps on the disk, as columns."""
+"""Columns: how much an agent stores on the disk."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -10,7 +10,7 @@ from projects.rules.sizes import MIB
 
 
 class DiskFacts(TypedDict):
-    """`disk` on the wire. Sizes are in bytes; all but the limits is null until it was measured."""
+    """`disk` in the API. Sizes are in bytes; everything but the limits is null until it was measured."""
 
     used: int | None
     limit: int
@@ -21,10 +21,10 @@ class DiskFacts(TypedDict):
 
 
 class Measured(models.Model):
-    """The last measurement of `/data`: bytes on the disk, and files, directories and links.
+    """The last measurement of `/data`: bytes on the disk, and the number of files, directories and links.
 
-    `disk_warned_at` is when the owner was warned that it is nearly full; None again once there is room. `has_state`:
-    the agent has run, so that there has to be what it keeps. False, too, where nothing is known of that.
+    `disk_warned_at` is when the owner was warned that it is nearly full, and None again once there is room.
+    `has_state`: the agent has run, so its memory must exist. It is also false if that is unknown.
     """
 
     disk_used = models.PositiveBigIntegerField(null=True, editable=False)
@@ -42,7 +42,7 @@ class Measured(models.Model):
         abstract = True
 
     def know_disk_limit(self, megabytes: int) -> None:
-        """Of the plan, where a query asked for it, so that the plan itself need not be read."""
+        """Stores the plan's disk limit if a query has read it, so that the plan itself need not be read."""
         self._plan_disk_mb = megabytes
 
     @property
@@ -64,5 +64,5 @@ class Measured(models.Model):
 
 
 def emptied(at: datetime) -> dict[str, Any]:
-    """The fields of a project whose memory was cleared at this moment."""
+    """Returns the fields of a project whose memory was cleared at this moment."""
     return {"disk_used": 0, "disk_files": 0, "disk_measured_at": at, "disk_warned_at": None, "has_state": False}

@@ -1,4 +1,4 @@
-"""How the last run that ended by itself did so, as columns."""
+"""Columns: how the last run that ended by itself ended."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ NOT_ENDED: dict[str, Any] = {
 
 
 class Ended(models.Model):
-    """Written with each crash that is counted. Neither the engine's restarts nor Berth's stops change it.
+    """Written with each counted crash. Neither the engine's restarts nor Berth's stops change it.
 
-    `ended_exit_code` is null where nobody saw how the run ended; `ended_code` is the code of the agent's last report.
+    `ended_exit_code` is null if nobody saw how the run ended; `ended_code` is the code of the agent's last report.
     """
 
     ended_at = models.DateTimeField(null=True, editable=False)
@@ -28,7 +28,7 @@ class Ended(models.Model):
         abstract = True
 
     def last_end(self) -> dict[str, Any]:
-        """The observed fields that tell how a run ended, with the values of the last one that ended by itself."""
+        """Returns the observed fields of how a run ended, with the values of the last run that ended by itself."""
         return {
             "exit_code": self.ended_exit_code,
             "oom_killed": self.ended_oom_killed,

@@ -1,4 +1,4 @@
-"""The facts that the columns of a project tell, for a model instance and for a row of a narrow query alike."""
+"""Builds the facts of a project from its columns, for model instances and rows of narrow queries alike."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from projects.rules.status.lifecycle import BETWEEN_LEASES, LEASE, LONGEST_CLAIM
 from projects.rules.status.sightings import is_refuted
 from projects.rules.status.statuses import Status
 
-# Enum(value) takes five times as long, and a list asks two hundred times.
+# Enum(value) takes five times as long, and a list does this two hundred times.
 _DESIRED = {str(desired): desired for desired in Desired}
 _OPERATIONS = {str(operation): operation for operation in Operation}
 _STATES: dict[str, ContainerState | None] = {"": None, **{str(state): state for state in ContainerState}}
@@ -23,17 +23,17 @@ KEPT_DOWN = BOT_DENIED | {DISK_FULL}
 
 
 def is_watch_alive(lease_until: datetime | None, now: datetime) -> bool:
-    """Whether a watcher with this lease is at work, or between two leases."""
+    """Returns whether a watcher with this lease is at work, or between two leases."""
     until = lease_until and lease_until + BETWEEN_LEASES
     return moments.lasts(until, at_most=LEASE + BETWEEN_LEASES, now=now)
 
 
 class RowFacts:
-    """The facts of a row that has the columns below, `is_suspended`, and the heartbeat where the query asked for it."""
+    """The facts of a row with the columns below, `is_suspended`, and the heartbeat if the query asked for it."""
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # a model calls them fields, a row of a query has values
+    if TYPE_CHECKING:  # fields of a model, values of a query's row
         desired: Any
         is_suspended: Any
         operation: Any
@@ -66,11 +66,11 @@ class RowFacts:
         return _OPERATIONS[self.operation]
 
     def last_checked(self, now: datetime) -> datetime | None:
-        """The last moment at which the row was known to agree with the engine. One in the future says nothing.
+        """Returns the last moment at which the row was known to agree with the engine, ignoring moments in the future.
 
-        The watcher does not touch a row that an operation holds. Its heartbeat therefore says nothing about such a row,
-        nor about one whose operation has ended since then and may have changed the engine, nor about one at which the
-        watcher fails.
+        The watcher's heartbeat says nothing about three kinds of rows: those that an operation holds, because the
+        watcher does not touch them; those changed since the heartbeat, because an operation may have changed the
+        engine; and those at which the watcher fails.
         """
         beat: datetime | None = self.heartbeat_at
         if beat is not None and (self.operation or self.reconcile_failures or beat < self.updated_at):
@@ -84,7 +84,7 @@ class RowFacts:
         return seen if beat is None or beat < seen else beat
 
     def has_future_moments(self, now: datetime) -> bool:
-        """Whether the row was written before the clock stepped back, so that nothing tells how old it is."""
+        """Returns whether the row was written before the clock stepped back, so that its age is unknown."""
         return any(moments.is_future(at, now=now) for at in (self.observed_at, self.updated_at))
 
     def facts(self, now: datetime | None = None) -> Facts:
@@ -117,19 +117,19 @@ class RowFacts:
 
     @property
     def ready_within(self) -> int:
-        """Seconds that a new image that is tried has from each start. Only a model instance knows it."""
+        """Seconds that a new image on trial has from each start. Only a model instance knows it."""
         return 0
 
     @property
     def awaits_poll(self) -> bool:
-        """Whether the gateway would see this run of the agent reach Telegram, and has not yet."""
+        """Whether the gateway would see this run of the agent reach Telegram, but has not yet."""
         if not self.is_behind_gateway or self.bot_id is None:
             return False
         polled_at, started_at = self.polled_at, self.started_at
         return started_at is not None and (polled_at is None or polled_at < started_at)
 
     def _is_watched(self, now: datetime) -> bool:
-        """Whether a watcher looks after this project. It leaves alone for a while what it has failed at."""
+        """Returns whether a watcher looks after this project. It skips a project for a while after a failure."""
         return is_watch_alive(self.watched_until, now) and not self.reconcile_failures
 
     @property

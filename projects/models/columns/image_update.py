@@ -1,4 +1,4 @@
-"""The image that a project's agent runs, and an update of it under way, as columns."""
+"""Columns: the image that a project's agent runs, and an update of it under way."""
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -8,7 +8,7 @@ from projects.rules.status.image_update import Step
 
 
 class ImageFacts(TypedDict):
-    """`image` on the wire. `pinned`: the staff have decided that it stays."""
+    """`image` in the API. `pinned`: staff decided that the agent keeps its image."""
 
     update_available: bool
     updating: bool
@@ -20,20 +20,20 @@ def _image_id() -> models.CharField:  # type: ignore[type-arg]  # generic for th
 
 
 class RunsImage(models.Model):
-    """A start takes `image_id`, so that an agent changes its image only where somebody says so."""
+    """A start uses `image_id`, so that an agent changes its image only if an owner or staff ask for it."""
 
     image_id = _image_id()
-    """Of the image that the last deploy took. Empty: the next one takes that of the type."""
+    """The id of the image that the last deploy used. If it is empty, the next deploy uses the type's image."""
     keeps_image = models.BooleanField("image is pinned", default=False, db_default=False, editable=False)
 
     # An update under way (`projects.rules.status.image_update`).
     update_step = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     next_image_id = _image_id()
-    """Of the image that is to be tried."""
+    """The id of the new image to try."""
     former_image_id = _image_id()
-    """Of the one before it. The step says whether there is a whole copy of the state with which it ran."""
+    """The id of the image before it. The step says whether there is a complete copy of the memory it ran with."""
     update_until = models.DateTimeField(null=True, editable=False)
-    """By when the new one must be ready, if it was not started again since. In DROP: when to try that again."""
+    """When the new image must be ready, unless it was started again since. In DROP: when to try the removal again."""
 
     _type_image_id: str | None = None
 
@@ -44,12 +44,12 @@ class RunsImage(models.Model):
         abstract = True
 
     def know_type_image(self, image_id: str) -> None:
-        """Where a query asked for it, so that the type itself need not be read."""
+        """Stores the type's image if a query has read it, so that the type itself need not be read."""
         self._type_image_id = image_id
 
     @property
     def ready_within(self) -> int:
-        """Seconds that the new image has from each start, where one is tried."""
+        """Seconds that the new image has from each start, or 0 if none is on trial."""
         return int(self.agent_type.ready_timeout) if self.update_step == Step.TRIAL else 0
 
     @property
@@ -67,4 +67,4 @@ class RunsImage(models.Model):
 NO_UPDATE: dict[str, Any] = {"update_step": Step.NONE, "next_image_id": "", "former_image_id": "", "update_until": None}
 
 ONLY_COPY_LEFT = NO_UPDATE | {"update_step": Step.DROP}
-"""The update is over, and never goes back."""
+"""The update is over and cannot be undone; only the copy is left to remove."""

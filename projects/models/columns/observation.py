@@ -1,4 +1,4 @@
-"""What the engine was last seen to have, as columns."""
+"""Columns: the last observation of a project's container."""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from containers.vocabulary import ContainerState, Health, Observation
 
 
 class Observed(models.Model):
-    """The last observation of a container; an empty state means that the engine has none."""
+    """The last observation of a container. An empty state means that the engine has none."""
 
     observed_at = models.DateTimeField(null=True, editable=False)
     container_id = models.CharField(max_length=64, blank=True, editable=False)
@@ -33,7 +33,7 @@ class Observed(models.Model):
         return self.restarts + self.brought_back
 
     def apply_observation(self, observation: Observation | None, *, at: datetime) -> list[str]:
-        """Sets the fields to what the engine said at `at`; None: there is no container. Returns the fields' names."""
+        """Sets the fields to an observation made at `at`; None means no container. Returns the fields' names."""
         values = self.observed_values(observation)
         values["observed_at"] = at
         for field, value in values.items():
@@ -41,8 +41,10 @@ class Observed(models.Model):
         return list(values)
 
     def has_reported_since(self, listed: Observation) -> bool:
-        """Whether the row knows trouble of a container that a list calls healthy: a report that is newer than the last
-        health check, or else what a look at the container alone would correct."""
+        """Returns whether the row has trouble of a container that a list calls healthy.
+
+        Either a report is newer than the last health check, or inspecting the container will correct the row.
+        """
         same = listed.container_id == self.container_id and self.container_state == ContainerState.RUNNING
         return same and listed.health == Health.HEALTHY and self.health == Health.UNHEALTHY
 
@@ -58,8 +60,8 @@ class Observed(models.Model):
         }
         if seen.container_id != self.container_id:
             values["brought_back"] = 0
-        # The engine's list leaves these out for a container that is well. If it is the same container, the last known
-        # values still hold.
+        # The engine's list leaves these out for a healthy container. For the same container, the last known values
+        # still hold.
         same = seen.container_id == self.container_id
         for field, value, unknown in (
             ("oom_killed", seen.oom_killed, False),
@@ -70,7 +72,7 @@ class Observed(models.Model):
             if value is not None or not same:
                 values[field] = unknown if value is None else value
         if same and self.oom_killed and seen.finished_at is not None and seen.finished_at == self.finished_at:
-            values["oom_killed"] = True  # the engine's event came too late for its own record
+            values["oom_killed"] = True  # only the event said so, not the engine's record
         return values | self._reported_values(seen, same=same)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The columns that tell of the operation in flight: all of them are set together, or none is."""
+"""The columns of the operation in flight. Either all of them are set or none."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from projects.rules.status.lifecycle import Operation
 
 
 def in_flight(operation: Operation, claim_id: UUID, *, until: datetime) -> dict[str, Any]:
-    """The columns of a row on which this process works."""
+    """Returns the columns of a row on which this process works."""
     return {
         "operation": operation,
         "operation_id": claim_id,
@@ -20,7 +20,7 @@ def in_flight(operation: Operation, claim_id: UUID, *, until: datetime) -> dict[
 
 
 def at_rest() -> dict[str, Any]:
-    """The columns of a row without an operation, as of now."""
+    """Returns the columns of a row without an operation, as of now."""
     return {
         "operation": Operation.NONE,
         "operation_id": None,

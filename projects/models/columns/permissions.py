@@ -1,4 +1,4 @@
-"""Where agents may go and which models they may use, as columns."""
+"""Columns: which hosts agents may reach and which models they may use."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,12 +21,12 @@ from projects.rules.permissions import (
 
 
 def check_hosts(value: str) -> None:
-    """Raises `ValidationError`."""
+    """Validates a list of hosts. Raises `ValidationError`."""
     _check(read_hosts, value)
 
 
 def check_models(value: str) -> None:
-    """Raises `ValidationError`."""
+    """Validates a list of models. Raises `ValidationError`."""
     _check(read_models, value)
 
 
@@ -55,7 +55,7 @@ def _egress(help_text: str = "", *, editable: bool = True) -> "models.CharField[
 
 
 class NamesModels(models.Model):
-    """A plan or an agent type."""
+    """The columns that a plan and an agent type share."""
 
     allowed_models = _list(
         check_models, "The models that its projects may use, one on each line. Empty: all. In force within seconds."
@@ -66,12 +66,12 @@ class NamesModels(models.Model):
 
     @property
     def model_names(self) -> list[str] | None:
-        """As the API says it; None: all."""
+        """The models for the API; None means all."""
         return split_list(self.allowed_models) or None
 
 
 class LimitsReach(NamesModels):
-    """An agent type."""
+    """The columns of an agent type."""
 
     egress = _egress("What its agents reach, from their next start on. Owners may choose less.")
     allowed_hosts = _list(
@@ -84,13 +84,13 @@ class LimitsReach(NamesModels):
         abstract = True
 
     def tidy_hosts(self) -> None:
-        """Has them as the gateway compares them. What is not valid its validator tells."""
+        """Rewrites the hosts as the gateway compares them. Leaves invalid ones to the validator."""
         with suppress(ValueError):
             self.allowed_hosts = "\n".join(read_hosts(self.allowed_hosts))
 
     @property
     def least_egress(self) -> Egress:
-        """What the owner of a project of this type cannot loosen."""
+        """The loosest choice that the owner of a project of this type may make."""
         return egress_in_force((settings.BERTH_EGRESS, self.egress))
 
     @property
@@ -99,7 +99,7 @@ class LimitsReach(NamesModels):
 
 
 class Permitted(models.Model):
-    """A project: what its owner wants, and what staff have decided for it. The strictest counts."""
+    """The columns of a project: the choices of its owner and of staff. The strictest applies."""
 
     own_egress = _egress(editable=False)
     imposed_egress = _egress(editable=False)
@@ -114,7 +114,7 @@ class Permitted(models.Model):
         abstract = True
 
     def know_permissions(self, *, egress: str, of_type: str, of_plan: str) -> None:
-        """The type's egress and both lists of models, where a query asked for them, so that no row has to be read."""
+        """Stores the type's egress and both lists of models if a query has read them, so that no row is read."""
         self._known_permissions = egress, of_type, of_plan
 
     @property
@@ -126,21 +126,21 @@ class Permitted(models.Model):
 
     @property
     def least_egress(self) -> Egress:
-        """What the owner cannot loosen."""
+        """The loosest choice that the owner may make."""
         return egress_in_force((settings.BERTH_EGRESS, self.imposed_egress, self._permissions[0]))
 
     @property
     def egress(self) -> Egress:
-        """In force from the next start on."""
+        """The choice in force from the next start on."""
         return egress_in_force((self.least_egress, self.own_egress))
 
     @property
     def permitted_models(self) -> frozenset[str] | None:
-        """None: all."""
+        """The models that the agent may use; None means all."""
         return models_in_force(self._permissions[1:])
 
     @property
     def model_names(self) -> list[str] | None:
-        """As the API says it."""
+        """The models for the API; None means all."""
         allowed = self.permitted_models
         return None if allowed is None else sorted(allowed)

@@ -1,4 +1,4 @@
-"""How the watcher's rounds fare with a project, as columns."""
+"""Columns: failures of the watcher's rounds at a project."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,8 +11,8 @@ from containers.errors import ContainerSilentError
 FIRST_PAUSE = timedelta(seconds=4)
 LONGEST_PAUSE = timedelta(minutes=10)
 LONGEST_SILENCE = timedelta(seconds=16)
-"""The longest pause where the engine only did not answer for the container: nothing says that the next look fails. The
-first is a second."""
+"""The longest pause if the engine merely did not answer about the container, because the next attempt may well succeed.
+The first pause is then a second."""
 
 NO_TROUBLE: dict[str, Any] = {
     "reconcile_failures": 0,
@@ -20,11 +20,11 @@ NO_TROUBLE: dict[str, Any] = {
     "reconcile_again_at": None,
     "reconcile_error": "",
 }
-"""The fields of a row with which the last round had no trouble. An owner's command resets them: it may be the cure."""
+"""The fields of a row at which the last round did not fail. An owner's command resets them, because it may help."""
 
 
 class Reconciled(models.Model):
-    """What went wrong when the watcher worked on this row: how often in a row, when, and when it tries again.
+    """Consecutive failures of the watcher at this row: how many, when the last one was, and when it tries again.
 
     While `reconcile_failures` is not 0, the watcher's heartbeat says nothing about the row.
     """
@@ -38,11 +38,11 @@ class Reconciled(models.Model):
         abstract = True
 
     def is_skipped(self, now: datetime) -> bool:
-        """Whether a round at `now` leaves the project alone, because earlier ones failed at it."""
+        """Returns whether a round at `now` skips the project because earlier rounds failed at it."""
         return lasts(self.reconcile_again_at, at_most=LONGEST_PAUSE, now=now)
 
     def trouble_after(self, error: Exception, *, now: datetime) -> dict[str, Any]:
-        """Returns the fields to write after one more failure. They hold the error's class, and nothing that it says."""
+        """Returns the fields to write after one more failure. They contain the error's class but not its message."""
         failures = self.reconcile_failures + 1
         pause = pause_after(failures)
         if isinstance(error, ContainerSilentError):
@@ -56,6 +56,6 @@ class Reconciled(models.Model):
 
 
 def pause_after(failures: int) -> timedelta:
-    """4 seconds after the first failure, twice as long after each further one, 10 minutes at most."""
+    """Returns the pause after this many failures: 4 seconds, doubled after each further one, at most 10 minutes."""
     doublings = min(failures - 1, 16)
     return min(FIRST_PAUSE * (1 << doublings), LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-"""How much memory of the host a project has, as a column."""
+"""A column: how much of the host's memory a project has reserved."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,14 @@ HOLDS_MEMORY = (
     | Q(container_state=str(ContainerState.PAUSED))
     | Q(container_state=str(ContainerState.RESTARTING))
 )
-"""Wanted running, or still running. No `IN`: SQLite would not see that the index has these rows."""
+"""Should run, or still runs. This uses no `IN`, because SQLite would not see that the index has these rows."""
 
 
 class ReservesMemory(models.Model):
-    """`memory_mb` was reserved when the project was deployed or started, or more by a larger plan since.
+    """`memory_mb` was reserved by the last deploy or start, or since then by a change to a larger plan.
 
-    It stays what it is until the next start where its owner takes a smaller plan, since the container goes on with what
-    it has, and where staff change the plan itself. None, as in rows of an earlier version: what the plan says.
+    It stays until the next start if the owner chooses a smaller plan, because the container keeps its limit, and if
+    staff change the plan itself. None, as in rows of an earlier version, means the plan's memory.
     """
 
     memory_mb = models.PositiveIntegerField(null=True, editable=False)
@@ -35,6 +35,6 @@ class ReservesMemory(models.Model):
 
     @property
     def memory(self) -> int:
-        """What a container that is made now gets, in bytes: never more than was reserved, or than the plan says."""
+        """The limit of a container created now, in bytes: never more than was reserved or than the plan gives."""
         planned: int = self.plan.memory_mb
         return MIB * (planned if self.memory_mb is None else min(planned, self.memory_mb))

@@ -1,4 +1,4 @@
-"""What a type of agent says of itself beyond what it needs: for people, for its container, and by its image."""
+"""Columns that describe an agent type: for people, for its containers, and as its image declares."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from projects.rules.type_facts import SETTING, default_model, places_in, read_de
 
 
 def check_default_models(value: str) -> None:
-    """Raises `ValidationError`."""
+    """Validates the default models. Raises `ValidationError`."""
     _check(read_default_models, value)
 
 
 def check_variables(value: str) -> None:
-    """Raises `ValidationError`."""
+    """Validates the variables. Raises `ValidationError`."""
     _check(read_variables, value)
 
 
@@ -35,7 +35,7 @@ def _check(read: Any, value: str) -> None:
 
 
 class DescribesItself(models.Model):
-    """An agent type."""
+    """The columns of an agent type."""
 
     description = models.CharField(
         max_length=200,
@@ -62,9 +62,9 @@ class DescribesItself(models.Model):
         "`OPENAI_BASE_URL={provider_api}`. docs/agent-types.md lists what the braces may hold.",
     )
     image_id = models.CharField(max_length=80, blank=True, default="", db_default="", editable=False)
-    """The id of the image when the engine was last asked; empty where it was not there."""
+    """The id of the image when the engine was last asked; empty if the engine did not have it."""
     capabilities = models.CharField(max_length=200, blank=True, default="", db_default="", editable=False)
-    """What that image declares in its label, with commas between."""
+    """The capabilities that the image declares in its label, separated by commas."""
 
     settings_schema: Any
 
@@ -77,12 +77,12 @@ class DescribesItself(models.Model):
 
     @property
     def models_by_provider(self) -> dict[str, str]:
-        """As the API says it. The name of a model without a provider stands under `any`."""
+        """The default models for the API. A model without a provider has the key `any`."""
         return read_default_models(self.default_models)
 
     @property
     def offered_schema(self) -> Any:
-        """The schema with the providers that the staff have named, as owners read it."""
+        """The schema that owners see, with the providers that staff added."""
         return with_providers(self.settings_schema, read_names())
 
     def takes_settings(self, chosen: Any) -> bool:
@@ -91,12 +91,12 @@ class DescribesItself(models.Model):
         return fits_schema(chosen, schema, own=own)
 
     def default_model_of(self, provider: str) -> str:
-        """The model of a project that names none, or an empty text."""
+        """Returns the model of a project that names none, or an empty text if there is no default."""
         named = find_named(provider)
         return named.default_model if named else default_model(self.default_models, provider)
 
     def check_facts(self, schema: Any) -> None:
-        """Raises `ValidationError` where a variable or a default does not go with the settings of this valid schema."""
+        """Raises `ValidationError` if a variable or a default does not match the settings of this valid schema."""
         named = schema.get("properties") if isinstance(schema, dict) else None
         known = set(named) if isinstance(named, dict) else set()
         asked = {place.removeprefix(SETTING) for place in _places(self.variables) if place.startswith(SETTING)}
@@ -111,7 +111,7 @@ class DescribesItself(models.Model):
 
 
 def _places(variables: str) -> set[str]:
-    """What is not valid its validator tells."""
+    """Returns the placeholders, or none if the variables are invalid, which the validator reports."""
     try:
         return places_in(variables)
     except ValueError:
@@ -119,9 +119,9 @@ def _places(variables: str) -> set[str]:
 
 
 def _errors_of(schema: Any, name: str, default: Any) -> bool:
-    """Whether something is wrong with this setting alone: that others are needed, say, is none of it."""
+    """Returns whether this setting itself is invalid. Ignores other errors, such as missing required settings."""
     try:
         errors = SettingsValidator(schema).iter_errors({name: default})
         return any(error.absolute_path and error.absolute_path[0] == name for error in errors)
     except (RecursionError, Unresolvable):
-        return False  # a project is told so as soon as it has settings
+        return False  # the API reports this as soon as a project has settings

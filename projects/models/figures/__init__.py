@@ -1,1 +1,1 @@
-"""What is counted and measured over time: runs, samples, usage and how often something has happened."""
+"""Tables of counts and measurements over time: runs, samples, usage and tallies."""

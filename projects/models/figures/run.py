@@ -1,4 +1,4 @@
-"""A run of an agent that is over."""
+"""Past runs of agents."""
 
 from typing import ClassVar
 
@@ -6,10 +6,10 @@ from django.db import models
 
 
 class Run(models.Model):
-    """What is kept of a container that was replaced: when it ran, how it ended, and what it printed last.
+    """The record of a replaced container: when it ran, how it ended, and its last log lines.
 
-    `log` holds lines with their time in front, cleaned and without credentials. `exit_code` and `ended_at` are null
-    where it was still running when a start took its place.
+    Each line of `log` begins with its time, and is cleaned and without credentials. `exit_code` and `ended_at` are null
+    if the container was still running when it was replaced.
     """
 
     project = models.ForeignKey("projects.Project", on_delete=models.CASCADE, related_name="runs")

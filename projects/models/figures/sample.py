@@ -1,4 +1,4 @@
-"""What agents used of the machine, minute by minute."""
+"""How much of the machine agents used, minute by minute."""
 
 from datetime import timedelta
 
@@ -8,24 +8,24 @@ MINUTE, QUARTER = 1, 15
 """The lengths of samples, in minutes."""
 
 KEPT_FOR = {MINUTE: timedelta(hours=25), QUARTER: timedelta(days=8)}
-"""A view of 24 hours has its first minute as long as it is open."""
+"""Minutes are kept an hour longer than a day, so that an open chart of 24 hours keeps its first minute."""
 
 LARGEST = 2**53
-"""Larger counts come from no engine that works."""
+"""No working engine reports larger counts."""
 
 
 class Sample(models.Model):
-    """What a container used in the `minutes` from `at` on. Narrow: there is one for each minute of each agent.
+    """What a container used in the `minutes` from `at` on. The row is narrow: there is one per minute and agent.
 
-    `cpu` is the mean, in hundredths of a per cent of one core; `memory` is the most that was in use, in bytes;
-    `received` and `sent` are the bytes that came and went in that time.
+    `cpu` is the mean in hundredths of a per cent of one core; `memory` is the maximum in bytes; `received` and `sent`
+    are the bytes of that time.
     """
 
     at = models.DateTimeField()
     memory = models.PositiveBigIntegerField()
     received = models.PositiveBigIntegerField()
     sent = models.PositiveBigIntegerField()
-    project_id = models.UUIDField()  # no foreign key: one project that goes must not hinder the minute of all
+    project_id = models.UUIDField()  # no foreign key: a deleted project must not make the insert for all fail
     cpu = models.PositiveIntegerField()
     minutes = models.PositiveSmallIntegerField(default=MINUTE)
 

@@ -1,4 +1,4 @@
-"""How often something has happened, counted on for as long as the database lives."""
+"""Counters of how often something has happened, for the life of the database."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -8,13 +8,13 @@ from django.db.models import F, Value
 from django.db.models.functions import Least
 
 MOST = 2**53
-"""Larger numbers are no whole numbers any more where they are read."""
+"""Readers with floating-point numbers cannot represent larger whole numbers exactly."""
 
 LABEL = 40
 
 
 class Subject(models.TextChoices):
-    """What is counted, and what the two labels of its rows are."""
+    """What is counted. The comments name the two labels of each subject."""
 
     EVENTS = "events"  # action, outcome
     TOKENS = "tokens"  # provider, direction
@@ -28,11 +28,11 @@ class Labels(NamedTuple):
 
 ANSWERED, FAILED, SENT = Labels("provider", "answered"), Labels("provider", "failed"), Labels("telegram", "message")
 CALLS = (ANSWERED, FAILED, SENT)
-"""What the gateway tells apart: calls of models, and the messages of bots that Telegram has taken."""
+"""What the gateway counts: calls of models, and bots' messages that Telegram accepted."""
 
 
 class Tally(models.Model):
-    """Never goes down: what was counted may be deleted meanwhile. No label names a project, an owner or a model."""
+    """A counter that never falls, even if the counted rows are deleted. No label names a project, owner or model."""
 
     subject = models.CharField(max_length=10, choices=Subject, editable=False)
     first = models.CharField(max_length=LABEL, editable=False)
@@ -48,9 +48,9 @@ class Tally(models.Model):
 
 
 def count_on(subject: Subject, numbers: Mapping[Labels, int]) -> None:
-    """Adds them. To be called in the transaction that also writes until where has been counted.
+    """Adds the numbers to the tallies. Call it in the transaction that also records how far was counted.
 
-    In the order of the labels, so that no two that count at a time wait for each other.
+    Updates rows in the order of their labels, so that concurrent calls cannot deadlock.
     """
     more = {labels: number for labels, number in sorted(numbers.items()) if number > 0}
     rows = [Tally(subject=subject, first=labels.first, second=labels.second) for labels in more]

@@ -1,4 +1,4 @@
-"""What agents use of models and of Telegram, as the gateway has counted it."""
+"""Agents' use of models and of Telegram, as the gateway counts it."""
 
 from collections.abc import Collection
 from datetime import date, datetime
@@ -14,10 +14,10 @@ from projects.rules.periods import Period, begin_of
 COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 LONGEST_MODEL = 200
 MOST_MODELS = 100
-"""Rows of a project and hour. Beyond them those are kept that have cost something: agents may name any model."""
+"""The maximum of rows per project and hour. Above it only rows with costs stay, because agents may name any model."""
 
 LARGEST = 2**53
-"""Larger counts come from no gateway of ours."""
+"""Our gateway never reports larger counts."""
 
 
 def _count() -> "models.PositiveBigIntegerField[int, int]":
@@ -25,13 +25,13 @@ def _count() -> "models.PositiveBigIntegerField[int, int]":
 
 
 class HourlyUsage(models.Model):
-    """An hour of a project and a model, by one store of the gateway. Totals: a later one takes the place of this.
+    """The usage of a project and a model in one hour, by one store of the gateway. A later total replaces it.
 
-    A gateway that has lost its store counts from 0 in a new one, so that the rows of all stores add up. `model` is
-    empty for what is no call of a model. `money` is in millionths, `input` holds `cached`.
+    A gateway that has lost its store counts from 0 in a new one, so the rows of all stores add up. `model` is empty for
+    anything but calls of a model. `money` is in millionths; `input` includes `cached`.
     """
 
-    project_id = models.UUIDField()  # no foreign key: what was used outlives the project
+    project_id = models.UUIDField()  # no foreign key: usage outlives the project
     owner_id = models.UUIDField()
     hour = models.DateTimeField()
     model = models.CharField(max_length=LONGEST_MODEL, blank=True)
@@ -51,9 +51,9 @@ class HourlyUsage(models.Model):
 
 
 class Spending(models.Model):
-    """What a project has used in the day and in the month of its last usage, so that nobody adds up hours to show it.
+    """A project's totals for the day and the month of its last usage, so that showing them needs no sum over hours.
 
-    `day_told` and `month_told` are the percentages of the budget of which the owner was told in that period.
+    `day_told` and `month_told` are the percentages of the budget of which the owner was notified in that period.
     """
 
     project = models.OneToOneField(
@@ -70,7 +70,7 @@ class Spending(models.Model):
         return f"{self.project_id} on {self.day}"
 
     def spent(self, period: Period, now: datetime) -> Spent:
-        """In the present period. One that is over counts for nothing."""
+        """Returns the totals of the present period; zero if the stored period is over."""
         return spent_in(period, now, day=self.day, month=self.month, row=self)
 
 
@@ -81,13 +81,13 @@ def spent_in(period: Period, now: datetime, *, day: date | None, month: date | N
 
 
 def add_up(project_ids: Collection[UUID], now: datetime) -> dict[UUID, dict[Period, Spent]]:
-    """What the rows of the present day and month come to, in one query. A project without any is left out."""
+    """Adds up the rows of the present day and month in one query. Leaves out projects without rows."""
     day, month = (Q(hour__gte=begin_of(period, now)) for period in (Period.DAY, Period.MONTH))
     rows = HourlyUsage.objects.filter(month, project_id__in=project_ids).order_by().values("project_id")
     names = ("messages", "requests", "input", "output", "money")
     sums = {f"month_{name}": Sum(name, default=0) for name in names}
     sums |= {f"day_{name}": Sum(name, default=0, filter=day) for name in names}
-    found: Any = rows.annotate(**sums)  # the type checker knows no names that are put together
+    found: Any = rows.annotate(**sums)  # mypy does not know composed names
     return {
         row["project_id"]: {
             period: Spent(

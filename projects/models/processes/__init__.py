@@ -1,1 +1,1 @@
-"""What the processes of the service tell each other: who works, who leads, and what they found on the machine."""
+"""State that the processes of the service share: leases, heartbeats, and facts about the machine."""

@@ -1,4 +1,4 @@
-"""What is known of the machine that runs the containers: one row for each `BERTH_INSTANCE`."""
+"""Facts about the machine that runs the containers: one row per `BERTH_INSTANCE`."""
 
 from functools import lru_cache
 from uuid import uuid4
@@ -11,13 +11,13 @@ from accounts.compiled_instances import CompiledInstances
 
 
 class EngineHost(models.Model):
-    """The row is also the lock under which memory is given away, so that two projects never get the same."""
+    """The row is also the lock for reserving memory, so that no memory is reserved twice."""
 
     instance = models.CharField(primary_key=True, max_length=20)
-    memory = models.PositiveBigIntegerField(null=True)  # in bytes; None where the engine has never said
+    memory = models.PositiveBigIntegerField(null=True)  # in bytes; None if the engine has never reported it
     cpus = models.PositiveIntegerField(null=True)
     engine_version = models.CharField(max_length=64, blank=True, default="", db_default="")
-    # What keeps agents inside elsewhere and cannot be held here: words of BERTH_SWARM_ACCEPT, a space between them.
+    # Protections that this engine cannot give agents: words of BERTH_SWARM_ACCEPT, separated by spaces.
     lacks = models.CharField(max_length=200, blank=True, default="", db_default="")
     ask_again_at = models.DateTimeField(default=timezone.now)
 
@@ -30,7 +30,7 @@ def read_host() -> EngineHost | None:
 
 
 def lock_host() -> EngineHost | None:
-    """The same, locked until the end of the transaction, in which this is to be called."""
+    """Returns the row, locked until the end of the transaction in which it must be called."""
     return next(_host(is_locked=True).read(settings.BERTH_INSTANCE), None)
 
 

@@ -1,16 +1,18 @@
-"""What is known of the gateway: one row for each `BERTH_INSTANCE`, and of a Swarm one more for each of its nodes."""
+"""State of the gateway: one row per `BERTH_INSTANCE`, and on a Swarm one more per node."""
 
 from django.conf import settings
 from django.db import models
 
 
 class Gateway(models.Model):
-    """`store` and `seq`: how far its counts were read. `told_digest` is of the settings that are part of each entry.
+    """The state of one gateway. The row of a node only has `store` and `seq` (`row_of`).
 
-    `subnet`, `host`, `port` and `knows_sources` say where agents reach it, as of `found_at`. `warning` says in one
-    sentence why it does not do what it is to do, or why no other one takes its place; empty where all is well. At
-    `silent_at` it was started, or somebody began to, and did not answer: nobody else who wants it waits for that for a
-    while. Null where it has answered since. Of a node nothing counts but how far its counts were read (`row_of`).
+    - `store`, `seq`: how far its counts were read.
+    - `told_digest`: the digest of the settings that are part of each entry.
+    - `subnet`, `host`, `port`, `knows_sources`: where agents reach it, as of `found_at`.
+    - `warning`: says in one sentence why it does not work, or why it is not replaced; empty if all is well.
+    - `silent_at`: when a start of it began that has not led to an answer. For a while no other process waits for that
+      start. Null once it has answered.
     """
 
     instance = models.CharField(primary_key=True, max_length=84)
@@ -30,5 +32,5 @@ class Gateway(models.Model):
 
 
 def row_of(node: str) -> str:
-    """The key of the row that tells how far the counts of this node's gateway were read."""
+    """Returns the key of the row that says how far the counts of this node's gateway were read."""
     return f"{settings.BERTH_INSTANCE} {node}".rstrip()

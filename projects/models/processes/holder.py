@@ -1,7 +1,7 @@
-"""Which process works on a row, so that another one beside it can tell that it has ended.
+"""Names the process that works on a row, so that another process on the machine can find out whether it has ended.
 
-Only the kernel is believed, and only about its own processes: those of this boot that share this process's numbers. Of
-any other holder nothing is known.
+Only the kernel's word counts, and only about processes of this boot and of this PID namespace. Nothing is known about
+any other holder.
 """
 
 import os
@@ -10,28 +10,28 @@ from pathlib import Path
 from uuid import UUID
 
 MOST = 100
-"""Characters of a holder."""
+"""The maximum length of a holder's name."""
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _NUMBERS = Path("/proc/self/ns/pid")
 
 
 def name_process() -> str:
-    """This process, in up to 64 characters. Empty where nothing tells it from processes elsewhere."""
+    """Returns the name of this process in up to 64 characters, or an empty text if none could be unique."""
     place = _find_place()
     return f"{place} {os.getpid()}" if place else ""
 
 
 def name_holder(claim_id: UUID) -> str:
-    """This process as the holder of this claim. Empty as above."""
+    """Returns the name of this process as the holder of this claim, or an empty text like `name_process`."""
     process = name_process()
     return f"{claim_id.hex} {process}" if process else ""
 
 
 def process_has_ended(name: str) -> bool:
-    """Whether this is the name of a process, and that one is certain to have ended.
+    """Returns whether this names a process that has certainly ended.
 
-    A number that another process has by now proves nothing.
+    If another process has the number by now, nothing is certain, so this returns False.
     """
     match name.split(" "):
         case [place, number] if place and place == _find_place() and number.isdecimal() and int(number):
@@ -41,7 +41,7 @@ def process_has_ended(name: str) -> bool:
 
 
 def is_elsewhere(name: str) -> bool:
-    """Whether this is the name of a process on another machine, or in another container. Not where nothing tells."""
+    """Returns whether this names a process on another machine or in another container; False if that is unknown."""
     match name.split(" "):
         case [place, _]:
             return bool(_find_place()) and place != _find_place()
@@ -50,7 +50,7 @@ def is_elsewhere(name: str) -> bool:
 
 
 def describe_process(name: str) -> str:
-    """For the process that is to end it: its number says something only where it was given."""
+    """Describes a process for an operator who should end it. A number means something only on its own machine."""
     match name.split(" "):
         case [place, number] if place != _find_place():
             return f"process {number} on another machine, or in another container"
@@ -59,9 +59,9 @@ def describe_process(name: str) -> str:
 
 
 def has_ended(holder: str, claim_id: UUID | None) -> bool:
-    """Whether this is the holder of this claim, and its process is certain to have ended.
+    """Returns whether this is the holder of this claim and its process has certainly ended.
 
-    An older server claims without naming itself and leaves the name of the holder before: that is of another claim.
+    A server of an older version does not name itself and leaves the former holder, whose claim id differs.
     """
     claim, _, process = holder.partition(" ")
     return claim_id is not None and claim == claim_id.hex and process_has_ended(process)
@@ -79,7 +79,7 @@ def _is_free(number: int) -> bool:
 
 @cache
 def _find_place() -> str:
-    """The boot of this machine, and the table that numbers this process. Neither changes while a process lives."""
+    """Returns the ids of this boot and of this PID namespace. Neither changes during the life of a process."""
     try:
         return f"{_BOOT.read_text().strip()}/{_NUMBERS.stat().st_ino}"
     except OSError:

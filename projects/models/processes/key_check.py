@@ -1,10 +1,10 @@
-"""A worthless encrypted value. It shows a wrong encryption key at the start, not in the middle of a deploy."""
+"""A worthless encrypted value, which reveals a wrong encryption key at the start instead of during a deploy."""
 
 from django.db import models
 
 
 class KeyCheck(models.Model):
-    """Row 1 is encrypted with the first key. Others tell of other machines (`services.credentials.shared_keys`)."""
+    """Row 1 is encrypted with the first key. The others are of other machines (`services.credentials.shared_keys`)."""
 
     ciphertext = models.TextField()
 

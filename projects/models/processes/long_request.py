@@ -6,11 +6,11 @@ from django.conf import settings
 from django.db import models
 
 HELD_FOR = timedelta(seconds=60)
-"""How long a lease counts without being renewed, which its holder does several times meanwhile."""
+"""How long a lease is valid without renewal. Its holder renews it several times in that time."""
 
 
 class LongRequest(models.Model):
-    """The lease of one request. It expires, because a server that is killed cannot give it back."""
+    """The lease of one request. It expires, because a killed server cannot return it."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     held_until = models.DateTimeField()

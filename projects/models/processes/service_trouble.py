@@ -1,4 +1,4 @@
-"""What is wrong with the service itself, as far as operators were told."""
+"""Trouble of the service itself, and whether operators were notified."""
 
 from django.db import models
 from django.utils import timezone
@@ -7,7 +7,7 @@ from projects.rules.service_alerts import Part
 
 
 class ServiceTrouble(models.Model):
-    """A part of which something was wrong once. The columns are those of `projects.rules.service_alerts.Known`."""
+    """A part that has been in trouble. The columns are those of `projects.rules.service_alerts.Known`."""
 
     instance = models.CharField(max_length=20, editable=False)
     part = models.CharField(max_length=10, choices=Part, editable=False)

@@ -1,4 +1,4 @@
-"""The watcher's lease and heartbeat: one row for each `BERTH_INSTANCE`."""
+"""The watcher's lease and heartbeat: one row per `BERTH_INSTANCE`."""
 
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -13,14 +13,14 @@ from accounts.moments import is_recent, lasts
 from projects.rules.status.lifecycle import LEASE
 
 BEATS_WITHIN = timedelta(seconds=15)
-"""How old the heartbeat may be before the watcher counts as stuck. It comes every two seconds."""
+"""How old the heartbeat may be before the watcher counts as stuck. It beats every two seconds."""
 
 
 class Watch(models.Model):
     """Every change on the engine up to `heartbeat_at` is in the rows.
 
-    `firewall_warning` says why the agents' firewall does not hold; it is empty where it does. `bars_agents`: none may
-    run as long as that is so. `names_warning` says why agents can ask the engine's name server without limit.
+    `firewall_warning` says why the agents' firewall is not in place; empty if it is. `bars_agents`: no agent may run
+    meanwhile. `names_warning` says why agents' look-ups at the engine's name server are not limited.
     """
 
     instance = models.CharField(primary_key=True, max_length=20)
@@ -39,17 +39,17 @@ class Watch(models.Model):
 
 
 def read_heartbeat() -> datetime | None:
-    """The last moment at which all that the engine had was in the rows. None where no watcher has ever come so far."""
+    """Returns the last moment at which the rows agreed with the engine. None if there never was a heartbeat."""
     return Watch.objects.filter(instance=settings.BERTH_INSTANCE).values_list("heartbeat_at", flat=True).first()
 
 
 def is_beating(heartbeat: datetime) -> bool:
-    """Whether a watcher is at work, by this heartbeat."""
+    """Returns whether a watcher is at work, judging by this heartbeat."""
     return is_recent(heartbeat, within=BEATS_WITHIN, now=clock.now())
 
 
 def agents_are_barred() -> bool:
-    """Whether the watcher that is at work has found that no agent may run."""
+    """Returns whether the present watcher has found that no agent may run."""
     here = next(_watch().read(settings.BERTH_INSTANCE), None)
     return here is not None and here.bars_agents and lasts(here.lease_until, at_most=LEASE, now=clock.now())
 

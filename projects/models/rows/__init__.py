@@ -1,1 +1,1 @@
-"""Rows of projects as their readers need them: narrow ones for lists and looks, whole ones for commands."""
+"""Rows of projects as their readers need them: narrow ones for lists and the watcher, whole ones for commands."""

@@ -1,4 +1,4 @@
-"""Whether any row that the page of one project shows has changed, in one cheap query, where rows have versions."""
+"""Finds out in one cheap query whether any row on a project's page has changed, if rows have versions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,16 +23,16 @@ _COLUMNS = ("own", "of_plan", "of_type", "of_spending", "of_runs", "of_events", 
 
 
 class _Versions(Subquery):
-    """A digest of the versions of all rows of a query, in its order."""
+    """A digest of the versions of all rows of a query, in the query's order."""
 
     template = "HASHTEXTEXTENDED(ARRAY_TO_STRING(ARRAY(%(subquery)s), ' '), 0)"
     output_field = BigIntegerField()
 
 
 def read_page_versions(owner_id: UUID, project_id: UUID) -> RowVersions | None:
-    """Those of the project, its plan and type, its spending, its ended runs and its newest events, and of our watch.
+    """Returns the versions of the project, its plan, type, spending, ended runs and newest events, and our watch.
 
-    None where the database numbers no versions, and where the owner has no such project of this instance.
+    Returns None if the database has no row versions, or the owner has no such project of this instance.
     """
     found: Sequence[Any] = _VERSIONS.rows(owner_id, project_id) if are_numbered() else ()
     for columns in found:
@@ -43,7 +43,7 @@ def read_page_versions(owner_id: UUID, project_id: UUID) -> RowVersions | None:
 def read_page_versions_in_session(
     owner_id: UUID, project_id: UUID, digest: str
 ) -> tuple[SessionRows, RowVersions] | None:
-    """The same together with the rows of the session that asks, and of its user."""
+    """Returns the same together with the rows of the requesting session and its user."""
     found: Sequence[Any] = _IN_SESSION.rows(owner_id, project_id, digest) if are_numbered() else ()
     for columns in found:
         return SessionRows.read(columns), _make(columns[len(SESSION_COLUMNS) :])

@@ -1,4 +1,4 @@
-"""Projects as reads need them: the few columns that a list shows, or one without its credentials."""
+"""Projects for reads: the few columns that a list shows, or one project without its credentials."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -49,7 +49,7 @@ class _Columns(NamedTuple):
 
 
 class ProjectRow(_Columns, RowFacts):
-    """A project of an active owner. The facts are those of `Project`, by the same functions."""
+    """A project of an active owner. It derives its facts with the same functions as `Project`."""
 
     __slots__ = ()
 
@@ -59,14 +59,14 @@ class ProjectRow(_Columns, RowFacts):
 
 
 def own_rows(owner_id: UUID) -> "QuerySet[Project, Any]":
-    """The columns of the projects of an active owner, newest first, as tuples with names."""
+    """Returns the columns of the projects of an active owner, newest first, as named tuples."""
     return Project.objects.filter(owner_id=owner_id).with_heartbeat().values_list(*ProjectRow._fields, named=True)
 
 
 class OwnRows:
-    """The rows of an active owner's projects, newest first: all of them, or as many as a slice from the start asks for.
+    """The rows of an active owner's projects, newest first: all of them or a slice from the start.
 
-    It does what a paginator asks of a queryset for the first page. Further pages come from `own_rows`.
+    It has the part of a queryset's interface that a paginator needs for the first page. Further pages use `own_rows`.
     """
 
     def __init__(self, owner_id: UUID) -> None:
@@ -81,7 +81,7 @@ class OwnRows:
         return list(map(ProjectRow._make, _compiled(wanted.stop).rows(self._owner_id)))
 
 
-@lru_cache(maxsize=300)  # as many as there are sizes of pages, and more
+@lru_cache(maxsize=300)  # more than there are page sizes
 def _compiled(limit: int | None) -> CompiledQuery:
     return CompiledQuery(lambda owner_id: own_rows(owner_id)[:limit], UUID(int=1))
 
@@ -98,7 +98,7 @@ _OF_TYPE_AND_PLAN = ("agent_type__image_id", "agent_type__egress", "agent_type__
 _OF_PLAN, _OF_SPENDING = (f"plan__{name}" for name in LIMITS), (f"spending__{name}" for name in _SPENDING)
 _BESIDE = (*_OF_TYPE_AND_PLAN, "plan__disk_mb", *_OF_PLAN, *_OF_SPENDING)
 SHOWN = (*_FIELDS, *_BESIDE, "heartbeat_at", "watched_until")
-"""The columns of a project that is to be shown."""
+"""The columns of a project for showing it."""
 
 
 def find_to_show(project_id: UUID) -> "QuerySet[Project, Any]":
@@ -106,7 +106,7 @@ def find_to_show(project_id: UUID) -> "QuerySet[Project, Any]":
 
 
 def make_shown(owner: User, values: Sequence[Any]) -> Project:
-    """The project from its columns. Its credentials, plan and type are read when they are asked for."""
+    """Builds the project from its columns. Its credentials, plan and type are read on first access."""
     *columns, heartbeat_at, watched_until = values
     project = make_instance(Project, _FIELDS, columns[: len(_FIELDS)])
     project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until

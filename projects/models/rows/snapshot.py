@@ -1,4 +1,4 @@
-"""What there is to say of a project at one moment."""
+"""The status of a project and everything that follows from it, at one moment."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,10 +15,10 @@ from projects.rules.status.statuses import Status
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The status of a project and everything that goes with it, all derived from the facts of one moment.
+    """The status of a project and everything that follows from it, all derived from the facts of one moment.
 
-    A page or an answer takes one and reads nothing else. A status that is derived twice may differ: an observation
-    that was fresh the first time is too old the second time.
+    A page or a response takes one snapshot and reads nothing else. A status that is derived twice may differ, because
+    an observation that was fresh the first time may be too old the second time.
     """
 
     project: Project
@@ -44,7 +44,7 @@ class Snapshot:
 
     @cached_property
     def usage(self) -> UsageFacts:
-        """As of the moment of the facts: what is of a day or month that is over counts for nothing."""
+        """The usage at the moment of the facts. A day or month that is over counts as zero."""
         spending, now = self.project.known_spending, self.facts.now
         today, month = (spending.spent(period, now) if spending else Spent() for period in (Period.DAY, Period.MONTH))
         return UsageFacts(
@@ -58,7 +58,7 @@ class Snapshot:
 
     @cached_property
     def last_known_status(self) -> Status:
-        """The status as of `checked_at`, which is what there is to say while the engine is silent."""
+        """The status as of `checked_at`, which is shown while the engine does not answer."""
         return derive_status(self.project.facts(self.checked_at or self.project.observed_at or self.facts.now))
 
 

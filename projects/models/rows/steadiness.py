@@ -1,4 +1,4 @@
-"""From when on the statuses of rows depend on no clock any more, as long as a watcher is alive."""
+"""Finds the moment after which the statuses of rows no longer depend on the clock while a watcher is alive."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -12,7 +12,7 @@ from projects.rules.status.lifecycle import Desired
 
 
 class Steadiness(NamedTuple):
-    """Rows say the same at each moment from `settled_at` on at which a heartbeat after `changed_at` is recent."""
+    """The statuses stay the same from `settled_at` on, while there is a recent heartbeat that is after `changed_at`."""
 
     changed_at: datetime | None
     settled_at: datetime | None
@@ -23,14 +23,14 @@ class Steadiness(NamedTuple):
 
 
 def find_steadiness(rows: Iterable[ProjectRow | Project]) -> Steadiness | None:
-    """None where some status follows from a time that runs out, or from an engine that has to be asked."""
+    """Returns None if a status depends on a time that runs out, or on an engine that must be asked."""
     changed: list[datetime] = []
     settled: list[datetime] = []
     for row in rows:
         if row.desired == Desired.DELETED:
             continue
-        # An operation holds the row for a while only, and so does a budget that is reached; a failure of the watcher
-        # makes its heartbeat say nothing.
+        # An operation and a reached budget last for a while only; after a failure of the watcher its heartbeat says
+        # nothing about the row.
         if row.operation or row.reconcile_failures or row.budget_until is not None:
             return None
         changed.append(row.updated_at)

@@ -1,4 +1,4 @@
-"""Whether what was made of an owner's rows would be the same if they were read now: one cheap query tells."""
+"""Finds out in one cheap query whether a response built from an owner's rows would still be the same."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,13 +19,13 @@ from projects.rules.status.lifecycle import ANSWERING, FRESH_FOR
 
 
 class Basis(NamedTuple):
-    """What an answer was made of. `steadiness` is that of its rows, `versions` what they were before they were read."""
+    """What a response was built from: the steadiness of its rows, and their versions before they were read."""
 
     versions: RowVersions
     steadiness: Steadiness
 
     def holds(self, current: RowVersions, now: datetime) -> bool:
-        """Whether reading the rows now would give the same, and nobody would ask the engine."""
+        """Returns whether reading the rows now would give the same, without asking the engine."""
         beat = current.heartbeat_at
         return (
             current.rows == self.versions.rows
@@ -37,14 +37,14 @@ class Basis(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """Other where a list of the owner's projects may be. `newest_event` is its number, 0 where there is none."""
+    """Marks that differ if a list of the owner's projects may differ. `newest_event` is an id, or 0 without events."""
 
     versions: RowVersions
     newest_event: int
 
 
 def read_marks(owner_id: UUID) -> Marks | None:
-    """None where the database numbers no versions, and where there is no project."""
+    """Returns None if the database has no row versions, or the owner has no project."""
     rows: Sequence[Any] = _MARKS.rows(owner_id) if are_numbered() else ()
     for columns in rows:
         return _make(columns)
@@ -52,7 +52,7 @@ def read_marks(owner_id: UUID) -> Marks | None:
 
 
 def read_marks_in_session(owner_id: UUID, digest: str) -> tuple[SessionRows, Marks | None] | None:
-    """The same together with the rows of the session that asks, and of its user."""
+    """Returns the same together with the rows of the requesting session and its user."""
     rows: Sequence[Any] = _IN_SESSION.rows(owner_id, digest) if are_numbered() else ()
     for columns in rows:
         return SessionRows.read(columns), _make(columns[len(SESSION_COLUMNS) :])

@@ -1,4 +1,4 @@
-"""Whether any project of an owner has changed, in one cheap query, where the database numbers versions of rows."""
+"""Finds out in one cheap query whether any project of an owner has changed, if the database has row versions."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,8 +28,8 @@ from projects.models.project import Project
 COLUMNS = ("versions", "watch_beat", "watch_until")
 
 _DIGEST = "hashtextextended(xmin::text || ctid::text, uuid_hash_extended(%(expressions)s, 0))"
-"""Of a version of a row. PostgreSQL has the number of the transaction that wrote it (`xmin`), and its place (`ctid`),
-which differs between versions of one transaction. https://www.postgresql.org/docs/current/ddl-system-columns.html
+"""The digest of a row's version: the id of the transaction that wrote it (`xmin`) and its place (`ctid`), which differs
+between versions of one transaction. https://www.postgresql.org/docs/current/ddl-system-columns.html
 """
 
 
@@ -39,7 +39,7 @@ class _Version(Func):
 
 
 class _Versions(Aggregate):
-    """A sum of digests, one for each row."""
+    """The sum of the digests of all rows."""
 
     template = f"SUM({_DIGEST})"
     output_field = DecimalField()
@@ -53,20 +53,18 @@ class _Joined(Func):
 
 
 class _OfThese(Subquery):
-    """The same text of as many rows as the subquery has. An aggregate of Django's is always of all rows."""
+    """The same text for the rows of a limited subquery, because Django's aggregates always cover all rows."""
 
     template = "(SELECT CONCAT_WS(':', SUM(version), COUNT(*), SUM(elsewhere)) FROM (%(subquery)s) AS these)"
     output_field = CharField()
 
 
 _NONE = "0"
-"""What is said of no rows at all, where a number of them was asked for."""
+"""The text for no rows if a number of rows was asked for."""
 
 
 class RowVersions(NamedTuple):
-    """`rows` are equal only where none came, changed or went of the owner's projects that were asked for. The rest is
-    of our own watch.
-    """
+    """`rows` differs if any of the requested projects was added, changed or removed. The rest is of our own watch."""
 
     rows: str
     heartbeat_at: datetime | None
@@ -74,12 +72,12 @@ class RowVersions(NamedTuple):
 
     @property
     def are_all_here(self) -> bool:
-        """Whether no project is of another instance, whose watch is not looked at."""
+        """Whether no project is of another instance, whose watch is not read."""
         return self.rows.endswith(":0")
 
 
 def with_row_versions(owners: "QuerySet[User]", *, newest: int | None = None) -> "QuerySet[User, Any]":
-    """The users with `COLUMNS`: of all their projects, or of so many."""
+    """Returns the users with `COLUMNS`, for all their projects or for the `newest` so many."""
     watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE)
     return owners.annotate(
         versions=_of_all() if newest is None else _of_newest(newest),
@@ -102,10 +100,10 @@ def _of_newest(count: int) -> Subquery:
 
 
 def make_row_versions(columns: Sequence[Any]) -> RowVersions | None:
-    """None where there is no project."""
+    """Returns None if there is no project."""
     return RowVersions(*columns) if columns[0] and columns[0] != _NONE else None
 
 
 def are_numbered() -> bool:
-    """Whether the database numbers versions."""
+    """Returns whether the database has row versions."""
     return connection.vendor == "postgresql"

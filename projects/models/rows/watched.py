@@ -1,4 +1,4 @@
-"""Projects as a look of the watcher compares them: the columns that tell whether there is anything to do."""
+"""Projects as the watcher compares them with the engine: the columns that decide whether there is anything to do."""
 
 from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
@@ -15,7 +15,7 @@ from projects.models.project import Project
 from projects.rules.status.lifecycle import CRASH_LIMIT, Desired
 
 KEYS_AT_ONCE = 1000
-"""Keys that one query names at most."""
+"""The maximum number of keys in one query."""
 
 
 class WatchedRow(NamedTuple):
@@ -42,9 +42,9 @@ class WatchedRow(NamedTuple):
     update_step: str
 
     def is_well(self, seen: Observation, *, now: datetime, without_check: bool = False) -> bool:
-        """Whether a list that says “running and healthy” of this one container leaves nothing to write and to do.
+        """Returns whether nothing is to be written or done if a list calls this container running and healthy.
 
-        `without_check`: “running” is enough of one without a health check.
+        `without_check`: “running” is enough for a container without a health check.
         """
         is_same = seen.container_id == self.container_id and seen.generation == self.generation
         is_enough = seen.is_complete or (without_check and _runs_unchecked(seen))
@@ -73,9 +73,9 @@ def _runs_unchecked(seen: Observation) -> bool:
 
 
 def find_well_unchecked() -> set[str]:
-    """The keys of agents that run and have said so, and whose containers have no health check.
+    """Returns the keys of agents that run and report so, but whose containers have no health check.
 
-    None on a Swarm, which knows of no health check: its list says of all of them as much as it would of each.
+    Returns none on a Swarm, which knows no health checks: there, inspecting a container reveals no more than the list.
     """
     if settings.BERTH_ENGINE == "swarm":
         return set()
@@ -83,17 +83,17 @@ def find_well_unchecked() -> set[str]:
 
 
 def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:
-    """The rows with these keys, those that are not at rest, and those that were written in what is now the future.
+    """Returns the rows with these keys, those that are not at rest, and those that seem written in the future.
 
-    It reads no other row, and costs the same however many there are.
+    Reads no other rows, so its cost does not depend on their number.
     """
-    # Values are part of the text: a statement that was prepared for any value could not use an index with a condition.
+    # The values are in the SQL text, because a prepared statement for any value could not use a partial index.
     found = _read([_rows().filter(~AT_REST)])
     return found | _read([_rows().filter(moments.future("updated_at", now=now)), *_with(set(keys) - found.keys())])
 
 
 def compare_all(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:
-    """The same by going through the whole table, which no index and no statistics can mislead."""
+    """Returns the same by scanning the whole table, so that no broken index can hide a row."""
     future = moments.future("updated_at", now=now) | moments.future("observed_at", now=now)
     looked_at = Case(When(AT_REST & ~future, then=Value(value=False)), default=Value(value=True))
     return _read([_rows().alias(looked_at=looked_at).filter(looked_at=Value(value=True)), *_with(keys)])

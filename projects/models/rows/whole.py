@@ -1,4 +1,4 @@
-"""A project with all that a command needs, by statements that are written once."""
+"""A project with everything that a command needs, read and written by compiled statements."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,8 +18,11 @@ _HEARTBEAT = ("heartbeat_at", "watched_until")
 
 
 class Conditions(NamedTuple):
-    """What a new operation asks of the row beside that no other one holds it: nobody wants it deleted, but for a
-    deletion; no other one has begun since the object was read; staff have not suspended it.
+    """What a new operation demands of the row, besides that no other operation holds it.
+
+    - `is_deletion`: false demands that the project is not being deleted.
+    - `unchanged`: no other operation has begun since the object was read.
+    - `unless_suspended`: staff have not suspended the project.
     """
 
     is_deletion: bool
@@ -28,7 +31,7 @@ class Conditions(NamedTuple):
 
 
 class WholeRow(models.Model):
-    """A row that is read with its owner, its type, its plan, and what it has spent."""
+    """A row that is read together with its owner, type, plan and spending."""
 
     generation: Any
 
@@ -37,30 +40,30 @@ class WholeRow(models.Model):
 
     @classmethod
     def find_own(cls, owner_id: UUID, project_id: UUID) -> Self | None:
-        """The owner's project of this id, with the heartbeat of its watcher."""
+        """Returns the owner's project with this id and its watcher's heartbeat, or None."""
         found: Self | None = next(_own(cls).read(owner_id, project_id), None)
         return found
 
     def has_operation(self, operation_id: UUID) -> bool:
-        """Whether this is the operation in its row."""
+        """Returns whether the row has this operation."""
         return bool(_in_operation(type(self)).rows(self.pk, operation_id))
 
     def reread(self) -> None:
-        """Has the object say what its row says now. Raises `ProjectGoneError`."""
+        """Updates the object from its row. Raises `ProjectGoneError`."""
         if not _one(type(self)).refresh(self, self.pk):
             raise ProjectGoneError
 
     def write_if_held(self, operation_id: UUID, values: Mapping[str, Any]) -> bool:
-        """Writes to the row where this is the operation in it."""
+        """Writes to the row if it has this operation. Returns whether it did."""
         return bool(_held(type(self)).run(values, self.pk, operation_id))
 
     def write_if_free(self, values: Mapping[str, Any], kind: Conditions) -> bool:
-        """Writes to the row where no operation holds it and nothing else stands in the way of the next one."""
+        """Writes to the row if no operation holds it and it meets the conditions. Returns whether it did."""
         found = (self.pk, self.generation) if kind.unchanged else (self.pk,)
         return bool(_free(type(self), kind).run(values, *found))
 
     def claimable(self, kind: Conditions) -> "models.QuerySet[Any]":
-        """The row, if nothing but an operation in flight stands in the way of the next one."""
+        """Returns a query for the row if it meets the conditions, even if an operation holds it."""
         return _claimable(type(self), kind, self.pk, self.generation)
 
 
