@@ -1,7 +1,7 @@
-"""What may be done to a project: the only code that touches the database and the engine together.
+"""The operations on projects. With the watcher, this is the only code that uses the database and the engine together.
 
-Every operation claims the project, acts on the engine with no transaction open, and records the outcome with its event
-under the claim's id, so that a slow loser can never overwrite the winner.
+Every operation claims the project, acts on the engine without an open transaction, and records the outcome with its
+event under the claim's id, so that a slow loser can never overwrite the winner.
 """
 
 from projects.services.commands.change import change_project

@@ -1,8 +1,8 @@
-"""Keeps the numbers that the engine knows as users of agents from being given a second time.
+"""Prevents user ids that agents on the engine already have from being given out again.
 
-A restored backup counts on from a lower number than the newest agents have, and so does a database that takes on the
-id of another one. So do two installations on one engine that were told the same `BERTH_UID_BASE`. What exists on the
-engine, in quarantine as well, therefore counts before any number is given.
+A restored backup continues from a lower number than the newest agents have; so does a database that takes over the id
+of another one. Two installations on one engine may also have the same `BERTH_UID_BASE`. Therefore Berth asks the engine
+which numbers exist there, also in quarantine, before it gives out a number.
 """
 
 from django.conf import settings

@@ -1,6 +1,7 @@
-"""Places: how many requests may wait for the engine, or for somebody outside, at a time.
+"""Places: limits on how many requests may wait for the engine or for outside servers at a time.
 
-They are counted in each process, whose threads they keep free for others: a read needs none. Nobody waits for a place.
+Each process counts its own, to keep threads free for other requests; a read needs no place. Requests never wait for a
+place: without a free one they are refused.
 """
 
 import threading
@@ -19,9 +20,10 @@ T = TypeVar("T")
 
 
 class Places:
-    """`total` places, of which one person gets `each` at most, and more than one only while others have some left.
+    """`total` places, of which one person gets at most `each`.
 
-    The last `reserve` places are for those who have none yet: where somebody takes all they can, others still get one.
+    The last `reserve` places are for people who have none yet, so that others still get one if somebody takes all they
+    can.
     """
 
     def __init__(self, *, total: int, each: int, reserve: int) -> None:
@@ -37,7 +39,7 @@ class Places:
             return self._held.total()
 
     def try_take(self, person: str) -> bool:
-        """Takes a place where there is one. It is given back with `give_back`."""
+        """Takes a place and returns True if there is one. Return it with `give_back`."""
         with self._lock:
             if not self._has_left(person):
                 return False
@@ -45,7 +47,7 @@ class Places:
             return True
 
     def has_left(self, person: str) -> bool:
-        """Whether there is one at this moment. Somebody else may take it before this person does."""
+        """Returns whether there is a place now. Somebody else may take it first."""
         with self._lock:
             return self._has_left(person)
 
@@ -56,11 +58,11 @@ class Places:
     def give_back(self, person: str) -> None:
         with self._lock:
             self._held[person] -= 1
-            self._held += Counter()  # forgets those who have none any more
+            self._held += Counter()  # removes people without places
 
     @contextmanager
     def take(self, person: str) -> Iterator[None]:
-        """Holds a place. Raises `NoPlaceError` where there is none."""
+        """Holds a place. Raises `NoPlaceError` if there is none."""
         if not self.try_take(person):
             raise NoPlaceError
         try:
@@ -74,17 +76,17 @@ def _share(parts: int) -> int:
 
 
 COMMANDS = Places(total=_share(2), each=_share(4), reserve=_share(8))
-"""For what asks the engine, Telegram or a provider to do something: half of the threads."""
+"""For requests to the engine, Telegram or a provider: half of the threads."""
 
 WAITS = Places(total=_share(4), each=_share(8), reserve=_share(16))
-"""For answers that are held until a status has settled: a quarter of the threads."""
+"""For requests that wait until a status has settled: a quarter of the threads."""
 
 STREAMS = Places(total=settings.BERTH_STREAMS, each=settings.BERTH_STREAMS // 4, reserve=settings.BERTH_STREAMS // 4)
 """For event streams, which have threads of their own."""
 
 
 def takes_place(service: Callable[P, T]) -> Callable[P, T]:
-    """For a service with an `actor`, who must have a place for a command. Raises `NoPlaceError`."""
+    """Decorates a service with an `actor`, who needs a place in `COMMANDS` for it. Raises `NoPlaceError`."""
 
     @wraps(service)
     def within_place(*args: P.args, **kwargs: P.kwargs) -> T:

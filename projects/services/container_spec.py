@@ -40,7 +40,7 @@ NEEDS_GATEWAY = (
 
 @sensitive_variables()
 def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
-    """With the `place` of the gateway it holds virtual credentials and its address, and without it the real ones.
+    """Builds the specification: with the gateway's `place`, it has virtual credentials, otherwise the real ones.
 
     Raises `SecretUnreadableError` and `UnusableSettingsError`.
     """
@@ -81,7 +81,7 @@ def _real_secrets(project: Project) -> dict[SecretFile, str]:
 
 @sensitive_variables()
 def _virtual_secrets(project: Project, real: Mapping[SecretFile, str]) -> dict[SecretFile, str]:
-    """In the same files, for each credential that there is."""
+    """Returns virtual credentials in the same files, one for each real credential."""
     fields = {SecretFile.TELEGRAM_BOT_TOKEN: VIRTUAL_TOKEN, SecretFile.AGENT_API_KEY: VIRTUAL_KEY}
     return {file: project.decrypt_virtual(field) for file, field in fields.items() if real[file]}
 
@@ -121,10 +121,10 @@ def variables_of(
     virtual: Mapping[SecretFile, str] | None,
     ways: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """The variables of the contract, and those that the type has for an image that knows nothing of it.
+    """Returns the variables of the agent contract, and the type's own ones for an image without the contract.
 
-    `bases` are where Telegram and the provider are, in the place of the real ones, with credentials that only they
-    know, and `ways` where servers are whose credentials the gateway puts in. Raises `UnusableSettingsError`.
+    Behind the gateway, `bases` are its addresses for Telegram and the provider, `virtual` are the virtual credentials,
+    and `ways` are its addresses for servers whose credentials it adds. Raises `UnusableSettingsError`.
     """
     check_own_settings(own_settings, own=own_settings_for(own_settings))
     named = _find_provider(provider)
@@ -147,9 +147,9 @@ def variables_of(
 
 
 def _find_provider(provider: str) -> NamedProvider | None:
-    """The one of the staff's with this name. The key of one that is gone is sent to nobody else.
+    """Returns the provider that staff added with this name, or None for a built-in one.
 
-    Raises `UnusableSettingsError`.
+    Raises `UnusableSettingsError` if there is none, so that the key is not sent to another provider.
     """
     named = find_named(provider)
     if provider and not (named or provider in PROVIDERS or settings.BERTH_PROVIDER_API):
@@ -164,7 +164,10 @@ def _own_variables(
     chosen: Mapping[str, Any],
     virtual: Mapping[SecretFile, str] | None,
 ) -> dict[str, str]:
-    """Raises `UnusableSettingsError` where they ask for a credential and there is no gateway, but only the real one."""
+    """Returns the type's own variables.
+
+    Raises `UnusableSettingsError` if they need a credential and the gateway is off, because they may not get real ones.
+    """
     if not settings.BERTH_GATEWAY and places_in(agent_type.variables) & set(CREDENTIALS):
         raise UnusableSettingsError(NEEDS_GATEWAY)
     credentials, provider = virtual or {}, environment[Variable.AGENT_PROVIDER]
@@ -185,7 +188,7 @@ def _own_variables(
 
 
 def _way_out(project: Project, place: Place) -> dict[str, str]:
-    """By which programs reach the hosts that are allowed to an agent that reaches the gateway alone."""
+    """Returns the proxy variables for the allowed hosts of an agent that can reach only the gateway."""
     if project.egress != Egress.GATEWAY or not project.agent_type.host_names:
         return {}
     return dict.fromkeys(("HTTPS_PROXY", "https_proxy"), place.address.url)

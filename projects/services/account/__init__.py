@@ -1,1 +1,1 @@
-"""All that belongs to one account: taken along by its owner, and deleted with it."""
+"""Exports and deletes everything that belongs to one account."""

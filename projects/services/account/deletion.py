@@ -1,7 +1,7 @@
-"""The end of an account: nobody gets in any more, its projects are deleted as their owner would, and then the row goes.
+"""Deletes an account: ends its access, deletes its projects as their owner would, and then deletes its row.
 
-Closing the account is one transaction. What follows is looked at by the watcher until it is done, so that neither a
-killed process nor a silent engine leaves half of it.
+Closing the account is one transaction. The watcher continues the rest until it is done, so that neither a killed
+process nor a silent engine leaves half of it.
 """
 
 from django.contrib.admin.models import LogEntry
@@ -20,14 +20,14 @@ from projects.services.commands.deletion import record_deletion
 ITSELF = Actor(label="system", source="end of the account")
 
 CLOSED = Q(closed_at__isnull=False, is_active=False, is_staff=False, is_superuser=False)
-"""An account that is to go. One that somebody uses again, or that became one of the staff, does not."""
+"""An account that must be deleted. An account that is active again, or became one of the staff, is kept."""
 
 
 def delete_account(*, user: User, session: SignedInBy, actor: Actor) -> bool:
-    """Returns whether the account is gone. Else it is closed, and the watcher removes its agents and then its row.
+    """Returns whether the account is gone. If not, it is closed, and the watcher removes its agents and then its row.
 
-    The caller has checked the password, and the code. Raises `AccountKeptError`, and `InvalidTokenError` where
-    `session` has been ended meanwhile, as by another deletion.
+    The caller has checked the password and the one-time code. Raises `AccountKeptError`, and `InvalidTokenError` if
+    `session` has ended meanwhile, for example by another deletion.
     """
     with transaction.atomic():
         locked = lock_if_still_signed_in(user, session)
@@ -38,7 +38,7 @@ def delete_account(*, user: User, session: SignedInBy, actor: Actor) -> bool:
 
 
 def check_may_go(user: User) -> None:
-    """Raises `AccountKeptError`."""
+    """Raises `AccountKeptError` if the account may not be deleted."""
     if user.is_staff or user.is_superuser or LogEntry.objects.filter(user=user).exists():
         raise AccountKeptError(
             "What staff have done stays on record, so no account of theirs is deleted here. Ask an admin to make yours "
@@ -49,13 +49,13 @@ def check_may_go(user: User) -> None:
 
 
 def finish_closed_accounts() -> None:
-    """Goes on with the accounts that are closed and not gone yet."""
+    """Continues the deletion of closed accounts."""
     for user in User.objects.filter(CLOSED).order_by("closed_at"):
         carry_on(user, ITSELF)
 
 
 def carry_on(user: User, actor: Actor) -> bool:
-    """Has each project of a closed account deleted, and the account where none is left. Returns whether it is gone."""
+    """Deletes the projects of a closed account, and the account if none is left. Returns whether it is gone."""
     for project in Project.objects.owned_by(user).exclude(desired=Desired.DELETED).select_related("owner"):
         try:
             record_deletion(project, actor)
@@ -71,7 +71,7 @@ def _forget(user: User) -> bool:
         with transaction.atomic():
             if User.objects.select_for_update().filter(pk=user.pk).first() is None:
                 return True
-            # What staff have done stays on record, and would go with the row.
+            # The log entries of staff must be kept, but would be deleted with the row.
             if not User.objects.filter(CLOSED, pk=user.pk).exists() or LogEntry.objects.filter(user=user).exists():
                 return False
             tokens = OpenSession.objects.filter(user=user).values("token")
@@ -79,7 +79,7 @@ def _forget(user: User) -> bool:
             OutgoingMail.objects.filter(user_id=user.pk).delete()
             UsageCounter.objects.filter(subject=user.pk.hex).delete()
             User.objects.filter(pk=user.pk).delete()
-    except (IntegrityError, ProtectedError):  # a deploy that had begun before has made a project
+    except (IntegrityError, ProtectedError):  # a deploy that began earlier has created a project
         return False
     audit.record("account_deleted", user=user.pk)
     return True

@@ -1,6 +1,6 @@
-"""All that the tables say of one user, as a ZIP of JSON lines that is written while it is read: no credential is in it.
+"""Exports everything that the tables have about one user as a streamed ZIP of JSON lines, without credentials.
 
-Each table is read in pieces, so that neither memory nor a statement grows with what somebody has.
+Each table is read in pieces, so that neither memory nor a statement grows with the user's data.
 """
 
 import io
@@ -35,11 +35,11 @@ from projects.rules.alerts import OF_STAFF
 
 HOUR = 3600
 MOST = 5
-"""Exports of a user in an hour."""
+"""The maximum of exports per user and hour."""
 
 PIECE = 500
 FEW = 5
-"""Rows in memory at a time, and those of them that hold a log."""
+"""The maximum of rows in memory, in general (`PIECE`) and for tables with logs (`FEW`)."""
 
 README = """\
 Everything that the tables of this installation of Berth say of your account, one JSON object on each line. Times are in
@@ -50,7 +50,7 @@ remember is not in the tables: it goes with each agent.
 
 
 class Table(NamedTuple):
-    """`of` leads to the id of the user, or of one of their projects; what is `left_out` of the columns is secret."""
+    """A table to export. `of` is the path to the id of the user or of their project; `left_out` columns are secret."""
 
     model: type[Model]
     of: str
@@ -93,7 +93,7 @@ NOT_EXPORTED = {
 
 
 def start_export(*, user: User) -> Generator[bytes, None, None]:
-    """Counts an export, and returns its bytes. Raises `TooManyExportsError`."""
+    """Counts the export and returns its bytes. Raises `TooManyExportsError`."""
     window = counters.current_window(HOUR)
     if not counters.consume(subject=user.pk.hex, scope="exports", window=window, limit=MOST):
         raise TooManyExportsError(retry_after=counters.seconds_until_end(window, HOUR))
@@ -145,10 +145,10 @@ def _write(table: Table, row: dict[str, Any]) -> bytes:
     if table.model is Event and row["source"] == BY_STAFF:
         row |= {"actor": STAFF, "address": None}
     if table.model is OutgoingMail and row["kind"] == INVITATION:
-        row["facts"] = {}  # who of the staff has invited them
+        row["facts"] = {}  # which member of staff invited them
     for field in table.model._meta.concrete_fields:
         if isinstance(field, JSONField) and field.attname in row:
-            # It may hold integers of any size, which orjson does not write.
+            # It may have integers of any size, which orjson cannot write.
             row[field.attname] = orjson.Fragment(json.dumps(row[field.attname]))
     return orjson.dumps(row, default=_plain, option=orjson.OPT_UTC_Z | orjson.OPT_APPEND_NEWLINE)
 
@@ -160,7 +160,7 @@ def _plain(value: Any) -> str:
 
 
 class _Written(io.RawIOBase):
-    """What the archive has written and nobody has taken yet."""
+    """A buffer for the bytes that the archive has written and that are not yet taken."""
 
     def __init__(self) -> None:
         self._held = bytearray()

@@ -1,1 +1,1 @@
-"""How people are told: owners of their agents, and operators of the service."""
+"""Alerts to owners about their agents, and to operators about the service."""

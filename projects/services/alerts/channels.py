@@ -1,4 +1,4 @@
-"""How a user is told of their agents: what they choose, and the credentials that it takes."""
+"""The channels of a user's alerts: which kinds they choose, and the credentials of webhooks and bots."""
 
 import secrets
 from base64 import b64encode
@@ -31,7 +31,7 @@ def wants_mail(user_id: UUID, kind: AlertKind) -> bool:
 
 
 def find_channels(user: User) -> dict[str, AlertChannel]:
-    """Those that the user has made, by their ways."""
+    """Returns the user's channels by way."""
     return {channel.way: channel for channel in AlertChannel.objects.filter(user=user)}
 
 
@@ -43,9 +43,9 @@ def choose_kinds(*, user: User, way: Way, kinds: Collection[str]) -> AlertChanne
 
 @sensitive_variables("url", "secret")
 def set_webhook(*, user: User, url: str) -> str:
-    """Returns the new secret, which nothing shows again, or an empty text where there is one from before.
+    """Sets the webhook's address. Returns its new secret, which is never shown again, or an empty text if it had one.
 
-    Raises `InvalidFieldError` where nothing may be sent there, and `NoPlaceError`.
+    Raises `InvalidFieldError` if nothing may be sent to the address, and `NoPlaceError`.
     """
     try:
         with COMMANDS.take(user.email):
@@ -56,7 +56,7 @@ def set_webhook(*, user: User, url: str) -> str:
     row = AlertChannel.objects.filter(pk=channel.pk)
     values = {"target": f"{server}/…"[:300], **channel.encrypt(ADDRESS, url)}
     secret, columns = _make_secret(channel)
-    if row.filter(secret_ciphertext="").update(**values, **columns):  # together, for nothing is to go out unsigned
+    if row.filter(secret_ciphertext="").update(**values, **columns):  # at once, so that nothing is sent unsigned
         return secret
     row.update(**values)
     return ""
@@ -64,7 +64,7 @@ def set_webhook(*, user: User, url: str) -> str:
 
 @sensitive_variables("secret")
 def renew_secret(*, user: User) -> str:
-    """Returns the webhook's new secret. The former one signs nothing any more. Empty where there is no webhook."""
+    """Replaces and returns the webhook's secret, or returns an empty text if there is no webhook."""
     channel = AlertChannel.objects.filter(user=user, way=Way.WEBHOOK).first()
     if channel is None:
         return ""
@@ -74,14 +74,14 @@ def renew_secret(*, user: User) -> str:
 
 @sensitive_variables("secret")
 def _make_secret(channel: AlertChannel) -> tuple[str, dict[str, Any]]:
-    """With the columns that keep it."""
+    """Returns a new secret and the columns that store it."""
     secret = SECRET_PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
     return secret, {**channel.encrypt(SECRET, secret), "secret_hint": hint_of(secret)}
 
 
 @sensitive_variables("token")
 def set_bot(*, user: User, token: str) -> None:
-    """Takes a bot of the user's own. Whom it writes to is to be learned then.
+    """Sets a bot of the user. Its chat must be linked again after that.
 
     Raises `InvalidFieldError` and `NoPlaceError`.
     """
@@ -101,12 +101,15 @@ def set_bot(*, user: User, token: str) -> None:
 
 
 def remove_channel(*, user: User, way: Way) -> bool:
-    """Takes it away with its credentials and its log. Mails go out as before anybody chose."""
+    """Deletes the channel with its credentials and its log. Without a row for mail, the default kinds are mailed."""
     return bool(AlertChannel.objects.filter(user=user, way=way).delete()[0])
 
 
 def rotate_alert_secrets() -> int:
-    """Writes each credential anew with the first key, and returns of how many ways. Raises `SecretUnreadableError`."""
+    """Encrypts all credentials again with the first key. Returns the number of channels.
+
+    Raises `SecretUnreadableError`.
+    """
     done = 0
     for channel in AlertChannel.objects.exclude(way=Way.MAIL).iterator():
         for field in (SECRET, ADDRESS):

@@ -1,4 +1,4 @@
-"""The chat that a user's own bot writes to: learned from the message that opens it, or typed."""
+"""The chat to which a user's own bot writes: found by the message that opens it, or typed by the user."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ from projects.models.alert import SECRET
 from projects.services.bulkheads import COMMANDS
 
 NEWEST = (20, 1)
-"""Messages to the bot that are looked at: the last one alone where so many are too long to be read."""
+"""How many messages to the bot are read: only the last one if the answer with more is too long."""
 
 _REFUSED = "It refused the bot's token: set another one."
 _WHY = {
@@ -31,18 +31,21 @@ CHAT_FORMAT = re.compile(r"-?[0-9]{1,18}")
 
 @sensitive_variables("token")
 def ask_bot(channel: AlertChannel, method: str, **fields: str) -> Answer:
-    """What Telegram answers the user's bot, within the limit for such questions. Raises `SecretUnreadableError`."""
+    """Calls a method of Telegram for the user's bot, within the limit for outside calls.
+
+    Raises `SecretUnreadableError`.
+    """
     token = quote(channel.decrypt(SECRET), safe=":")
     with time_limit(settings.BERTH_OUTSIDE_LIMIT):
         return ask(f"{settings.BERTH_TELEGRAM_API}/bot{token}/{method}?{urlencode(fields)}")
 
 
 def find_chat(channel: AlertChannel) -> None:
-    """Looks for the message that the link to the bot sends, and keeps its chat.
+    """Finds the message that the link to the bot sends, and stores its chat.
 
     Raises `InvalidFieldError`, `NoPlaceError` and `SecretUnreadableError`.
     """
-    check_no_agent_has(parse_bot_id(channel.decrypt(SECRET)))  # somebody may have deployed one since it was set
+    check_no_agent_has(parse_bot_id(channel.decrypt(SECRET)))  # an agent may have got it since it was set
     with COMMANDS.take(channel.user.email), time_limit(settings.BERTH_OUTSIDE_LIMIT):
         updates = _read_updates(channel)
     chat = next((found for update in updates if (found := _chat_of(update, channel.link_code))), None)
@@ -56,7 +59,7 @@ def find_chat(channel: AlertChannel) -> None:
 
 
 def check_no_agent_has(bot_id: int | None) -> None:
-    """Raises `InvalidFieldError`: an agent's bot gets messages that nobody else may take away."""
+    """Raises `InvalidFieldError` if an agent has this bot, because reading its messages would take them away."""
     if Project.objects.live().filter(bot_id=bot_id).exists():
         raise InvalidFieldError(
             "This bot is an agent's, and messages to it go there. Make another one with @BotFather.",
@@ -66,7 +69,7 @@ def check_no_agent_has(bot_id: int | None) -> None:
 
 
 def _read_updates(channel: AlertChannel) -> list[Any]:
-    """What was sent to the bot lately. Telegram forgets what is older."""
+    """Returns recent messages to the bot. Telegram forgets older ones."""
     for newest in NEWEST:
         fields = {"offset": str(-newest), "limit": str(newest), "timeout": "0", "allowed_updates": '["message"]'}
         answer = ask_bot(channel, "getUpdates", **fields)
@@ -80,7 +83,7 @@ def _read_updates(channel: AlertChannel) -> list[Any]:
 
 
 def set_chat(channel: AlertChannel, chat: str) -> None:
-    """Raises `InvalidFieldError`."""
+    """Stores the chat. Raises `InvalidFieldError` if this is not a chat's number."""
     if not CHAT_FORMAT.fullmatch(chat):
         raise InvalidFieldError(
             "The number of a chat has digits only, and a minus for a group.", field="chat", code="invalid"
@@ -89,7 +92,7 @@ def set_chat(channel: AlertChannel, chat: str) -> None:
 
 
 def _chat_of(update: Any, code: str) -> str | None:
-    """The chat of the message, where it is the one that the link sends. Telegram adds the bot's name in groups."""
+    """Returns the chat of the message if it is the one that the link sends. In groups, Telegram adds the bot's name."""
     try:
         text, chat = update["message"]["text"], update["message"]["chat"]["id"]
     except (KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""What follows from an event for those who want to be told: a message that waits to be sent, or a place in one.
+"""Turns events into messages that wait to be sent, or adds them to a waiting message.
 
-An agent that flaps makes few messages: the same is told once an hour, and of what changes to and fro a few go out at
-once, after which one message waits a while and takes in what comes meanwhile.
+A flapping agent causes few messages: the same alert is sent once an hour. If the alerts alternate, a few are sent at
+once; then one message waits for a while and also covers the events that follow.
 """
 
 import logging
@@ -31,14 +31,17 @@ from projects.rules.service_alerts import Moment, Part
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 100
-"""Messages that may wait for one receiver. It has not answered for long; what comes then is not told."""
+"""The maximum of messages that wait for one receiver. Further alerts are dropped: it has not answered for long."""
 
 KEPT = 100
-"""Messages that the log of a way keeps of those that have ended."""
+"""How many ended messages the log of a channel keeps."""
 
 
 def place(event: Event, kind: AlertKind, *, name: str) -> None:
-    """To be called in the transaction in which the reader of the events steps on. `name` is the project's."""
+    """Creates the messages for an event. Call it in the transaction that advances the cursor.
+
+    `name` is the project's name.
+    """
     facts = {
         "project": name,
         "sentence": tell_event(event.action, event.outcome, event.detail),
@@ -52,7 +55,10 @@ def place(event: Event, kind: AlertKind, *, name: str) -> None:
 
 
 def place_of_service(part: Part, moment: Moment, *, sentence: str, name: str) -> None:
-    """To be called in the transaction that notes it. `name` is the installation's."""
+    """Creates the messages about the service. Call it in the transaction that records the trouble.
+
+    `name` is the installation's name.
+    """
     now = clock.now()
     facts = {"project": name, "sentence": sentence, "code": part.value, "moment": moment.value, "at": now.isoformat()}
     kind = AlertKind.SERVICE
@@ -104,7 +110,7 @@ def _place_in(channel: AlertChannel, event: Event, kind: AlertKind, facts: dict[
 
 
 def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
-    """Has the message that waits for the end of the flapping tell this, too. False: none does."""
+    """Adds the event to the message that waits for the flapping to end. Returns False if there is none."""
     held = rows.filter(state=DeliveryState.WAITING, attempts=0, next_try_at__gt=clock.now())
     newest = held.order_by("-created_at").values_list("pk", flat=True).first()
     if newest is None:
@@ -113,9 +119,9 @@ def _join(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: d
 
 
 def _is_told(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts: dict[str, Any]) -> bool:
-    """Whether the last message that was not refused has said the same a short while ago."""
+    """Returns whether the last message that was not refused said the same a short while ago."""
     of_tools = _is_of_tools(event)
-    if of_tools and kind is AlertKind.DEGRADED:  # also where something else was told since
+    if of_tools and kind is AlertKind.DEGRADED:  # also if there were other messages since
         rows = rows.filter(kind=kind, facts__code=facts["code"])
     last = rows.exclude(state=DeliveryState.REFUSED).order_by("-created_at").first()
     if last is None or last.kind != kind or last.facts.get("code") != facts["code"]:
@@ -125,7 +131,7 @@ def _is_told(rows: QuerySet[AlertDelivery], event: Event, kind: AlertKind, facts
 
 
 def _is_of_tools(event: Event) -> bool:
-    """Whether the trouble is that of a server of tools, or that trouble is over."""
+    """Returns whether the event is the trouble of a tool server, or the end of such trouble."""
     if event.action == DEGRADED:
         return event.outcome == ProblemCode.TOOLS_REFUSED
     if event.action != RECOVER:
@@ -136,7 +142,7 @@ def _is_of_tools(event: Event) -> bool:
 
 
 def forget_old(rows: QuerySet[AlertDelivery]) -> None:
-    """To be called with each new row of a way: what goes is more than comes. `rows` are the way's."""
+    """Deletes surplus ended messages of a channel (`rows`). Call it with each new message: it deletes up to `KEPT`."""
     ended = rows.exclude(state=DeliveryState.WAITING).order_by("-created_at", "id")
     if surplus := list(ended.values_list("pk", flat=True)[KEPT : 2 * KEPT]):
         AlertDelivery.objects.filter(pk__in=surplus).delete()

@@ -1,6 +1,6 @@
-"""Sends one message about an agent, by a webhook, a bot or a mail, and says what came of it.
+"""Sends one message by webhook, bot or mail, and returns the result.
 
-Webhooks are signed as standardwebhooks.com has it, for which there are libraries in most languages.
+Webhooks are signed as standardwebhooks.com specifies, for which most languages have libraries.
 """
 
 import hashlib
@@ -26,28 +26,28 @@ from projects.services.alerts.placing import forget_old
 from projects.services.bulkheads import COMMANDS
 
 MAIL = "alert"
-"""The kind of the mails."""
+"""The kind of mail in the outbox."""
 
 WITHIN = 10.0
-"""Seconds that a webhook has for all of its answer's head."""
+"""Seconds within which a webhook's whole response head must arrive."""
 
 TEST = "test"
 
 _FINAL = {400, 401, 403, 404}
-"""What Telegram answers where the same message will never arrive: the token, the chat, or the bot is shut out."""
+"""Telegram's statuses for messages that will never arrive: the token or the chat is wrong, or the bot is blocked."""
 
 
 class Sent(NamedTuple):
-    """What came of a try. `state` is WAITING where another one makes sense. `answer` is for the user."""
+    """The result of an attempt. `state` is WAITING if another attempt makes sense. `answer` is for the user."""
 
     state: DeliveryState
     answer: str
 
 
 def send_test(channel: AlertChannel, *, within: float) -> AlertDelivery:
-    """Sends one now, and keeps what came of it in the log. It is not tried again. Raises `NoPlaceError`.
+    """Sends a test message once, and records the result in the log. Raises `NoPlaceError`.
 
-    The row counts as ended from the beginning, so that it does not stay for ever where this process dies.
+    The row counts as ended from the beginning, so that it does not stay forever if this process dies.
     """
     now = clock.now()
     facts = {"project": "", "sentence": "This is a test. Alerts about your agents will come here", "code": TEST}
@@ -72,14 +72,14 @@ def send_test(channel: AlertChannel, *, within: float) -> AlertDelivery:
 
 
 def deliver(delivery: AlertDelivery) -> Sent:
-    """Sends a message whose try was claimed, and records what came of it."""
+    """Sends a message whose attempt was claimed, and records the result."""
     sent = send(delivery, within=WITHIN)
     record(delivery, sent)
     return sent
 
 
 def record(delivery: AlertDelivery, sent: Sent) -> None:
-    """What came of a try. The last one ends the message in any case."""
+    """Records the result of an attempt. The last attempt always ends the message."""
     state = sent.state
     if state == DeliveryState.WAITING and pause_after(delivery.attempts) is None:
         state = DeliveryState.GIVEN_UP
@@ -89,7 +89,7 @@ def record(delivery: AlertDelivery, sent: Sent) -> None:
 
 
 def send(delivery: AlertDelivery, *, within: float) -> Sent:
-    """Raises nothing that concerns the receiver."""
+    """Sends the message. Errors on the receiver's side become results and are never raised."""
     try:
         match delivery.channel.way:
             case Way.WEBHOOK:
@@ -134,7 +134,7 @@ def sign(secret: str, content: bytes) -> str:
 
 
 def describe(delivery: AlertDelivery) -> dict[str, Any]:
-    """The body of a webhook."""
+    """Returns the body of the webhook."""
     facts = delivery.facts
     about = {"kind": delivery.kind, "sentence": facts["sentence"], "code": facts["code"], "batched": delivery.batched}
     if delivery.kind == AlertKind.SERVICE:
@@ -146,7 +146,7 @@ def describe(delivery: AlertDelivery) -> dict[str, Any]:
 
 
 def compose(delivery: AlertDelivery) -> str:
-    """The same as plain text."""
+    """Returns the message as plain text."""
     facts = delivery.facts
     lines = [f"{facts['project']}: {facts['sentence']}." if facts["project"] else f"{facts['sentence']}."]
     if delivery.batched:
@@ -173,7 +173,7 @@ def _send_by_bot(delivery: AlertDelivery) -> Sent:
 
 
 def _send_by_mail(delivery: AlertDelivery) -> Sent:
-    """Leaves it in the outbox, which has tries of its own. The row and the mail are one transaction.
+    """Puts the message into the outbox, which retries by itself, in one transaction with the row.
 
     Raises `OutboxFullError`.
     """

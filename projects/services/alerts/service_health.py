@@ -1,4 +1,4 @@
-"""What is wrong with the service itself, in a sentence for its operators. Most of it is known to the database."""
+"""Describes trouble of the service itself in sentences for its operators, mostly from the database."""
 
 import shutil
 from datetime import datetime, timedelta
@@ -18,13 +18,16 @@ from projects.services.gateway import place as gateway_place
 
 MB = 1024 * 1024
 LEAST_FREE = 512 * MB
-"""Bytes that the disk of the data directory is to have free, or a twentieth of it, but no more than `MOST_FREE`."""
+"""The bytes that must be free on the disk of the data directory: this or a twentieth of it, at most `MOST_FREE`."""
 
 MOST_FREE = 5120 * MB
 
 
 def find_troubles() -> dict[Part, str]:
-    """The engine is asked only where the watcher does not say that it answers. Raises `DatabaseError`."""
+    """Returns a sentence for each part in trouble. Asks the engine only if no watcher is at work.
+
+    Raises `DatabaseError`.
+    """
     heartbeat = read_heartbeat()
     found = {
         Part.HELD: read_hold(),
@@ -43,7 +46,7 @@ def find_troubles() -> dict[Part, str]:
 
 
 def describe_watcher() -> str:
-    """Empty where one is at work, or none has ever been."""
+    """Returns why no watcher is at work; empty if one is, or if there has never been one."""
     heartbeat = read_heartbeat()
     if heartbeat is None or is_beating(heartbeat):
         return ""
@@ -54,7 +57,7 @@ def describe_watcher() -> str:
 
 
 def describe_disk() -> str:
-    """Of the data directory. Empty where there is room, or nobody can tell."""
+    """Returns a warning about the data directory's disk; empty if it has room, or if that is unknown."""
     try:
         usage = shutil.disk_usage(settings.BERTH_DATA_DIR)
     except OSError:
@@ -65,7 +68,7 @@ def describe_disk() -> str:
 
 
 def describe_backup() -> str:
-    """Of `manage.py backup` alone: other ways leave no trace here."""
+    """Returns a warning if `manage.py backup` has not run for too long. Other kinds of backups are unknown here."""
     days = settings.BERTH_BACKUP_DAYS
     row = Installation.objects.filter(pk=1).values_list("backed_up_at", "created_at").first()
     if not days or row is None:
@@ -78,7 +81,7 @@ def describe_backup() -> str:
 
 
 def note_backup(made_at: datetime) -> None:
-    """That there is one of this moment."""
+    """Records that a backup was made at this moment."""
     Installation.objects.filter(pk=1).update(backed_up_at=made_at)
 
 

@@ -1,4 +1,4 @@
-"""Tells operators of the service itself, by the ways that they have chosen for their alerts."""
+"""Notifies operators about the service itself, by the channels that they have chosen for their alerts."""
 
 from dataclasses import asdict
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ _COLUMNS = ("is_wrong", "since", "is_told", "flaps", "told_at")
 
 
 def note_service() -> None:
-    """Looks at each part, and leaves the messages that follow. Several processes may do so at the same moment.
+    """Checks each part and creates the messages that follow. Several processes may do so at the same moment.
 
     Raises `DatabaseError`.
     """
@@ -34,11 +34,11 @@ def _begin(part: Part) -> None:
         with transaction.atomic():
             ServiceTrouble.objects.create(instance=settings.BERTH_INSTANCE, part=part, since=clock.now())
     except IntegrityError:
-        return  # another process has
+        return  # another process did it
 
 
 def _note(row: ServiceTrouble, sentence: str) -> None:
-    """The message and the row are one transaction, and one process alone finds the row as it was."""
+    """Updates the row and creates the message in one transaction. Only one process finds the row unchanged."""
     known = Known(**{name: getattr(row, name) for name in _COLUMNS})
     after, moment = look(known, is_wrong=bool(sentence), now=clock.now())
     if after == known:

@@ -1,1 +1,1 @@
-"""What may be done to one project, and what a command needs on its way: each claims the project, acts, and records."""
+"""The commands on one project and their steps: each claims the project, acts, and records the outcome."""

@@ -1,5 +1,5 @@
-"""What must hold before a project is deployed or changed. What can be looked up here is checked before anybody outside
-is asked, which takes up to 10 s.
+"""Checks before a project is deployed or changed. Checks in the database come before calls to outside servers, which
+may take up to 10 s.
 """
 
 from functools import lru_cache
@@ -22,11 +22,11 @@ from projects.rules.status.reasons import SENTENCES
 from projects.services.credentials.bot_claims import evict_unconfirmed
 
 _SOME_BOT = 7_301_223_456_789_012_345
-"""A sample for queries."""
+"""A sample value for compiled queries."""
 
 
 def check_image(agent_type: AgentType) -> None:
-    """Raises `EngineError` where the engine does not answer or has no image of this type."""
+    """Raises `EngineError` if the engine does not answer or does not have the image of this type."""
     if not get_engine().image_exists(agent_type.image):
         raise ImageMissingError(
             f"The image of agent type {agent_type.slug} is not on the engine. Ask the staff to build it."
@@ -34,7 +34,7 @@ def check_image(agent_type: AgentType) -> None:
 
 
 def check_plan_limit(*, owner: User, plan: Plan) -> None:
-    """Raises `PlanLimitReachedError`. Only under `lock_owner` the limit is certain to hold until the row is written."""
+    """Raises `PlanLimitReachedError`. Only under `lock_owner` does the result hold until the row is written."""
     limit, held = read_room(owner, plan)
     if limit == 0:
         raise PlanLimitReachedError(f"The {plan.slug} plan is not open to you. Choose another plan, or ask the staff.")
@@ -47,16 +47,16 @@ def check_plan_limit(*, owner: User, plan: Plan) -> None:
 def lock_owner(owner: User) -> None:
     """Locks the owner's row until the transaction ends, so that parallel requests cannot exceed a limit together.
 
-    Raises `OperationLostError` where the owner has had the account deleted.
+    Raises `OperationLostError` if the owner's account is being deleted.
     """
     if not _locked_owner().rows(owner.pk):
         raise OperationLostError("The account is being deleted.")
 
 
 def lock_provider(name: str) -> None:
-    """Locks the row of one that the staff have named until the transaction ends: it is not deleted meanwhile.
+    """Locks the row of a provider that staff added until the transaction ends, so that it is not deleted meanwhile.
 
-    It comes before the rows of projects. Raises `InvalidFieldError` where it is gone since it was looked at.
+    Lock it before rows of projects. Raises `InvalidFieldError` if it has been deleted since it was read.
     """
     if not name or name in PROVIDERS or Provider.objects.select_for_update().filter(pk=name).first():
         return
@@ -66,17 +66,17 @@ def lock_provider(name: str) -> None:
 
 
 def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:
-    """Raises `BotInUseError` where another project of the owner runs the bot."""
+    """Raises `BotInUseError` if another project of the owner runs the bot."""
     if _own_with_bot().rows(owner.pk, project_id, bot_id):
         raise _bot_in_use()
 
 
 def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
-    """Raises `BotInUseError` where the bot is another project's.
+    """Raises `BotInUseError` if the bot belongs to another project.
 
-    That somebody else's project has it is told only to those who hold the bot's token. Where Telegram did not confirm
-    the token, nothing stands in the way, whether the bot is deployed here or not: else anybody could find that out.
-    Such a claim keeps nobody from the bot, and the watcher has it confirmed when Telegram answers.
+    Only the holder of the bot's token may learn that somebody else's project has the bot. So if Telegram did not
+    confirm the token, the check passes no matter whether the bot is deployed here. Such a claim does not keep others
+    from the bot, and the watcher has it confirmed when Telegram answers.
     """
     if check.bot_id is None:
         return
@@ -91,9 +91,9 @@ def check_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
 
 
 def claim_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
-    """Raises what `check_bot` raises, and takes the bot from claims that Telegram has not confirmed.
+    """Checks the bot like `check_bot`, and ends other claims to it that Telegram has not confirmed.
 
-    To be called in the transaction that writes the row.
+    Call it in the transaction that writes the row.
     """
     check_bot(owner=owner, check=check, project_id=project_id)
     if check.bot_id is not None and check.token_confirmed and settings.BERTH_VERIFY_CREDENTIALS:
@@ -101,7 +101,7 @@ def claim_bot(*, owner: User, check: CredentialCheck, project_id: UUID) -> None:
 
 
 def check_claim(project: Project) -> None:
-    """Raises `BotInUseError` for a start of a project that has lost its bot, while the other one still has it."""
+    """Raises `BotInUseError` if a project that lost its bot is started while the other project still has it."""
     others = Project.objects.live().exclude(pk=project.pk).filter(bot_id=project.bot_id, bot_unconfirmed_at=None)
     if others.exists():
         raise BotInUseError(SENTENCES[CLAIMED])
@@ -128,7 +128,7 @@ def _own_with_bot() -> CompiledQuery:
 
 @lru_cache
 def _sure_with_bot() -> CompiledQuery:
-    """Of others those that Telegram has confirmed."""
+    """Compiles the query for own projects with the bot, and for others' if Telegram has confirmed them."""
 
     def write(owner_id: UUID, project_id: UUID, bot_id: int) -> "QuerySet[Project, Any]":
         return _with_bot(project_id, bot_id).filter(Q(owner_id=owner_id) | Q(bot_unconfirmed_at=None))[:1]

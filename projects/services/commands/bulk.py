@@ -1,4 +1,4 @@
-"""One command on many projects, as far as the time of one request goes: the same for the API and the pages."""
+"""Runs one command on many projects within the time of one request, for the API and the pages alike."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Bulk(NamedTuple, Generic[Each, Result]):
-    """What was done, and what is `left`: for `wait` seconds where the user's minute has no more commands, else 0."""
+    """The results and what is `left`. `wait` is in seconds, and not 0 if the user's limit of commands is reached."""
 
     results: list[Result]
     left: Sequence[Each]
@@ -36,9 +36,9 @@ def act_on_each(
     begin_within: float,
     is_let_in: Callable[[], bool],
 ) -> Bulk[Each, Result]:
-    """Each counts as one command of the user's minute; the request itself counts as the first.
+    """Runs `act` on each. Each counts as one command of the user's minute; the request itself counts as the first.
 
-    None is begun with after `begin_within` seconds, or once nobody is let in any more; the first one always is.
+    Begins none after `begin_within` seconds, or once `is_let_in` is false, but always runs the first one.
     """
     until, results, wait = time.monotonic() + begin_within, list[Result](), 0
     for each in chosen:
@@ -54,7 +54,7 @@ def act_on_each(
 
 
 def carry_out(project: Project, action: str, actor: Actor, *, by_staff: bool = False) -> bool:
-    """A value of `Action`, or `DELETE`. Returns whether the project is gone. Raises what the single command raises."""
+    """Runs an `Action` or `DELETE`. Returns whether the project is gone. Raises what the single command raises."""
     if action == DELETE:
         return delete_project(project=project, actor=actor, by_staff=by_staff)
     control_project(project=project, action=Action(action), actor=actor)
@@ -62,7 +62,7 @@ def carry_out(project: Project, action: str, actor: Actor, *, by_staff: bool = F
 
 
 class Told(NamedTuple):
-    """What came of a command, in a sentence. A remark is not yet, or not quite, what was asked for."""
+    """The result of a command in a sentence. `is_remark`: it is not yet, or not quite, what was requested."""
 
     sentence: str
     is_remark: bool = False
@@ -73,7 +73,7 @@ _DONE = {Action.START: "Started.", Action.STOP: "Stopped.", Action.RESTART: "Res
 
 
 def carry_out_and_tell(project: Project, action: str, actor: Actor, *, by_staff: bool = False) -> Told:
-    """As `carry_out`, for a page. Whether the agent ran already is looked up first."""
+    """Runs a command like `carry_out`, and describes the result for a page."""
     if action == DELETE:
         if carry_out(project, DELETE, actor, by_staff=by_staff):
             return Told("Deleted.", is_gone=True)

@@ -1,4 +1,4 @@
-"""A change and the restart that brings it to the agent, as one command."""
+"""A change and the restart that applies it to the agent, as one command."""
 
 from django.views.decorators.debug import sensitive_variables
 
@@ -11,7 +11,10 @@ from projects.services.operations import command_deadline
 
 @sensitive_variables("change")
 def change_project(*, project: Project, change: ProjectChange, actor: Actor, restart: bool) -> Project:
-    """Returns the project as it is then. Raises what `update_project` and `control_project` raise."""
+    """Changes the project, restarts it if asked, and returns it.
+
+    Raises what `update_project` and `control_project` raise.
+    """
     with command_deadline():
         project = update_project(project=project, change=change, actor=actor)
         if restart:

@@ -1,4 +1,4 @@
-"""The events that tell of a change to a project: names of fields, and no value."""
+"""The events for a change to a project. They have names of fields but no values."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ COMPARED = {
     **{f"own_{name}": f"budget.{name}" for name in LIMITS},
     "own_egress": "egress",
 }
-"""The columns that an event names where they change, and how; credentials and settings are compared apart."""
+"""The columns whose changes an event names, and their names there. Credentials and settings are compared separately."""
 
 
 def tell_of_change(
     project: Project, check: CredentialCheck | None, values: dict[str, Any], actor: Actor
 ) -> list[Event]:
-    """Tells what differs from `project`, by name."""
+    """Returns events with the names of the fields that differ from `project`, and with the check's warnings."""
     names = [COMPARED[name] for name, value in values.items() if name in COMPARED and value != getattr(project, name)]
     names += [field for field in (TELEGRAM_TOKEN, API_KEY) if f"{field}_ciphertext" in values]
     names += [
@@ -33,7 +33,7 @@ def tell_of_change(
 
 
 def _list_changes(names: list[str]) -> str:
-    """Names as many as an event has room for, and counts the others."""
+    """Lists as many names as an event has room for, and counts the others."""
     shown = names
     while len(sentence := _sentence(shown, left_out=len(names) - len(shown))) > DETAIL_LENGTH:
         shown = shown[:-1]

@@ -1,4 +1,4 @@
-"""Clears what an agent remembers: its container and the volume of its state go, and it begins anew."""
+"""Clears an agent's memory: removes its container and the volume of its state, and starts it again."""
 
 from typing import Any
 
@@ -45,12 +45,11 @@ NOBODY_KNOWS = (
 
 @takes_place
 def clear_memory(*, project: Project, actor: Actor) -> Project:
-    """Deletes what the agent remembers, for good, and returns the project. One that is wanted running begins anew.
+    """Deletes the agent's memory permanently and returns the project. If the agent should run, it starts again.
 
-    Its settings, its credentials and the logs of its runs stay. Raises `NoPlaceError`, `ProjectSuspendedError`,
+    Keeps its settings, credentials and the logs of its runs. Raises `NoPlaceError`, `ProjectSuspendedError`,
     `NoCapacityError`, `OperationInProgressError`, `OperationLostError`, `SecretUnreadableError`,
-    `UnusableSettingsError` and `EngineError`. Where the engine is silent nothing is lost that a repetition does not
-    finish.
+    `UnusableSettingsError` and `EngineError`. If the engine does not answer, repeating the command finishes it.
     """
     try:
         with command_deadline():
@@ -84,7 +83,7 @@ def _clear(project: Project, actor: Actor) -> ForeseenError | None:
 
 
 def check_may_be_cleared(project: Project) -> None:
-    """Raises what it has against the command, as a restart does."""
+    """Raises the same errors as a restart if the control table refuses the command."""
     facts = project.facts()
     match judge_action(Action.RESTART, status=project.status, operation=facts.operation, suspended=facts.suspended):
         case Verdict.SUSPENDED:
@@ -94,10 +93,10 @@ def check_may_be_cleared(project: Project) -> None:
 
 
 def _claim(project: Project, *, starts: bool) -> Claim | None:
-    """What failed before is forgotten only once the memory is gone: until then the agent must not run.
+    """Claims the project. Former failures stay until the memory is gone, because the agent must not run before.
 
-    Which codes were used is forgotten as well, so that a new secret has to void them all. Nor is
-    anybody told that the memory is gone.
+    The memory also has the used pairing codes, so a new secret must invalidate all codes. `has_state=False` prevents
+    an event about lost memory.
     """
     pairing = project.encrypt_pairing_secret(in_force_from=project.generation + 1) if project.pairs else {}
     with transaction.atomic():
@@ -131,7 +130,7 @@ def _remove_memory(project: Project, claim: Claim, *, had_state: bool) -> Outcom
 
 
 def _inspect(engine: Engine, project: Project) -> Observation | None:
-    """None also of one that has ended for the engine alone, on a machine that it has given up: no log of it is read."""
+    """Inspects the container. Returns None also if the engine cannot reach its machine; then its log is not read."""
     try:
         return engine.inspect(project.container_key)
     except ContainerSilentError:
@@ -139,8 +138,9 @@ def _inspect(engine: Engine, project: Project) -> Observation | None:
 
 
 def _check_still_wanted(project: Project, claim: Claim) -> None:
-    """Raises where somebody has taken the project over while its agent ended, for which an agent may take long: what
-    staff suspend is kept as it is, and what was started since is not what was to be cleared.
+    """Raises if another operation has taken over the project while its agent ended, which may take long.
+
+    The memory of a suspended project must be kept, and a newly started agent is not the one to clear.
     """
     row = Project.objects.select_related("owner").filter(pk=project.pk).first()
     if row is not None and row.is_suspended:
@@ -156,7 +156,7 @@ def _suspended(project: Project) -> ProjectSuspendedError:
 
 
 def _begin_anew(project: Project, claim: Claim, cleared: Outcome, *, starts: bool) -> Outcome:
-    """Starts the agent, or leaves it down. That its memory is empty is noted in any case."""
+    """Starts the agent or leaves it down, and returns the outcome with the empty memory."""
     forgotten: dict[str, Any] = {"failure_code": "", "failed_at": None} if project.failure_code == DISK_FULL else {}
     if not starts:
         return Outcome(values=cleared.values | forgotten)

@@ -1,4 +1,4 @@
-"""Start, stop and restart."""
+"""Starts, stops and restarts projects."""
 
 from django.db import transaction
 
@@ -34,21 +34,21 @@ from projects.services.operations import (
 )
 
 ATTEMPTS = 5
-"""How often a start looks again because another operation began or ended while it looked."""
+"""How often a start tries again because another operation began or ended meanwhile."""
 
 
 def control_project(*, project: Project, action: Action, actor: Actor) -> Project:
-    """Carries out the command and returns the project as it is then.
+    """Carries out the command and returns the updated project.
 
-    A stop that cannot be carried out now is recorded, and the watcher finishes it: where the engine is silent, where
-    the agent takes longer to end than an answer may, and where the actor has as many commands under way as may be.
+    A stop that cannot finish now is recorded, and the watcher finishes it: if the engine does not answer, if the agent
+    takes longer to end than a response may, or if the actor has the maximum of commands under way.
     Raises `NoPlaceError`, `ProjectSuspendedError`, `DiskFullError`, `NoCapacityError`, `OperationInProgressError`,
     `OperationLostError`, `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
     """
     try:
         error = _stop(project, actor) if action == Action.STOP else _start(project, action, actor=actor)
     except Exception:
-        # It was refused or lost to another command. No outcome was recorded, so the event stands alone.
+        # It was refused or lost to another command, so no outcome was recorded. Save the event by itself.
         project.event(actor, action, "failed").save()
         raise
     if error is not None:
@@ -84,7 +84,7 @@ def _start_in_time(project: Project, action: Action, actor: Actor) -> ForeseenEr
 def _claim_start(project: Project, action: Action) -> Claim | None:
     is_restart = action == Action.RESTART and project.facts().is_up
     with transaction.atomic():
-        # The plan as the row has it by now: another request may have changed it since this project was read.
+        # Read the plan again, because another request may have changed it since this project was read.
         reserved = reserve_memory(project_id=project.pk, plan=_plan_of(project))
         return project.claim(
             Operation.RESTART if is_restart else Operation.START,
@@ -105,7 +105,7 @@ def _plan_of(project: Project) -> Plan:
 
 
 def _has_nothing_to_do(project: Project, action: Action) -> bool:
-    """Follows the control table. Raises what it has against the command."""
+    """Returns whether the control table says that there is nothing to do. Raises an error if it refuses the command."""
     facts = project.facts()
     if action != Action.STOP and project.failure_code == CLAIMED:
         check_claim(project)
@@ -122,7 +122,7 @@ def _has_nothing_to_do(project: Project, action: Action) -> bool:
 
 
 def _stop(project: Project, actor: Actor) -> ForeseenError | None:
-    """Returns the error that was recorded as the outcome. There is none where the stop stands recorded."""
+    """Returns the error that was recorded as the outcome, or None if the stop is done or left to the watcher."""
     stopped = {"desired": Desired.STOPPED, **NO_TROUBLE}
     if not COMMANDS.try_take(actor.label):
         want_stopped(project, **stopped)

@@ -1,4 +1,4 @@
-"""A new project, from the request to a running container."""
+"""Creates projects, from the request to a running container."""
 
 import logging
 from dataclasses import replace
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 @takes_place
 @sensitive_variables("wanted")
 def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
-    """Deploys a project and returns it. Where it raises, nothing of the project is left.
+    """Deploys a project and returns it. If it raises, nothing of the project is left.
 
     Raises `NoPlaceError`, `PlanLimitReachedError`, `NoCapacityError`, `BotInUseError`, `InvalidFieldError`,
     `UnusableSettingsError`, `OperationLostError` and `EngineError`.
@@ -73,7 +73,7 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
             _check_it_still_exists(project, error)
             Event.objects.bulk_create(_deploy_events(project, actor, check))
             return project
-        except Exception:  # nobody foresaw it
+        except Exception:  # unforeseen
             _clean_up(project, _claim_clean_up(project))
             raise
         _clean_up(project, deletion)
@@ -81,7 +81,7 @@ def create_project(*, owner: User, wanted: NewProject, actor: Actor) -> Project:
 
 
 def _record_failure(project: Project, claim: Claim, outcome: Outcome, events: list[Event]) -> Claim | None:
-    """Ends the deploy and begins the deletion at once: nobody may see a failed project that nobody was told of."""
+    """Ends the deploy and claims the deletion in one transaction, so that the failed project is never visible."""
     with transaction.atomic():
         record_outcome(project, claim, outcome, events=events)
         return _claim_clean_up(project)
@@ -98,7 +98,7 @@ def _deploy_events(
 
 @sensitive_variables("wanted")
 def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
-    """Checks what `create_project` checks and raises what it raises, but makes nothing."""
+    """Checks what `create_project` checks and raises what it raises, but creates nothing."""
     with COMMANDS.take(owner.email), command_deadline():
         check = _look_then_ask(owner=owner, wanted=wanted)
         more = look_at_servers(wanted.agent_type.settings_schema, wanted.settings, asker=str(owner.pk))
@@ -109,7 +109,7 @@ def check_creation(*, owner: User, wanted: NewProject) -> CredentialCheck:
 
 @sensitive_variables("wanted")
 def _look_then_ask(*, owner: User, wanted: NewProject) -> CredentialCheck:
-    """Asks Telegram and the provider, once nothing that is known here stands in the way."""
+    """Makes all checks that need no outside server, then asks Telegram and the provider."""
     check_image(wanted.agent_type)
     host = learn_host_memory()
     check_plan_limit(owner=owner, plan=wanted.plan)
@@ -134,7 +134,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
     """Inserts the row, already claimed by the deploy."""
     claim = Claim(id=uuid4(), generation=1, contested=False, is_first=wanted.is_first)
     project = make_row(owner=owner, wanted=wanted, check=check, claim=claim)
-    check_spec(project)  # a row whose container cannot be described must never be written
+    check_spec(project)  # never write a row whose container cannot be specified
     place = known_place() if is_to_go_behind(project) else None
     try:
         with transaction.atomic():
@@ -145,11 +145,11 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
             reserve_memory(project_id=project.pk, plan=wanted.plan)
             project.uid = take_uid()
             if place is not None:
-                equip_new(project, place)  # else its start does
+                equip_new(project, place)  # otherwise its start does this
             project.save(force_insert=True)
             project.know_spending(None)
     except IntegrityError:
-        if Project.objects.filter(pk=project.pk).exists():  # a retry took over from a request that was just slow
+        if Project.objects.filter(pk=project.pk).exists():  # a retry has taken over from a slow request
             raise operation_in_progress(project) from None
         check_bot(owner=owner, check=check, project_id=project.pk)
         raise
@@ -157,7 +157,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
 
 
 def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
-    """A stop during the deploy leaves a project, which is the answer then. After a deletion `error` is raised."""
+    """Raises `error` if the project was deleted during the deploy. A stopped project still exists and is returned."""
     try:
         project.refresh_from_db()
     except ProjectGoneError:
@@ -165,9 +165,9 @@ def _check_it_still_exists(project: Project, error: OperationLostError) -> None:
 
 
 def _claim_clean_up(project: Project) -> Claim | None:
-    """Begins the deletion of what a failed deploy has made. None where staff have suspended the project since.
+    """Claims the deletion of a failed deploy's remains. Returns None if staff have suspended the project since.
 
-    The Idempotency-Key is free from now on, also where this process is killed: its retry makes another project.
+    Also frees the Idempotency-Key, so that a retry creates another project even if this process is killed.
     """
     try:
         with transaction.atomic():
@@ -180,7 +180,7 @@ def _claim_clean_up(project: Project) -> Claim | None:
 
 
 def _clean_up(project: Project, claim: Claim | None) -> None:
-    """Removes what a failed deploy has made. Where the engine is silent, the watcher removes it later."""
+    """Removes the remains of a failed deploy. If the engine does not answer, the watcher removes them later."""
     if claim is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""What can be said of a credential while somebody still fills in the form. Nothing is made or stored."""
+"""Looks at credentials while a user fills in the form. Creates and stores nothing."""
 
 from typing import NamedTuple
 from uuid import uuid4
@@ -24,7 +24,7 @@ from projects.services.commands.admission import check_bot, check_own_bots
 
 
 class LookedAt(NamedTuple):
-    """`picture` is the bot's, as a `data:` address; empty where there is none to show."""
+    """`picture` is the bot's picture as a `data:` address, or empty if there is none."""
 
     check: CredentialCheck
     picture: str
@@ -32,7 +32,7 @@ class LookedAt(NamedTuple):
 
 @sensitive_variables("telegram_token")
 def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
-    """Asks Telegram whose token it is; None for one of which only a part is typed.
+    """Asks Telegram which bot has the token. Returns None if only a part of the token is typed.
 
     Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`.
     """
@@ -51,7 +51,7 @@ def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
 
 @sensitive_variables("api_key")
 def tell_provider(*, api_key: str, chosen: str) -> str:
-    """The provider that the settings name, else the one whose keys look like this; empty for no key."""
+    """Returns the provider that the settings name, else the one recognised by the key; empty without a key."""
     named = read_named()
     if chosen in PROVIDERS or chosen in named:
         return chosen
@@ -59,7 +59,10 @@ def tell_provider(*, api_key: str, chosen: str) -> str:
 
 
 def offer_models(*, agent_type: AgentType, plan: Plan | None, provider: str) -> tuple[str, list[str]]:
-    """The model of an agent whose settings name none, empty where the image chooses, and the names to choose from."""
+    """Returns the model of an agent whose settings name none, and the models to choose from.
+
+    The model is empty if the image chooses.
+    """
     allowed = models_in_force((agent_type.allowed_models, plan.allowed_models if plan else ""))
     named = defaults_of(agent_type.settings_schema).get("model")
     default = named if isinstance(named, str) else agent_type.default_model_of(provider)

@@ -1,4 +1,4 @@
-"""The end of a project: the row goes once the container, its volumes and its secrets are confirmed gone."""
+"""Deletes projects. The row is deleted once the container, its volumes and its secrets are confirmed gone."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -25,12 +25,14 @@ NOBODY_KNOWS = (
 
 
 def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) -> bool:
-    """Returns whether the project is gone. It is `deleting`, and the watcher removes it, where the engine is silent,
-    the agent takes longer to end than an answer may, or the actor has as many commands under way as may be.
+    """Deletes the project. Returns whether it is gone.
 
-    Only staff delete a suspended project: its owner would get the bot and the place back, and staff could no longer see
-    what they suspended it for. Raises `ProjectSuspendedError`, `OperationInProgressError`, `ProjectGoneError` and
-    `EngineError`.
+    If not, it is `deleting`, and the watcher removes it: the engine does not answer, the agent takes longer to end than
+    a response may, or the actor has the maximum of commands under way.
+
+    Only staff may delete a suspended project: otherwise its owner would get the bot and the place in the plan back, and
+    staff could no longer see why they suspended it. Raises `ProjectSuspendedError`, `OperationInProgressError`,
+    `ProjectGoneError` and `EngineError`.
     """
     if project.is_suspended and not by_staff:
         return _record_refusal(project, actor)
@@ -55,8 +57,9 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
 
 
 def record_deletion(project: Project, actor: Actor) -> bool:
-    """Leaves the deletion to the watcher. Returns False where an operation that does not give way is in flight, or the
-    project is suspended: then nothing is recorded. Raises `ProjectGoneError`.
+    """Records a deletion for the watcher. Raises `ProjectGoneError`.
+
+    Records nothing and returns False if an operation that does not give way is in flight, or the project is suspended.
     """
     claim = claim_deletion(project, unless_suspended=True, **NO_TROUBLE)
     return claim is not None and project.record(claim, events=[project.event(actor, "delete", "recorded")])
@@ -65,7 +68,7 @@ def record_deletion(project: Project, actor: Actor) -> bool:
 def claim_deletion(
     project: Project, *, seconds: float = ANSWER_WITHIN, unless_suspended: bool = False, **values: Any
 ) -> Claim | None:
-    """Claims the project for a deletion that asks the engine for so many seconds."""
+    """Claims the project for a deletion that waits for the engine for this many seconds."""
     return project.claim(
         Operation.DELETE,
         lasting=time_allowed(seconds=seconds),
@@ -77,8 +80,8 @@ def claim_deletion(
 
 
 def _record_refusal(project: Project, actor: Actor) -> bool:
-    """Returns False where another deletion is under way. Raises `ProjectSuspendedError`, and `OperationInProgressError`
-    where a suspension was lifted at this moment.
+    """Returns False if another deletion is under way. Raises `ProjectSuspendedError`, or `OperationInProgressError` if
+    the suspension has just been lifted.
     """
     project.refresh_from_db()
     is_deleted = project.desired == Desired.DELETED
@@ -90,13 +93,13 @@ def _record_refusal(project: Project, actor: Actor) -> bool:
 
 
 def check_may_be_deleted(project: Project) -> None:
-    """Raises `ProjectSuspendedError`, as a deletion by the owner does."""
+    """Raises `ProjectSuspendedError` if the owner may not delete the project."""
     if project.is_suspended:
         raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
 
 
 def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
-    """Removes the container, its volumes and its secrets, and has the gateway know that its credentials are void.
+    """Removes the container, its volumes and its secrets, and tells the gateway that its credentials are void.
 
     `ahead` is as for the engine's `stop`.
     """
@@ -115,12 +118,12 @@ def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
 
 
 def finish_deletion(project: Project, claim: Claim, outcome: Outcome, *, events: Iterable[Event] = ()) -> bool:
-    """Deletes the row, or ends the operation where something is left, and writes the events with it.
+    """Deletes the row, or ends the operation if something is left, and writes the events with it.
 
-    An event that says so goes with each row. Without one, a container that the engine makes late would look like that
-    of a project of a newer database, and hold up the mending of all.
+    Every deletion leaves an event. Without it, a container that the engine creates late would look like that of a
+    project of a newer database, which blocks all repairs.
 
-    Returns whether the row was deleted. Raises the outcome's error, but for a silent engine.
+    Returns whether the row was deleted. Raises the outcome's error unless the engine merely did not answer.
     """
     if outcome.error is None:
         recorded = list(events) or [project.event(SYSTEM, Remedy.FINISH_DELETION, "done")]

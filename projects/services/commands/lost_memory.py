@@ -1,4 +1,4 @@
-"""Tells an owner that the agent's memory is gone, which nobody has cleared."""
+"""Records that an agent's memory is gone although nobody cleared it."""
 
 from django.db import transaction
 
@@ -9,9 +9,9 @@ from projects.rules.alerts import GONE, MEMORY
 
 
 def tell_of_lost_memory(project: Project, claim: Claim) -> None:
-    """For the moment before the engine makes an empty one: by then a start that is cut off has told already.
+    """Writes the event for lost memory, once. Call it before the engine creates an empty volume.
 
-    It is told once, and never by an operation that has lost the project to another one.
+    So the event exists even if the start is interrupted. An operation that has lost its claim writes none.
     """
     if not project.has_state:
         return

@@ -1,4 +1,4 @@
-"""What comes of new credentials where the old ones are why the agent was given up: it is tried again."""
+"""Starts an agent again that was given up because of its old credentials, once it has new ones."""
 
 from django.db import transaction
 from django.db.models import F
@@ -15,11 +15,10 @@ EVENT, TRIED = "new credentials", "tried again"
 
 
 def try_again(project: Project, *, with_token: bool, with_key: bool, actor: Actor) -> bool:
-    """Takes back that the agent was given up, where what is new is what was wrong; the watcher starts it. Returns
-    whether so.
+    """Lets the watcher start an agent again if the new credentials replace those for which it was given up.
 
-    Its owner wants it to run, and nothing else stands in the way. The next generation tells the watcher that what
-    ended is not what is to run.
+    Returns whether it does so. The owner must want the agent to run, and nothing else may prevent it. The new
+    generation shows the watcher that the ended container is outdated.
     """
     if project.gave_up_at is None:
         return False

@@ -1,4 +1,4 @@
-"""What an owner asks for, and the row that it becomes."""
+"""The request for a new project, and the row built from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from projects.services.operations import time_allowed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewProject:
-    """What an owner asks for, checked for its shape. `is_first`: no earlier request had this id."""
+    """A request for a project whose shape is valid. `is_first`: no earlier request had this id."""
 
     project_id: UUID = field(default_factory=uuid4)
     is_first: bool = False
@@ -38,7 +38,7 @@ class NewProject:
 
 @sensitive_variables("wanted")
 def make_row(*, owner: User, wanted: NewProject, check: CredentialCheck, claim: Claim) -> Project:
-    """The project with its encrypted credentials, which is not saved yet."""
+    """Returns the unsaved project with its encrypted credentials."""
     now = clock.now()
     project = Project(
         id=wanted.project_id,

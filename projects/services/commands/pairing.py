@@ -1,4 +1,4 @@
-"""Codes by which people pair with an agent, made on demand."""
+"""Creates codes by which people pair with an agent."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,7 +27,7 @@ KINDS = {PairingMode.ADD: PairingKind.ADD, PairingMode.REPLACE: PairingKind.REPL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairingLink:
-    """Who sends the code to the bot first is paired. `url` is empty where the bot's name is not known."""
+    """The first person who sends the code to the bot is paired. `url` is empty if the bot's name is unknown."""
 
     mode: PairingMode
     code: str
@@ -38,9 +38,9 @@ class PairingLink:
 
 @sensitive_variables()
 def make_pairing_link(*, project: Project, mode: PairingMode, actor: Actor) -> PairingLink:
-    """A code with a number of its own. It counts once, within a day.
+    """Creates a code with a number of its own. It is valid once, within a day.
 
-    A project from before there was pairing pairs from its next start on, and answers nobody else from then on.
+    A project from before pairing existed pairs from its next start on, and then answers nobody else.
 
     Raises `PairingUnknownError`, `ProjectSuspendedError`, `SecretUnreadableError`, and `OperationInProgressError` for a
     project that is being deleted.
@@ -65,9 +65,10 @@ def make_pairing_link(*, project: Project, mode: PairingMode, actor: Actor) -> P
 
 
 def _take_number(project: Project) -> None:
-    """Makes a secret where there is none, in a statement that leaves alone one that was made since.
+    """Takes the next number, and creates a secret if there is none, unless another request has done so.
 
-    An operation that has begun since the project was read makes its container without it: the statement itself looks.
+    The statement itself reads the generation, because an operation that has begun since creates its container without
+    the secret.
     """
     rows = Project.objects.filter(pk=project.pk, suspended_at=None).exclude(desired=Desired.DELETED)
     if not project.pairs:

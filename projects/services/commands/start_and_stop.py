@@ -1,4 +1,4 @@
-"""The two acts that operations share: starting a claimed project's container, and stopping it."""
+"""The two actions that operations share: starting and stopping the container of a claimed project."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -39,10 +39,10 @@ from projects.services.operations import Outcome, failure, failure_code, operati
 from projects.services.reports.runs import keep_run
 
 ADDRESSES = 4
-"""How many a start tries."""
+"""How many addresses a start tries."""
 
 Made = tuple[Observation, datetime]
-"""A container and when the engine last looked at it: what happens to it while the gateway is told, no row says."""
+"""A container and when the engine last reported it, before the gateway was notified."""
 
 
 def bring_up(
@@ -53,12 +53,12 @@ def bring_up(
     or_newest: bool = True,
     seen: Observation | None = None,
 ) -> Outcome:
-    """Starts a container of the claim's generation. `seen` is what the engine told of the one before the claim.
+    """Starts a container of the claim's generation. `seen` is the observation from before the claim.
 
-    Where the engine falls silent the outcome sets `desired_if_silent`, the state that was wanted before: the caller
-    is answered 503, and the watcher restores that state when the engine answers again. Where the engine refuses, the
-    outcome holds the failure. Where the engine has lost the image that the agent ran, it gets that of its type
-    `or_newest`, else that is a refusal. Raises `OperationLostError` and `ProjectGoneError`.
+    If the engine stops answering, the outcome sets `desired_if_silent`, the state that was desired before: the caller
+    gets a 503, and the watcher restores that state when the engine answers again. If the engine refuses, the outcome
+    has the failure. If the engine has lost the agent's image, `or_newest` allows the type's image instead; otherwise
+    this is a refusal. Raises `OperationLostError` and `ProjectGoneError`.
     """
     try:
         if agents_are_barred():
@@ -69,7 +69,7 @@ def bring_up(
     except SupersededError:
         raise operation_lost(project) from None
     except (EngineUnavailableError, StillStoppingError) as error:
-        # The old container may be gone: if so, the operation removed it, and it did not vanish by itself.
+        # If the old container is gone, this operation removed it; it did not vanish by itself.
         return Outcome(error=error, values={"desired": desired_if_silent, "recreated_at": None})
     except (SecretUnreadableError, UnusableSettingsError, GatewayOffError, EngineError) as error:
         return Outcome(error=error, values=_look_after_failure(project) | failure(failure_code(error)))
@@ -82,10 +82,10 @@ def bring_up(
 def _deploy_somewhere(
     project: Project, claim: Claim, *, or_newest: bool, seen: Observation | None
 ) -> tuple[Place | None, Made]:
-    """At another address where the agent cannot have its own: the network is another one, or somebody has taken it."""
+    """Deploys the container, at another address if its own is unusable because the network changed or it is taken."""
     for attempt in range(ADDRESSES):
         place = prepare(project, elsewhere=attempt > 0)
-        keep_commits()  # a database that knows less than the engine would have nothing mended
+        keep_commits()  # a database that knows less than the engine stops all repairs
         with suppress(AddressUnusableError):
             return place, _deploy_known_image(project, claim, place, or_newest=or_newest, seen=seen)
         claim, seen = replace(claim, is_first=False), None
@@ -95,7 +95,7 @@ def _deploy_somewhere(
 def _deploy_known_image(
     project: Project, claim: Claim, place: Place | None, *, or_newest: bool, seen: Observation | None
 ) -> Made:
-    """The image that it ran before or, where the engine has lost that and `or_newest`, the one of its type."""
+    """Deploys the image that it ran before, or its type's image if the engine has lost that and `or_newest` is set."""
     try:
         return _deploy(project, claim, place, seen)
     except ImageMissingError as error:
@@ -107,7 +107,7 @@ def _deploy_known_image(
 
 
 def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observation | None = None) -> Made:
-    """The gateway is told while the container is made."""
+    """Creates the container and tells the gateway at the same time."""
     telling = Telling(project, place) if place else None
     try:
         made = get_engine().deploy(
@@ -124,17 +124,17 @@ def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observati
 
 
 def _ensure_user(project: Project) -> None:
-    """Gives a number to a project that was last deployed when all had the same."""
+    """Gives a user id to a project that was last deployed when all agents had the same."""
     if project.uid is None:
         learn_users()
         project.ensure_uid()
 
 
 def take_down(project: Project, claim: Claim, ahead: Ahead | None = None) -> Outcome:
-    """Stops the container, so that no process of it runs, and has the gateway know that its credentials are void.
+    """Stops the container, so that none of its processes runs, and tells the gateway that its credentials are void.
 
-    An agent that its owner stops may use them to its end; one that staff have suspended may not. `ahead` is as for the
-    engine's `stop`.
+    An agent that its owner stops may use them until it ends; a suspended one may not. `ahead` is as for the engine's
+    `stop`.
     """
     if project.is_suspended:
         telling = Telling(project) if project.has_virtual_credentials else None
@@ -153,7 +153,7 @@ def _take_down(project: Project, claim: Claim, ahead: Ahead | None) -> Outcome:
     try:
         seen, at = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead), clock.now()
         if claim.contested:
-            # The operation that lost may be about to start its container: one that is removed cannot be started.
+            # The operation that lost may be about to start its container. Remove it, so that it cannot.
             if ended := engine.inspect(project.container_key):
                 keep_run(project, ended)
             engine.remove(project.container_key)
@@ -171,9 +171,9 @@ def _observed(project: Project, seen: Observation | None, at: datetime) -> dict[
 
 
 def _as_started(seen: Observation) -> Observation:
-    """A container that has already ended, as it was a moment before: its end is the watcher's to see and to count.
+    """Returns an ended container as it was just after its start, because the watcher must see and count its end.
 
-    The engine calls what has ended unhealthy. A moment after its start it was neither that nor ready.
+    The engine calls an ended container unhealthy, but just after its start it was neither unhealthy nor ready.
     """
     if seen.state != ContainerState.EXITED:
         return seen
@@ -183,7 +183,7 @@ def _as_started(seen: Observation) -> Observation:
 
 
 def _look_after_failure(project: Project) -> dict[str, Any]:
-    """Of a start. The container of before may go on, and does so with what it was made with."""
+    """Inspects the container after a failed start. The former one may still run, with its former credentials."""
     try:
         at, seen = clock.now(), get_engine().inspect(project.container_key)
     except EngineError:

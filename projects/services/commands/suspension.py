@@ -1,4 +1,4 @@
-"""Suspension by the staff: the container of a suspended project is down until the suspension is lifted."""
+"""Suspends projects for staff. The container of a suspended project is down until the suspension is lifted."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from projects.services.operations import claim_stop, command_deadline, record_ou
 
 
 def suspend_project(*, project: Project, actor: Actor, because: str = "") -> Project:
-    """Stops the container and keeps it down. What the owner wants is kept for when the suspension is lifted.
+    """Stops the container and keeps it down. The owner's desired state is kept until the suspension is lifted.
 
     `because` is a sentence for the owner, of at most 200 characters.
 
@@ -50,7 +50,7 @@ def _stop_suspended(project: Project, actor: Actor, **suspended: Any) -> Project
 
 
 def lift_suspension(*, project: Project, actor: Actor) -> Project:
-    """Gives the project back to its owner, and starts it where it was wanted running."""
+    """Lifts the suspension, and starts the project if its owner wants it to run."""
     with transaction.atomic():
         Project.objects.filter(pk=project.pk).update(suspended_at=None, suspended_because="", updated_at=clock.now())
         project.event(actor, "lift suspension", "done").save()

@@ -1,4 +1,4 @@
-"""Changes to a project. They reach the container at its next start."""
+"""Changes projects. Changes reach the container at its next start."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,19 +36,19 @@ from projects.services.limits.permissions import check_egress, check_model
 from projects.services.operations import operation_in_progress
 
 READ = ("settings", "api_key_ciphertext", "server_credentials_ciphertext")
-"""The columns on which depends what is written of settings and provider."""
+"""The columns on which the new settings and provider depend."""
 
 Values = dict[str, Any]
 
 ATTEMPTS = 5
-"""How often a change of the settings is merged again because another one came in between."""
+"""How often a change of the settings is merged again because of a concurrent change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectChange:
-    """What to change, checked for its shape; None leaves a field as it is.
+    """A change whose shape is valid. None leaves a field unchanged.
 
-    `settings_patch` is a JSON Merge Patch (RFC 7396). It is checked with the settings that it was read with.
+    `settings_patch` is a JSON Merge Patch (RFC 7396), checked against the settings at the time of the request.
     """
 
     name: str | None = None
@@ -61,7 +61,7 @@ class ProjectChange:
 
     @property
     def reaches_gateway(self) -> bool:
-        """Whether the gateway has to know of it, and not only the agent's next start."""
+        """Whether the gateway must know the change, and not only the agent's next start."""
         given = (self.plan, self.settings_patch, self.telegram_token, self.api_key, self.budget)
         return any(each is not None for each in given)
 
@@ -99,8 +99,9 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
 def _write(
     project: Project, values: Values, check: CredentialCheck | None, actor: Actor, change: ProjectChange, read: object
 ) -> bool:
-    """Returns False, having written nothing, where the settings or the key are not any more what was `read`: what was
-    merged into the old ones would undo that, and a provider would get a key about which it was not asked.
+    """Writes the change. Writes nothing and returns False if the settings or the key have changed since `read`.
+
+    Otherwise the merged settings would undo that change, and a provider could get a key that it was not asked about.
     """
     try:
         with transaction.atomic():
@@ -132,14 +133,14 @@ def _write(
 
 
 def _check_permissions(project: Project, change: ProjectChange, *, chosen: dict[str, Any], plan: Plan) -> None:
-    """Raises `InvalidFieldError`. A model that the staff have forbidden since keeps nobody from changing the rest."""
+    """Raises `InvalidFieldError`. A model that staff have forbidden since does not prevent other changes."""
     check_egress(change.egress, least=project.least_egress)
     if plan != project.plan or "model" in (change.settings_patch or {}):
         check_model(chosen, agent_type=project.agent_type, plan=plan)
 
 
 def _check_merged(project: Project, change: ProjectChange) -> None:
-    """Raises `InvalidFieldError` where the patch and what somebody else has changed meanwhile do not fit together."""
+    """Raises `InvalidFieldError` if the patch does not fit the settings after a concurrent change."""
     merged = merge_patch(project.settings, change.settings_patch or {})
     if not project.agent_type.takes_settings(merged):
         raise InvalidFieldError(
@@ -150,7 +151,7 @@ def _check_merged(project: Project, change: ProjectChange) -> None:
 
 
 def check_may_be_changed(project: Project) -> None:
-    """Raises `ProjectSuspendedError`, as a change does."""
+    """Raises `ProjectSuspendedError` if the project may not be changed."""
     if project.is_suspended:
         raise ProjectSuspendedError(
             f"“{project.name}” is suspended and stays as it is until the staff lift the suspension. Ask them."
@@ -159,7 +160,7 @@ def check_may_be_changed(project: Project) -> None:
 
 @sensitive_variables()
 def _look_then_ask(project: Project, change: ProjectChange) -> CredentialCheck | None:
-    """Asks Telegram and the provider about what is new, once nothing that is known here stands in the way."""
+    """Makes all checks that need no outside server, then asks Telegram and the provider about new credentials."""
     if change.plan is not None and change.plan != project.plan:
         check_plan_limit(owner=project.owner, plan=change.plan)
         learn_host_memory()
@@ -190,6 +191,6 @@ def _new_values(project: Project, change: ProjectChange, check: CredentialCheck 
     values |= {} if change.egress is None else {"own_egress": change.egress}
     if change.telegram_token is not None or change.api_key is not None:
         values |= {"sees_from": clock.now(), **NOTHING_SEEN}
-    # A credential that is sent counts as new. Nobody is to find out by the event whether it is the stored one.
+    # A sent credential always counts as new, so that the event does not reveal whether it is the stored one.
     encrypted = project.encrypt_credentials(telegram_token=change.telegram_token, api_key=change.api_key)
     return values | {column: getattr(project, column) for column in encrypted}

@@ -1,1 +1,1 @@
-"""Credentials in the rows: whose bot a token is, which provider a key is for, and how they are encrypted."""
+"""Stored credentials: which project owns a bot, which provider a key is for, and how they are encrypted."""

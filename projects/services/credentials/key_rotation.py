@@ -1,4 +1,4 @@
-"""Checks that the encryption keys are the right ones, and encrypts everything anew with the newest."""
+"""Checks that the encryption keys are the right ones, and encrypts all secrets again with the newest key."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -21,9 +21,9 @@ BATCH = 200
 
 
 def check_keys() -> None:
-    """Raises `ImproperlyConfigured` where the stored credentials were encrypted with other keys.
+    """Raises `ImproperlyConfigured` if the stored credentials were encrypted with other keys.
 
-    Does nothing where the database does not answer or is not migrated: /readyz reports that.
+    Does nothing if the database does not answer or is not migrated, which /readyz reports.
     """
     try:
         check, is_new = KeyCheck.objects.get_or_create(pk=1, defaults={"ciphertext": _encrypt_check()})
@@ -45,10 +45,10 @@ def _encrypt_check() -> str:
 
 
 def rotate_secrets() -> Iterator[tuple[int, int]]:
-    """Write every secret anew with the first key, and yield how many of how many are done.
+    """Encrypts every secret again with the first key. Yields how many of how many projects are done.
 
-    May be interrupted and run again at any time: what the first key already opens is left as it is, and what an
-    owner changes meanwhile is written with the first key anyway. Raises `SecretUnreadableError`.
+    It may be interrupted and run again at any time: it skips secrets that already use the first key, and secrets that
+    owners change meanwhile use it anyway. Raises `SecretUnreadableError`.
     """
     rows: QuerySet[Project] = Project.objects.order_by("pk")
     total = rows.count()

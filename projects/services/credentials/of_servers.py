@@ -1,4 +1,4 @@
-"""Credentials of servers that an agent asks: taken out of the settings that an owner sends, and kept by themselves."""
+"""Credentials of servers that an agent uses. They are taken out of the owner's settings and stored separately."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,13 +24,16 @@ NEEDS_GATEWAY = (
 
 @sensitive_variables()
 def check_server_credentials(agent_type: AgentType, chosen: Mapping[str, Any]) -> None:
-    """Of a project that is not made yet. Raises `InvalidFieldError`."""
+    """Checks the credentials in the settings of a new project. Raises `InvalidFieldError`."""
     _separate(agent_type, chosen, {})
 
 
 @sensitive_variables()
 def keep_credentials(project: Project, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns to write for these settings. Raises `InvalidFieldError`, also where what is kept cannot be read."""
+    """Returns the columns to write for these settings.
+
+    Raises `InvalidFieldError`, also if a stand-in refers to a stored credential that cannot be read.
+    """
     try:
         kept = project.decrypt_servers()
     except SecretUnreadableError:
@@ -42,7 +45,7 @@ def keep_credentials(project: Project, chosen: Mapping[str, Any]) -> dict[str, A
 
 @sensitive_variables()
 def servers_of(project: Project) -> ServersEntry | None:
-    """As the gateway is told of them. Raises `SecretUnreadableError`."""
+    """Returns the servers for the gateway's entry. Raises `SecretUnreadableError`."""
     virtual, credentials = project.decrypt_servers()
     if not credentials:
         return None
@@ -54,7 +57,7 @@ def servers_of(project: Project) -> ServersEntry | None:
 
 
 def ways_of(project: Project, gateway: str) -> dict[str, str]:
-    """By the address of each server with a credential, the one by which its agent asks it; none without a gateway.
+    """Returns the gateway's address for each server with a credential; none without a gateway.
 
     Raises `SecretUnreadableError` and `UnusableSettingsError`.
     """

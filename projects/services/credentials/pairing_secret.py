@@ -1,4 +1,4 @@
-"""The secret of pairing codes, seen to at each start."""
+"""Ensures at each start that the secret of pairing codes is readable."""
 
 from django.views.decorators.debug import sensitive_variables
 
@@ -9,9 +9,9 @@ from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 
 @sensitive_variables()
 def ensure_pairing_secret(project: Project) -> None:
-    """Makes a new one in the place of one whose key is lost. Whom the agent has paired stays paired.
+    """Replaces a secret whose encryption key is lost. People who are paired stay paired.
 
-    Raises `SecretUnreadableError` where the credentials cannot be read either: then the keys may be the wrong ones.
+    Raises `SecretUnreadableError` if the credentials cannot be read either, because then the keys may be wrong.
     """
     try:
         project.decrypt_pairing_secret()

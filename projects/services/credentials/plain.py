@@ -1,6 +1,6 @@
-"""Credentials of servers that stand among the settings in plain text are sealed.
+"""Encrypts credentials of servers that are stored in the settings in plain text.
 
-A version that knows nothing of such settings, and runs on while the database is migrated, stores them as it stores all.
+An older version of Berth, which keeps running while the database is migrated, stores them like any other setting.
 """
 
 import logging
@@ -20,12 +20,12 @@ from projects.rules.settings.keyed_servers import has_plain, marked, take_out
 log = logging.getLogger(__name__)
 
 AT_ONCE = 5000
-"""Rows that one step looks through."""
+"""The number of rows in one step."""
 
 
 @sensitive_variables()
 def seal_plain(*, after: UUID | None = None) -> UUID | None:
-    """Looks through the next rows. Returns the last of them, from which to go on, and None at the end."""
+    """Checks the next rows. Returns the id of the last one, from which to continue, or None at the end."""
     schemas = {row.pk: row.settings_schema for row in AgentType.objects.all() if marked(row.settings_schema)}
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE, agent_type__in=schemas).order_by("pk")
     if after is not None:
@@ -43,7 +43,7 @@ def seal_plain(*, after: UUID | None = None) -> UUID | None:
 
 @sensitive_variables()
 def _seal(pk: UUID) -> None:
-    """As a change of the settings does. The agent has what this gives it at its next start."""
+    """Encrypts the credentials as a change of the settings would. It takes effect at the agent's next start."""
     with transaction.atomic():
         project = Project.objects.select_for_update(of=("self",)).select_related("agent_type").filter(pk=pk).first()
         if project is None or not has_plain(project.agent_type.settings_schema, project.settings):
@@ -53,7 +53,7 @@ def _seal(pk: UUID) -> None:
         except SecretUnreadableError as error:
             log.warning("Credentials of servers stay among the settings: %s", error)
             return
-        # Without the gateway a change would refuse them, and with them the agent would not start.
+        # Without the gateway a change would refuse new ones, and the agent would not start with them.
         schema, may_be_new = project.agent_type.settings_schema, settings.BERTH_GATEWAY
         taken = take_out(schema, project.settings, known, may_be_new=may_be_new)
         columns = project.encrypt_servers(taken.credentials, virtual=virtual or new_virtual_pass())

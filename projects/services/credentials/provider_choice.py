@@ -1,4 +1,4 @@
-"""Which provider a project has after a change, and what it is asked about the key."""
+"""Decides which provider a project has after a change, and whether to ask it about the key."""
 
 from django.views.decorators.debug import sensitive_variables
 
@@ -10,15 +10,18 @@ from projects.rules.named_providers import recognise_provider
 
 
 def keeps_provider(project: Project, *, api_key: str | None, chosen: str) -> bool:
-    """Any other change keeps it, however its keys are said to begin by now: the stored one is sent to nobody else."""
+    """Returns whether the change keeps the provider: it has neither a new key nor another provider setting.
+
+    Staff may have changed the key prefixes meanwhile, but the stored key must not be sent to another provider.
+    """
     return api_key is None and chosen == str(project.settings.get("provider", ""))
 
 
 @sensitive_variables()
 def verify_change(project: Project, *, telegram_token: str, api_key: str | None, chosen: str) -> CredentialCheck | None:
-    """Asks Telegram and the provider about what is new; None where nothing is. `chosen` is the setting's new value.
+    """Asks Telegram and the provider about new credentials. Returns None if there are none.
 
-    Raises `InvalidFieldError` and `SecretUnreadableError`.
+    `chosen` is the new value of the provider setting. Raises `InvalidFieldError` and `SecretUnreadableError`.
     """
     if keeps_provider(project, api_key=api_key, chosen=chosen):
         return verify_credentials(telegram_token=telegram_token, api_key="") if telegram_token else None
@@ -29,7 +32,7 @@ def verify_change(project: Project, *, telegram_token: str, api_key: str | None,
         telegram_token=telegram_token,
         api_key=used,
         provider=provider,
-        # The stored key is asked about again only for another provider, which may not know it.
+        # Check the stored key again only with another provider, which may not know it.
         ask_provider=api_key is not None or provider != project.provider,
         named=named,
     )

@@ -1,4 +1,4 @@
-"""Whether all machines of an installation have the same keys: what one of them has signed, another one must take."""
+"""Checks that all machines of an installation have the same keys, so that each accepts what another one has signed."""
 
 import hashlib
 from typing import NamedTuple
@@ -19,11 +19,11 @@ _NOBODY = UUID(int=0)
 
 
 class UnsharedKeyError(Exception):
-    """This machine has something else than another one that is at work. The message says what to do."""
+    """This machine has another key than a machine that is at work. The message says what to do."""
 
 
 class _Shared(NamedTuple):
-    """`row` is the key of its check's row."""
+    """A setting that all machines must share. `row` is the key of its row in `KeyCheck`."""
 
     row: int
     name: str
@@ -38,10 +38,10 @@ _SHARED = (
 
 
 def check_shared_keys() -> None:
-    """Raises `UnsharedKeyError` where another machine is at work, and this one has other keys than that.
+    """Raises `UnsharedKeyError` if another machine is at work and has other keys than this one.
 
-    Where none is, what this one has counts from now on: somebody has changed it. Does nothing where the database does
-    not answer or is not migrated.
+    If no other machine is at work, an operator has changed the keys, and this machine's keys are recorded. Does nothing
+    if the database does not answer or is not migrated.
     """
     try:
         for each in _SHARED:
@@ -51,9 +51,9 @@ def check_shared_keys() -> None:
 
 
 def find_unshared_key() -> str:
-    """The name of one that the machine which was started last has in another form than this one, or nothing.
+    """Returns the name of a key that differs from that of the machine started last, or an empty text.
 
-    For a machine that serves already. Raises `DatabaseError`.
+    It is for a machine that is already serving. Raises `DatabaseError`.
     """
     stored = dict(KeyCheck.objects.filter(pk__in=[each.row for each in _SHARED]).values_list("pk", "ciphertext"))
     return next((each.name for each in _SHARED if each.row in stored and _differs(each.name, stored[each.row])), "")
@@ -82,7 +82,7 @@ def _check(shared: _Shared) -> None:
 
 
 def _digest(name: str) -> str:
-    """Of a Redis only whether there is one: machines may know it by different names."""
+    """Returns a key's digest; for Redis only whether there is one, because machines may name it differently."""
     if name == "BERTH_CACHE_URL":
         return "redis" if settings.BERTH_COUNT_IN_CACHE else "database"
     value: str = settings.SECRET_KEY if name == "BERTH_SECRET_KEY" else settings.BERTH_TOKEN_KEY
@@ -94,7 +94,7 @@ def _encrypt(name: str, digest: str) -> str:
 
 
 def _decrypt(name: str, ciphertext: str) -> str:
-    """Empty where the encryption key has been replaced since."""
+    """Returns the digest, or an empty text if the encryption key has been replaced since."""
     try:
         return decrypt_secret(project_id=_NOBODY, field=name, ciphertext=ciphertext)
     except SecretUnreadableError:
@@ -102,6 +102,6 @@ def _decrypt(name: str, ciphertext: str) -> str:
 
 
 def _another_machine_works() -> bool:
-    """Whether a watcher leads that is not on this machine."""
+    """Returns whether the leading watcher is on another machine."""
     watch = Watch.objects.filter(instance=settings.BERTH_INSTANCE).only("holder", "lease_until").first()
     return watch is not None and lasts(watch.lease_until, at_most=LEASE, now=clock.now()) and is_elsewhere(watch.holder)

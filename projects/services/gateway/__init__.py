@@ -1,1 +1,1 @@
-"""What the gateway is to know of a project, and how it is told."""
+"""What the gateway must know about a project, and how Berth tells it."""

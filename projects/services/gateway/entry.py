@@ -1,4 +1,4 @@
-"""What the gateway is to know of a project: a function of rows and settings, which asks nobody."""
+"""Builds a project's entry for the gateway from rows and settings alone."""
 
 import hashlib
 import json
@@ -19,24 +19,24 @@ from projects.rules.status.lifecycle import Desired
 from projects.services.credentials.of_servers import servers_of
 
 FORMAT = 2
-"""Rises with each fact that entries begin to hold: what a former version has told without it is told anew."""
+"""Raise this when entries get a new field, so that entries of an older version are sent again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What the gateway is told of a project; without an entry that its credentials are void."""
+    """A message about a project to the gateway. Without an entry it says that the credentials are void."""
 
     project: str
     version: int
     entry: Entry | None
     node: str = ""
-    """The node whose gateway may have a lease for it, where there are several."""
+    """The node whose gateway may have a lease for it, if there are several."""
     leaves: bool = False
-    """That gateway is told that it is void, which lets it count on another node."""
+    """Whether that gateway is told that the project is void, so that another node can take it."""
 
 
 def is_in_force(project: Project) -> bool:
-    """Whether its virtual credentials count: its agent is to run, or does, and was made with them, or will be."""
+    """Returns whether the virtual credentials are valid: the agent should run, and has them or will have them."""
     facts = project.facts()
     is_held = facts.suspended or facts.gave_up or facts.kept_down
     return facts.desired == Desired.RUNNING and not is_held and (project.is_behind_gateway or settings.BERTH_GATEWAY)
@@ -46,7 +46,7 @@ def is_in_force(project: Project) -> bool:
 def make_word(
     project: Project, *, prices: Mapping[str, Price], knows_sources: bool, spent: tuple[Spent, ...] = ()
 ) -> Word:
-    """The row must have been read before the prices. Raises `SecretUnreadableError`."""
+    """Returns the message about a project. Its row must be read before the prices. Raises `SecretUnreadableError`."""
     if not is_in_force(project):
         return make_void(project)
     entry = replace(make_entry(project, prices=prices, knows_sources=knows_sources), spent=spent)
@@ -60,7 +60,7 @@ def make_void(project: Project) -> Word:
 
 @sensitive_variables()
 def make_entry(project: Project, *, prices: Mapping[str, Price], knows_sources: bool) -> Entry:
-    """Raises `SecretUnreadableError`."""
+    """Returns the project's entry. Raises `SecretUnreadableError`."""
     budget = project.budget
     return Entry(
         project=project.container_key,
@@ -97,18 +97,18 @@ def _make_provider(project: Project) -> ProviderEntry | None:
         return None
     kind, base = kind_of(project.provider), base_of(project.provider)
     if not base:
-        return None  # the staff have taken it away
+        return None  # staff have removed it
     return ProviderEntry(virtual_key=virtual, key=key, kind=kind, base=base)
 
 
 def kind_of(provider: str) -> ProviderKind:
-    """An operator's own base URL serves every provider, in the shapes that the agent speaks; so does a named one."""
+    """Returns the kind of provider. An operator's own base URL and added providers count as compatible."""
     is_known = provider in PROBES and not settings.BERTH_PROVIDER_API
     return ProviderKind(provider) if is_known else ProviderKind.COMPATIBLE
 
 
 def base_of(provider: str) -> str:
-    """Empty where there is no such provider any more."""
+    """Returns the provider's base URL, or an empty text if the provider no longer exists."""
     if settings.BERTH_PROVIDER_API or provider in PROBES:
         return settings.BERTH_PROVIDER_API or PROBES[provider].rpartition("/")[0]
     named = find_named(provider)
@@ -127,7 +127,7 @@ def read_prices() -> dict[str, Price]:
 
 
 def digest_settings(*, knows_sources: bool) -> str:
-    """Of what every entry holds beside rows. Where it changes, every entry does."""
+    """Returns a digest of everything in entries that does not come from rows. If it changes, every entry changes."""
     facts = [FORMAT, settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API, sorted(PROBES.items()), knows_sources]
     facts += ["leased"] if settings.BERTH_GATEWAY_ON_EACH_NODE else []
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()

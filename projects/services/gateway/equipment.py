@@ -1,4 +1,4 @@
-"""What a project has for the gateway: an address on the agents' network, and virtual credentials."""
+"""Gives projects what they need behind the gateway: an address on the agents' network, and virtual credentials."""
 
 from ipaddress import IPv4Network
 from typing import Any
@@ -18,7 +18,7 @@ from projects.services.gateway.place import Place
 
 
 def is_to_go_behind(project: Project) -> bool:
-    """Whether its next container is to."""
+    """Returns whether the project's next container must be behind the gateway."""
     columns = (project.telegram_token_ciphertext, project.api_key_ciphertext, project.server_credentials_ciphertext)
     has_credential = any(columns)
     return settings.BERTH_GATEWAY and (has_credential or Reach(project.egress) is Reach.GATEWAY)
@@ -26,7 +26,7 @@ def is_to_go_behind(project: Project) -> bool:
 
 @sensitive_variables("values")
 def equip_new(project: Project, place: Place) -> None:
-    """Of a row that is not written yet. Call it in the transaction that writes it. Raises `NoCapacityError`."""
+    """Equips an unsaved project. Call it in the transaction that saves it. Raises `NoCapacityError`."""
     values = _missing_virtual(project) | {"address": take_address(place.network.addresses(Reach(project.egress)))}
     for field, value in values.items():
         setattr(project, field, value)
@@ -37,9 +37,8 @@ def equip_new(project: Project, place: Place) -> None:
 def equip(project: Project, place: Place, *, elsewhere: bool = False) -> None:
     """Writes what the row lacks. `elsewhere`: it needs another address than it has.
 
-    There is no moment without an address: the gateway would look at the credential alone.
-
-    Raises `NoCapacityError` and `ProjectGoneError`.
+    The row always keeps an address, because without one the gateway would check the credential alone. Raises
+    `NoCapacityError` and `ProjectGoneError`.
     """
     network = place.network.addresses(Reach(project.egress))
     values: dict[str, Any] = {**_missing_virtual(project)}
@@ -59,20 +58,20 @@ def equip(project: Project, place: Place, *, elsewhere: bool = False) -> None:
 def _write_with_address(project: Project, network: IPv4Network, values: dict[str, Any]) -> None:
     rows = Project.objects.filter(pk=project.pk)
     with transaction.atomic():
-        # Where another start has given it another address meanwhile, that one stays.
+        # If another start has given it another address meanwhile, that one stays.
         if not rows.filter(address=project.address).update(**values, address=take_address(network)):
             rows.update(**values)
 
 
 @sensitive_variables()
 def _missing_virtual(project: Project) -> dict[str, str]:
-    """The columns of virtual credentials that are to be made, or no longer have the shape of the real ones."""
+    """Returns the columns of virtual credentials that are missing or no longer have the format of the real ones."""
     values: dict[str, str] = {}
     if project.telegram_token_ciphertext:
         bot_id, known = project.bot_id or 0, _read_virtual(project, VIRTUAL_TOKEN)
         number, _, virtual = known.partition(":")
         if number != str(bot_id):
-            # For another bot only the number changes, which the gateway does not look at.
+            # For another bot only the number changes, which the gateway does not check.
             fresh = f"{bot_id}:{virtual}" if virtual else new_virtual_token(bot_id)
             values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
     if project.api_key_ciphertext:
@@ -84,7 +83,7 @@ def _missing_virtual(project: Project) -> dict[str, str]:
 
 @sensitive_variables()
 def _read_virtual(project: Project, field: str) -> str:
-    """Empty also where the key is gone with which it was encrypted: unlike a real one, it can be made anew."""
+    """Returns the virtual credential; empty also if its encryption key is gone, because it can be created again."""
     try:
         return project.decrypt_virtual(field)
     except SecretUnreadableError:

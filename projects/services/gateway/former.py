@@ -1,4 +1,4 @@
-"""What holds for the gateway after a start that failed, where the container of before goes on."""
+"""Restores the gateway's entry after a failed start if the former container keeps running."""
 
 from django.db import transaction
 
@@ -11,8 +11,9 @@ from projects.services.gateway.telling import leave_gateway, tell
 
 
 def stay_with(project: Project, seen: Observation | None) -> None:
-    """Has the gateway know the container that runs, by the address that it was made with, and not the one that was to
-    take its place. One without an address has the real credentials.
+    """Tells the gateway the address of the container that still runs, instead of that of its failed replacement.
+
+    A container without an address has the real credentials, so its project leaves the gateway.
     """
     if seen is None or not seen.is_up or not project.is_behind_gateway:
         return
@@ -25,8 +26,10 @@ def stay_with(project: Project, seen: Observation | None) -> None:
 
 
 def _take_former(project: Project, former: str) -> bool:
-    """Returns whether the row has it again: not where another start has given it another one meanwhile, nor where the
-    former one is somebody else's by now, so that only a start helps.
+    """Writes the former address to the row. Returns whether it did.
+
+    It does not if another start has given the project a new address meanwhile, or if the former one belongs to another
+    project by now; then only a new start helps.
     """
     with transaction.atomic():
         lock_installation()

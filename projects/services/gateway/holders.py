@@ -1,7 +1,7 @@
-"""Which node of a Swarm may let a project's agent through, as rows say it, and how that changes.
+"""Which node of a Swarm may let a project's agent through, according to the rows, and how that changes.
 
-Every change is one statement that counts only while the row is as it was read: of several processes that believe to
-lead, one makes it.
+Every change is one conditional statement that needs the row unchanged, so that of several processes that believe they
+lead only one succeeds.
 """
 
 from collections.abc import Collection, Iterator
@@ -18,11 +18,14 @@ from projects.models.columns.facts import KEPT_DOWN
 from projects.rules.status.lifecycle import Desired
 
 AT_ONCE = 500
-"""Rows that one statement names."""
+"""The maximum of rows in one statement."""
 
 
 class Holding(NamedTuple):
-    """`node` is empty where no gateway may have a lease. `counts`: some gateway is to let its agent through."""
+    """The gateway assignment of a project. `node` is empty if no gateway may have a lease.
+
+    `counts`: some gateway should let its agent through.
+    """
 
     pk: UUID
     version: int
@@ -36,7 +39,7 @@ class Holding(NamedTuple):
 
 
 def read_holdings() -> list[Holding]:
-    """Of all projects that are in force, and of all others that some node may still hold."""
+    """Returns the holdings of all projects in force, and of all others that some node may still hold."""
     here = Project.objects.filter(instance=settings.BERTH_INSTANCE)
     held = here.filter(~Q(gateway_node=""))
     waiting = here.filter(~AT_REST, HAS_VIRTUAL, gateway_node="").filter(_in_force())
@@ -50,13 +53,13 @@ def _read(rows: "QuerySet[Project]") -> "Iterator[tuple[UUID, int, str, bool]]":
 
 
 def _in_force() -> Q:
-    """As `is_in_force` says it of one that was read."""
+    """Returns the condition of `is_in_force` for queries."""
     is_held = ~Q(suspended_at=None) | Q(owner__is_active=False) | ~Q(gave_up_at=None) | Q(failure_code__in=KEPT_DOWN)
     return Q(desired=str(Desired.RUNNING)) & ~is_held & (Q() if settings.BERTH_GATEWAY else Q(is_behind_gateway=True))
 
 
 def leave(holdings: Collection[Holding]) -> None:
-    """No gateway is given a lease for them from now on. Of one that has moved since, nothing changes."""
+    """Marks the projects as leaving, so that no gateway gets leases for them. Skips those that have moved since."""
     for node in {each.node for each in holdings}:
         ids = [each.pk for each in holdings if each.node == node]
         for first in range(0, len(ids), AT_ONCE):
@@ -65,17 +68,17 @@ def leave(holdings: Collection[Holding]) -> None:
 
 
 def take(holding: Holding, node: str) -> bool:
-    """The gateway of this node may be given leases for it. Returns False where somebody has changed the row since."""
+    """Assigns the project to this node, whose gateway may then get leases. Returns False if the row has changed."""
     return bool(_as_read(holding).update(gateway_node=node, leaves_node=False, **NEXT_VERSION))
 
 
 def let_go(holding: Holding) -> bool:
-    """No gateway has a lease for it, and none is given one. Returns as `take` does."""
+    """Assigns the project to no node. Returns False if the row has changed."""
     return bool(_as_read(holding).update(gateway_node="", leaves_node=False))
 
 
 def note_void(project: Project, *, node: str, version: int) -> None:
-    """The gateway of this node has answered that the project is void there as of this version."""
+    """Records that the gateway of this node has confirmed the project as void there as of this version."""
     here = Project.objects.filter(pk=project.pk, entry_version=version, gateway_node=node)
     here.update(gateway_node="", leaves_node=False)
 

@@ -1,11 +1,10 @@
-"""When the entry of a project may count on another node than before. Pure.
+"""Decides when a project's entry may become valid on another node. Pure.
 
-A row names the one node whose gateway may be given leases for it (`holder`), and says whether it is leaving that node.
-Leases are granted only by somebody who has read the gateway's clock before the row, and found it there and not
-leaving. So from the moment at which it is written that it leaves, no lease reaches further than `LEASE` seconds:
-a process that has waited that long, or knows that the old node's gateway holds it void, may write the new node into
-the row. What was waited is reckoned by the clock of one process, which nobody sets; another process that takes over
-begins anew.
+A row names the one node whose gateway may get leases for the project (`holder`), and says whether it is leaving that
+node. A process grants a lease only if it has read the gateway's clock before the row, and the row names that node and
+is not leaving. So once the row says that it leaves, no lease lasts longer than `LEASE` seconds. A process that has
+waited that long, or knows that the old node's gateway holds the project void, may write the new node into the row. It
+measures the wait with its own monotonic clock; another process that takes over starts the wait again.
 """
 
 from enum import Enum, auto
@@ -19,12 +18,12 @@ WAIT_FOR = LEASE + MARGIN
 class Step(Enum):
     STAY = auto()
     TAKE = auto()
-    """It counts on the node on which it runs from now on."""
+    """Assign it to the node on which it runs."""
     LEAVE = auto()
-    """It is to get no lease on the node of before any more, and to be made void there."""
+    """Give it no more leases on its former node, and make it void there."""
     WAIT = auto()
     LET_GO = auto()
-    """It counts nowhere any more, and no node needs to be asked before it does again."""
+    """It is valid nowhere now, so any node may take it later without asking another one."""
 
 
 def next_step(
@@ -37,11 +36,14 @@ def next_step(
     counts: bool = True,
     is_silent: bool = False,
 ) -> Step:
-    """`runs_on` is empty where it runs nowhere. `counts`: it is to be in force anywhere.
+    """Returns the next step for a project.
 
-    `is_void`: the gateway of `holder` has answered that it is, after the row said that it leaves. `left_for`: seconds
-    for which this process has known that the row says so. `is_silent`: the gateway of `holder` has not answered for a
-    while. The time runs from then on, so that it is over, or nearly, when the engine takes the node for dead.
+    - `runs_on`: the node on which it runs, or empty.
+    - `counts`: it should be in force somewhere.
+    - `is_void`: after the row said that it leaves, the gateway of `holder` confirmed the project as void.
+    - `left_for`: the seconds for which this process has known that the row says so.
+    - `is_silent`: the gateway of `holder` has not answered for a while. The wait then begins at once, so that it is
+      nearly over when the engine declares the node dead.
     """
     is_over = is_void or left_for >= WAIT_FOR
     if not counts:

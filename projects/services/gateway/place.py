@@ -1,4 +1,4 @@
-"""Where the gateway is, and what it is made from."""
+"""Finds and starts the gateway, and describes trouble with it."""
 
 import base64
 import logging
@@ -32,7 +32,7 @@ DOES_NOT_WORK = (
 )
 
 FORMER_GOES_ON = "Another gateway cannot take the place of the one that runs, which goes on. What is wrong:"
-"""How a warning begins that does not say that agents reach nobody."""
+"""The beginning of warnings while a former gateway still serves agents."""
 
 ASTRAY = (
     "Agents' requests reach the gateway from {address}, which is none of theirs, so it does not let them in: a NAT "
@@ -43,7 +43,7 @@ SOME_SILENT = (
     "what to look at."
 )
 NOT_DOWN = (FORMER_GOES_ON, ASTRAY.partition("{")[0], SOME_SILENT.partition("{")[0])
-"""How warnings begin of a gateway that is at work."""
+"""The beginnings of warnings about a gateway that still works."""
 
 WITHOUT_GATEWAY = (
     "An agent type has its agents reach the gateway alone, and the gateway is switched off (BERTH_GATEWAY): none of "
@@ -51,12 +51,12 @@ WITHOUT_GATEWAY = (
 )
 
 FOUND_FOR = timedelta(seconds=30)
-"""How long nobody looks again. The watcher does every few seconds, so that a deploy need not."""
+"""How long a finding stays valid. The watcher looks every few seconds, so that a deploy need not."""
 
 
 SILENT_FOR = timedelta(seconds=30)
-"""How long nobody but the watcher tries whether it answers by now. To learn that it does not takes twenty seconds; the
-watcher learns it more often."""
+"""How long only the watcher tries whether a silent gateway answers again, because each attempt may take twenty
+seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,10 +66,10 @@ class Place:
 
 
 def find_gateway() -> Place:
-    """As the watcher has found it a moment ago. Otherwise sees to it that it runs.
+    """Returns the gateway as the watcher last found it, or starts it.
 
-    Raises `GatewayMissingError` where the engine cannot have it run, which is no fault of the agent that is to start,
-    and other `EngineUnavailableError`s.
+    Raises `GatewayMissingError` if the engine cannot run it, which is not the fault of the agent to be started, and
+    other `EngineUnavailableError`s.
     """
     row = _read_row()
     if (place := _found(row)) is not None:
@@ -84,7 +84,7 @@ def find_gateway() -> Place:
 
 
 def known_place() -> Place | None:
-    """As the watcher has found it a moment ago."""
+    """Returns the gateway as the watcher last found it, or None if that was too long ago."""
     return _found(_read_row())
 
 
@@ -99,7 +99,7 @@ def _found(row: Gateway | None) -> Place | None:
 
 
 def _may_try(row: Gateway) -> bool:
-    """Whether it was silent so long ago that it is time to try, and nobody else does."""
+    """Returns whether it is time to try a silent gateway again, and no other process does so."""
     if is_recent(row.silent_at, within=SILENT_FOR, now=clock.now()):
         return False
     here = Gateway.objects.filter(pk=row.pk, silent_at=row.silent_at)
@@ -107,7 +107,7 @@ def _may_try(row: Gateway) -> bool:
 
 
 def ensure_gateway() -> Place:
-    """Sees to it that the gateway runs. Raises `EngineError`."""
+    """Starts the gateway unless it runs, and records where it is. Raises `EngineError`."""
     engine = get_engine()
     network = engine.agents_network()
     try:
@@ -128,19 +128,19 @@ def ensure_gateway() -> Place:
 
 
 def forget_gateway() -> None:
-    """The next deploy looks anew."""
+    """Makes the next deploy look for the gateway again."""
     Gateway.objects.filter(pk=settings.BERTH_INSTANCE).update(found_at=None)
 
 
 def knows_sources() -> bool:
-    """Whether the gateway sees from which agent's address a request comes. As long as nobody knows, it has to."""
+    """Returns whether the gateway sees from which agent's address a request comes. True until that is known."""
     here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
     known: bool | None = here.values_list("knows_sources", flat=True).first()
     return True if known is None else known
 
 
 def describe_trouble() -> str:
-    """What staff have to know of the gateway, in a sentence; empty where all is well."""
+    """Returns what staff must know about the gateway in one sentence; empty if all is well."""
     if not settings.BERTH_GATEWAY and AgentType.objects.filter(egress=Egress.GATEWAY).exists():
         return WITHOUT_GATEWAY
     row = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).first()
@@ -155,14 +155,14 @@ def describe_trouble() -> str:
 
 
 def is_in_trouble() -> bool:
-    """Whether it does not do what it is to do."""
+    """Returns whether there is a warning other than that a former gateway still serves agents."""
     warned = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(warning="")
     return warned.exclude(warning__startswith=FORMER_GOES_ON).exists()
 
 
 @sensitive_variables()
 def make_spec() -> GatewaySpec:
-    """Its keys follow from those of the service, so that there is no further secret to keep."""
+    """Returns the gateway's specification. Its keys are derived from the service's, so there is no further secret."""
     return GatewaySpec(key="\n".join(map(_derive, settings.BERTH_ENCRYPTION_KEYS)))
 
 

@@ -1,4 +1,4 @@
-"""Says a word to the gateway, or to those of all nodes. Touches no database."""
+"""Sends a message to the gateway, or to the gateways of all nodes. Does not use the database."""
 
 import os
 import threading
@@ -17,20 +17,20 @@ from projects.services.gateway.entry import Word
 LATER = "It holds a later version than the database."
 
 AT_ONCE = 16
-"""Gateways to which one process speaks at a time, beside those to which each caller does itself."""
+"""How many gateways one process contacts at a time, not counting those that each caller contacts itself."""
 
 OTHERS_WITHIN = 2.0
-"""Seconds for each of those that count for nothing now: one that nobody can reach delays no command for longer."""
+"""Seconds for each gateway that does not hold the project, so that an unreachable one does not delay commands."""
 
 _places: dict[int, threading.BoundedSemaphore] = {}
 
 
 @sensitive_variables()
 def say(word: Word, *, within: float) -> str:
-    """Returns what went wrong, in a sentence, or nothing.
+    """Sends the message. Returns what went wrong in a sentence, or an empty text.
 
-    Of several gateways that one counts which may have a lease for the project. The others know its entry, so that they
-    ask an agent that comes to their node to wait; what one of them has missed, the watcher tells it.
+    Of several gateways only the one that may have a lease for the project counts. The others get the entry too, so that
+    they ask an agent that moves to their node to wait; the watcher tells a gateway what it missed.
     """
     try:
         with get_engine().deadline(within):
@@ -49,11 +49,11 @@ def say(word: Word, *, within: float) -> str:
 
 
 def _judge(word: Word, told: dict[str, str]) -> str:
-    """By what went wrong on each node."""
+    """Returns the overall result from the result of each node."""
     if word.node in told:
         return told[word.node]
     if word.node and word.entry is None:
-        return NOT_THERE  # where it may still count
+        return NOT_THERE  # where the project may still be valid
     return "" if "" in told.values() else next(iter(told.values()), NOT_THERE)
 
 
