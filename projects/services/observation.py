@@ -1,7 +1,7 @@
-"""Brings projects up to date with what the engine has, in memory.
+"""Updates projects in memory from the engine.
 
-Nothing is written here, so that a GET has no side effects and never competes with an operation. Only operations and
-the watcher write observations.
+It writes nothing, so that a GET has no side effects and never competes with an operation. Only operations and the
+watcher write observations.
 """
 
 import time
@@ -26,22 +26,22 @@ from projects.rules.status.lifecycle import ANSWERING, FRESH_FOR, Desired, Facts
 from projects.services.container_spec import OWNER_LABEL
 
 WHILE_WATCHED = 1.5
-"""Seconds for the engine to answer a read while a watcher is at work. If it has not told that one for longer than a row
-tells the status, it is busy, and who reads again soon learns more than who waits."""
+"""Seconds for the engine to answer a read while a watcher is at work. If rows are too old although it is at work, the
+engine is busy, and reading again soon is better than waiting."""
 
 READ_AGAIN_AFTER = 0.3
-"""Seconds that the engine may take until the rows of those of which it has not told are read once more."""
+"""If the engine took longer than these seconds, rows that are still not fresh are read again."""
 
 
 def is_fresh(facts: Facts) -> bool:
-    """Whether the row alone tells the status, so that the engine need not be asked."""
+    """Returns whether the status follows from the row alone, so that the engine need not be asked."""
     if facts.operation:
         return True  # the status follows from the operation
     return is_recent(facts.checked_at, within=FRESH_FOR - ANSWERING, now=facts.now)
 
 
 def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project, Facts]]:
-    """Returns each row with its facts. Those that are not fresh are read whole, and the engine is asked about them."""
+    """Returns each row with its facts. Reads rows that are not fresh completely, and asks the engine about them."""
     now = clock.now()
     known: list[tuple[ProjectRow | Project, Facts]] = [(row, row.facts(now)) for row in rows]
     stale = [row.id for row, facts in known if not is_fresh(facts)]
@@ -49,7 +49,7 @@ def refresh_rows(rows: Sequence[ProjectRow]) -> list[tuple[ProjectRow | Project,
         return known
     whole, began = _read_whole(stale), time.monotonic()
     refresh(list(whole.values()), busy={str(row.id) for row, facts in known if facts.operation})
-    if time.monotonic() - began > READ_AGAIN_AFTER:  # the others have grown old meanwhile
+    if time.monotonic() - began > READ_AGAIN_AFTER:  # the other rows have become too old meanwhile
         whole |= _read_whole([row.id for row in rows if row.id not in whole])
     now = clock.now()
     return [(row, row.facts(now)) for row in (whole.get(row.id, row) for row in rows)]
@@ -60,9 +60,9 @@ def _read_whole(keys: Sequence[UUID]) -> dict[UUID, Project]:
 
 
 def refresh(projects: Sequence[Project], *, busy: Collection[str] = ()) -> None:
-    """Updates the objects in memory. Where the engine does not answer in time they say what their rows say by then.
+    """Updates the objects in memory from the engine, or from their rows if the engine does not answer in time.
 
-    `busy` are the keys of others on which an operation is under way.
+    `busy` are the keys of other projects with an operation in flight.
     """
     now = clock.now()
     known = [(project, project.facts(now)) for project in projects]
@@ -91,7 +91,7 @@ def _ask_engine(
 
 
 def _read_again(projects: Sequence[Project]) -> None:
-    """Those of which the engine has not told: a watcher may have written down more meanwhile."""
+    """Reads projects again that are still not fresh, because a watcher may have updated their rows meanwhile."""
     now = clock.now()
     left = {project.pk: project for project in projects if not is_fresh(project.facts(now))}
     for pk, newer in _read_whole(list(left)).items():
@@ -99,12 +99,12 @@ def _read_again(projects: Sequence[Project]) -> None:
 
 
 def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str, Observation | None]:
-    """Leaves out those of which the engine does not say how they are.
+    """Returns the observations by key. Leaves out containers about which the engine does not answer.
 
-    `busy` are the keys of those that are not asked about: the engine may be unable to answer for them now.
+    Containers with a key in `busy` are only listed, because the engine may be unable to answer about them now.
     """
     engine = get_engine()
-    # No watcher has looked lately at what the list calls well, of which it may be wrong.
+    # The list may wrongly call a container healthy, and no watcher has inspected these lately.
     doubted = {project.container_key for project in projects}
     groups = group_by_key(engine.observe(_labels(projects), briefly=busy, doubted=doubted))
     seen: dict[str, Observation | None] = {}
@@ -114,7 +114,7 @@ def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str,
             continue
         found = next(iter(group), None)
         if found is None or (found.is_brief and project.has_reported_since(found)):
-            # A list that lacks a container is no proof of its absence. Only a 404 for its name is.
+            # A container may be missing from a list although it exists. Only a 404 for its name proves its absence.
             with suppress(ContainerSilentError):
                 seen[project.container_key] = engine.inspect(project.container_key)
         else:
@@ -123,10 +123,9 @@ def _observe(projects: Sequence[Project], *, busy: Collection[str]) -> dict[str,
 
 
 def _skip_changed(projects: Sequence[Project]) -> Iterator[Project]:
-    """Yields the projects on which no operation began or ended while the engine was asked; reads the others again.
+    """Yields the projects on which no operation began or ended while the engine was asked. Reads the others again.
 
-    What the engine has now must not be combined with what the row wanted before: a container that was just stopped
-    would look crashed.
+    A new observation must not be combined with an old row: a container that was just stopped would look crashed.
     """
     rows = Project.objects.filter(pk__in=[project.pk for project in projects])
     current = {pk: claim for pk, *claim in rows.values_list("pk", "generation", "operation_id")}
@@ -141,7 +140,7 @@ def _skip_changed(projects: Sequence[Project]) -> Iterator[Project]:
 
 
 def _labels(projects: Sequence[Project]) -> dict[str, str]:
-    """Returns the labels that all their containers have: with the owner's, if they have one owner, as in most reads."""
+    """Returns the labels that all their containers share: also the owner's, if they have one owner, as usual."""
     labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE}
     owners = {project.owner_id for project in projects}
     if len(owners) == 1:
@@ -150,16 +149,16 @@ def _labels(projects: Sequence[Project]) -> dict[str, str]:
 
 
 def apply_if_newer(project: Project, observation: Observation | None, *, at: datetime) -> None:
-    """What the row knows from the future is no newer: the clock has stepped back since."""
+    """Applies the observation if it is newer, or if the row's is in the future because the clock has stepped back."""
     known = project.observed_at
     if known is None or known < at or is_future(known, now=clock.now()):
         project.apply_observation(observation, at=at)
 
 
 def observe_now(project: Project) -> Observation | None:
-    """Asks the engine about one container, even if the row is fresh, and returns what it said. Raises `EngineError`.
+    """Asks the engine about one container, even if the row is fresh, and returns the observation.
 
-    What one that is down has reported last is left out: no status follows from it.
+    Leaves out the last report of a container that is down, because no status follows from it. Raises `EngineError`.
     """
     observation = get_engine().inspect(project.container_key, briefly=True)
     project.apply_observation(observation, at=clock.now())

@@ -1,4 +1,4 @@
-"""What all operations on a project share: how long they may take, how they claim it, and how they record the outcome.
+"""What all operations on projects share: time limits, claiming a stop, and recording the outcome.
 
 Every operation has three steps: claim the project, act on the engine, and record the outcome with its event.
 """
@@ -22,15 +22,15 @@ from projects.models.operation import Claim
 from projects.rules.status.lifecycle import PREEMPTED_BY, Operation
 
 ANSWER_WITHIN = 26.0
-"""Seconds that all calls of a command may take, to the engine, Telegram and the provider, so that its answer comes
-within 30. The last two have ten of them at most (`BERTH_OUTSIDE_LIMIT` for each)."""
+"""Seconds for all calls of a command to the engine, Telegram and the provider, so that it answers within 30 seconds.
+The last two get at most ten of them (`BERTH_OUTSIDE_LIMIT` for each)."""
 
 AFTER_STOP = 12.0
-"""Seconds that the watcher, for which nobody waits, has beyond the stop timeout of the agent."""
+"""Seconds that the watcher, for which no request waits, has in addition to the agent's stop timeout."""
 
 RECORD_WITHIN = 3.0
-"""Seconds to record the outcome. A claim ends this long after the engine's time, so that the watcher soon takes over
-what a killed process has left."""
+"""Seconds to record the outcome. A claim ends this long after the time for the engine, so that the watcher soon takes
+over after a killed process."""
 
 NO_FAILURES: dict[str, Any] = {
     "failure_code": "",
@@ -48,12 +48,12 @@ NO_FAILURES: dict[str, Any] = {
 
 
 ForeseenError = EngineError | SecretUnreadableError | UnusableSettingsError | GatewayOffError
-"""What may keep a container from being made, and is recorded as the outcome."""
+"""Errors that may prevent a container from being created, and are recorded as the outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an act on the engine led to: the fields to write, the error if it failed, and what is to be told of it."""
+    """The result of acting on the engine: the fields to write, the error if it failed, and a warning for an event."""
 
     values: dict[str, Any] = field(default_factory=dict)
     error: ForeseenError | None = None
@@ -61,17 +61,17 @@ class Outcome:
 
 
 def time_allowed(*, seconds: float = ANSWER_WITHIN) -> timedelta:
-    """How long an operation that asks the engine for so many seconds may hold the project."""
+    """Returns how long an operation with this many seconds for the engine may hold the project."""
     return timedelta(seconds=seconds + RECORD_WITHIN)
 
 
 def command_deadline(seconds: float = ANSWER_WITHIN) -> AbstractContextManager[None]:
-    """Limits all engine calls inside together, so that an engine that is slow at each call delays nobody for long."""
+    """Limits the total time of all engine calls in the block, because an engine may be slow at each of them."""
     return get_engine().deadline(seconds)
 
 
 def repair_within(agent_type: AgentType) -> float:
-    """Seconds that a repair of the watcher may take, with an agent that uses all the time its type gives it to end."""
+    """Returns the seconds for a repair by the watcher if the agent uses its whole stop timeout."""
     return max(ANSWER_WITHIN, agent_type.stop_timeout + AFTER_STOP)
 
 
@@ -91,7 +91,7 @@ def failure_code(error: ForeseenError) -> str:
 
 @contextmanager
 def released_if_broken(project: Project, claim: Claim) -> Iterator[None]:
-    """Ends the operation where an error that nobody foresaw comes out of it, so that it holds the project no longer."""
+    """Ends the operation if the block raises an unforeseen error, so that it no longer holds the project."""
     try:
         yield
     except Exception:
@@ -102,8 +102,8 @@ def released_if_broken(project: Project, claim: Claim) -> Iterator[None]:
 def claim_stop(project: Project, **values: Any) -> Claim | None:
     """Claims the project for a stop, to which a deploy, start or restart gives way at once.
 
-    Returns None where another stop is in flight: one request waits for the agent, and all others are done when `values`
-    are written. Those are further fields to set. Raises `OperationInProgressError` for a project that is being deleted.
+    Writes `values` in any case. Returns None if another stop is in flight, because one request waiting for the agent is
+    enough. Raises `OperationInProgressError` if the project is being deleted.
     """
     lasting, preempting = time_allowed(), PREEMPTED_BY[Operation.STOP]
     claim = project.claim(Operation.STOP, lasting=lasting, preempting=preempting, **values)
@@ -113,9 +113,9 @@ def claim_stop(project: Project, **values: Any) -> Claim | None:
 
 
 def want_stopped(project: Project, **values: Any) -> None:
-    """Writes `values`, and leaves the stop to the one in flight or to the watcher.
+    """Writes `values`, and leaves the stop to the operation in flight or to the watcher.
 
-    Raises `OperationInProgressError` for a project that is being deleted.
+    Raises `OperationInProgressError` if the project is being deleted.
     """
     if not project.want(**values):
         project.refresh_from_db()
@@ -127,7 +127,7 @@ def record_outcome(
 ) -> None:
     """Ends the operation: writes the outcome, `values` and the events together.
 
-    Raises `OperationLostError`, having written nothing, where another operation has taken the project.
+    Writes nothing and raises `OperationLostError` if another operation has taken over the project.
     """
     if not project.record(claim, events=events, **outcome.values, **values):
         raise operation_lost(project)

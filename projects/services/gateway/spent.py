@@ -1,4 +1,4 @@
-"""What the gateway is told that was spent: it may have lost the file in which it counts, and the database has not."""
+"""What was spent, as the gateway is told it, because the gateway may have lost its own counts and the database not."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,7 +18,7 @@ MOST = 2**53 - 1
 
 
 def read_spent(projects: Iterable[Project]) -> dict[UUID, tuple[Spent, ...]]:
-    """Of the projects that have a budget, in one query: the present day and month, store by store."""
+    """Returns what projects with a budget have spent in the present day and month, by store, with one query."""
     limited = [each.pk for each in projects if not each.is_known_to_be_new and _is_limited(each)]
     if not limited:
         return {}

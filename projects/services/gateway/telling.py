@@ -1,6 +1,7 @@
-"""Has the gateway know what the rows say: before a start, while a container is made, and after each change.
+"""Tells the gateway what the rows say: before a start, while a container is created, and after each change.
 
-Where it cannot be reached, what was done stays done: an event says so, and the watcher tells it again until it knows.
+If the gateway cannot be reached, the change stays: an event reports it, and the watcher tells the gateway again until
+it knows.
 """
 
 import logging
@@ -28,7 +29,7 @@ from projects.services.gateway.way import time_for_it
 log = logging.getLogger(__name__)
 
 EVENT, NOT_TOLD = "gateway", "not told"
-"""The action of the event where the gateway could not be told, and its outcome."""
+"""The action and the outcome of the event if the gateway could not be told."""
 
 NOT_CONFINED = (
     "This agent may reach the gateway alone, and the firewall that sees to that cannot be set here. Tell the staff."
@@ -39,9 +40,9 @@ BROKE = "The question broke off; the log says why."
 
 
 def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
-    """What a container behind the gateway needs: an address and virtual credentials. None where it is to have none.
+    """Gives a container behind the gateway its address and virtual credentials. Returns None if it does not go there.
 
-    `elsewhere`: the engine has just refused its address, so that it needs another one.
+    `elsewhere`: the engine has just refused its address, so it needs another one.
 
     Raises `EngineError`, `SecretUnreadableError`, `NoCapacityError`, `GatewayOffError` and `ProjectGoneError`.
     """
@@ -51,7 +52,7 @@ def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
     if not is_to_go_behind(project):
         return None
     for field in (TELEGRAM_TOKEN, API_KEY):
-        project.decrypt_credential(field)  # before anything is changed for a start that cannot be
+        project.decrypt_credential(field)  # fail before anything is changed
     place = ensure_gateway() if elsewhere else find_gateway()
     if reach is Reach.GATEWAY and not place.address.knows_sources:
         raise FirewallMissingError(NOT_CONFINED)
@@ -60,7 +61,7 @@ def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
 
 
 def leave_gateway(project: Project) -> None:
-    """Notes that the new container has the real credentials, so that its virtual ones are void."""
+    """Records that the new container has the real credentials, so its virtual ones are void."""
     if not project.is_behind_gateway:
         return
     Project.objects.filter(pk=project.pk).update(is_behind_gateway=False, **NEXT_VERSION, **NOTHING_SEEN)
@@ -72,7 +73,7 @@ class Telling:
     """Tells the gateway in a thread of its own, while the caller does something else."""
 
     def __init__(self, project: Project, place: Place | None = None) -> None:
-        """The rows are read here, in the caller's thread; where the gateway is, only without its `place`."""
+        """Reads the rows in the caller's thread, and the gateway's place only if `place` is not given."""
         self._project = project
         self._word = _read_word(project, place)
         self._within = time_for_it(WITHIN)
@@ -80,7 +81,7 @@ class Telling:
         self._saying.begin()
 
     def finish(self) -> bool:
-        """Returns whether the gateway knows. Where it does not, an event says so."""
+        """Waits for the result. Returns whether the gateway knows; if not, writes an event."""
         try:
             trouble = self._saying.result(self._within)
         except TimeoutError:
@@ -95,9 +96,9 @@ class Telling:
 
 
 def tell(project: Project) -> bool:
-    """Tells the gateway what holds for the project now. Returns whether it knows. Nothing where it never heard of it.
+    """Tells the gateway the project's present state. Returns whether it knows; if not, writes an event.
 
-    `project` is as it was read after the change. Where it cannot be told, an event says so.
+    Does nothing if the gateway never had an entry of it. `project` must have been read after the change.
     """
     if not project.has_virtual_credentials:
         return True
@@ -106,7 +107,7 @@ def tell(project: Project) -> bool:
 
 
 def _read_word(project: Project, place: Place | None = None) -> Word | None:
-    """None where its credentials cannot be read."""
+    """Returns the message about the project, or None if its credentials cannot be read."""
     if not is_in_force(project):
         return make_void(project)
     try:
@@ -119,7 +120,7 @@ def _read_word(project: Project, place: Place | None = None) -> Word | None:
 
 def _note(project: Project, word: Word | None, trouble: str) -> bool:
     if trouble == LATER and word and Project.objects.filter(pk=project.pk, entry_version__gt=word.version).exists():
-        return True  # another command has changed it since, and tells what holds now
+        return True  # another command has changed it since, and tells the new state
     if trouble:
         log.warning("The gateway could not be told of %s: %s", project.container_name, trouble)
         detail = f"{trouble} It is told again until it knows."

@@ -1,4 +1,4 @@
-"""The way to the gateway: opened while a caller does what has to be done before it has a word for the gateway."""
+"""Opens the connection to the gateway in advance, while the caller prepares its message."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from projects.models import Project
 
 
 def time_for_it(most: float) -> float:
-    """The seconds that the caller has left, `most` of them at the most."""
+    """Returns the seconds that the caller has left, at most `most`."""
     left = seconds_left()
     return most if left is None else min(most, left)
 
 
 @contextmanager
 def about_to_tell(project: Project) -> Iterator[None]:
-    """On exit the way is open, where that could be done in time: the word itself takes milliseconds then."""
+    """Opens the connection during the block if there is time, so that the message itself takes milliseconds."""
     if not project.has_virtual_credentials:
         yield
         return
@@ -34,6 +34,6 @@ def about_to_tell(project: Project) -> Iterator[None]:
 
 
 def _open(*, within: float) -> None:
-    """Touches no database."""
+    """Opens the connection. Does not use the database."""
     with get_engine().deadline(within):
         get_engine().gateway().prepare(within=within)

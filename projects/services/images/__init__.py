@@ -1,1 +1,1 @@
-"""The images of agents: what they are, how one is tried, and how an agent gets a newer one with a way back."""
+"""Images of agents: describes and tries them, and updates agents with a way back."""

@@ -1,4 +1,4 @@
-"""What the images of agent types are: on what they are built, and what they declare of themselves."""
+"""Facts about the images of agent types: their base, and what they declare about themselves."""
 
 from contextlib import suppress
 
@@ -9,7 +9,7 @@ from projects.models import AgentType, Project
 
 
 def describe_base(*, image: str) -> str:
-    """Asks the engine, which alone knows what lies there under the image's name. Raises nothing."""
+    """Describes the base of an image, which the engine is asked for. Raises nothing."""
     engine = get_engine()
     try:
         with engine.read_deadline():
@@ -21,12 +21,10 @@ def describe_base(*, image: str) -> str:
 
 
 def note_images() -> None:
-    """Writes down what the engine has under the name of each type's image: nothing, where it refuses the name.
+    """Records which image the engine has under the name of each type's image; none if it refuses the name.
 
-    Raises other `EngineError`s.
-
-    For answers that tell of all types and may not wait for an engine. Each of them is as old as the last look, which
-    the watcher takes once a minute, and the admin after a change.
+    Responses that list all types read this, because they may not wait for an engine. The watcher records it once a
+    minute, and the admin after a change. Raises other `EngineError`s.
     """
     engine = get_engine()
     for row in AgentType.objects.only("slug", "image", "image_id", "capabilities"):
@@ -37,23 +35,23 @@ def note_images() -> None:
 
 
 def note_image_now(row: AgentType) -> None:
-    """After a change of the type. Raises nothing: what is not known now the watcher notes later."""
+    """Records the image of a changed type. Raises nothing: if it fails, the watcher records it later."""
     engine = get_engine()
     with suppress(EngineError), engine.read_deadline():
         note_image(row, engine.describe_image(row.image))
 
 
 def note_image(row: AgentType, found: ImageFacts | None) -> None:
-    """Writes only what is another one, and only while the row still names that image."""
+    """Writes the facts if they differ, and only while the row still names that image."""
     image_id, capabilities = (found.image_id, ",".join(found.capabilities)) if found else ("", "")
     if (row.image_id, row.capabilities) != (image_id, capabilities):
         AgentType.objects.filter(pk=row.pk, image=row.image).update(image_id=image_id, capabilities=capabilities)
 
 
 def remove_unused_images() -> int:
-    """Removes images that no project runs or has to be able to go back to, and returns how many. Raises `EngineError`.
+    """Removes images that no project runs or may return to. Returns how many. Raises `EngineError`.
 
-    Projects of other installations on the engine are known by their containers only.
+    Of other installations on the engine only the containers are known, so their images are kept by these.
     """
     columns = ("image_id", "next_image_id", "former_image_id")
     keep = {image_id for row in Project.objects.values_list(*columns).distinct() for image_id in row}

@@ -1,4 +1,4 @@
-"""Which agents run an image that is not the newest of their type, from rows that were read already."""
+"""Counts agents whose image is not the newest of their type, from rows that are already read."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,14 +9,14 @@ from projects.rules.status.lifecycle import Desired
 
 
 class OldImages(NamedTuple):
-    """How many agents of a type have another image than the one that the engine has under its name."""
+    """The number of a type's agents whose image differs from the one on the engine under the type's name."""
 
     agent_type: AgentType
     number: int
 
 
 def find_old_images(types: Sequence[AgentType], projects: Iterable[Project]) -> list[OldImages]:
-    """Of the types whose image is on the engine. What was never deployed takes the newest."""
+    """Counts them for types whose image is on the engine. Skips projects that were never deployed."""
     newest = {each.pk: each.image_id for each in types if each.image_id}
     owned = [each for each in projects if each.desired != Desired.DELETED and each.image_id]
     old = Counter(

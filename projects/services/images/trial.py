@@ -1,7 +1,7 @@
 """Carries out an update of an agent's image, step by step (`projects.rules.status.image_update`).
 
-Every step may be repeated. What the next one needs is in the row before it begins, so that a killed watcher loses
-nothing.
+Every step may be repeated. Everything that the next step needs is in the row before it begins, so that a killed watcher
+loses nothing.
 """
 
 from datetime import timedelta
@@ -28,7 +28,7 @@ from projects.services.inventory.memory import most_in_archive
 from projects.services.operations import NO_FAILURES, Outcome, command_deadline, record_outcome, released_if_broken
 
 COPY_WITHIN = WITHIN / 2
-"""Seconds for the copy. The way back may need as long for it again, on a disk that is slower by then."""
+"""Seconds for the copy. The way back may need as long again, on a disk that may be slower by then."""
 
 NOT_COPIED = "What it keeps could not be copied, so the old image runs again: {}"
 TOO_SLOW = "It takes longer than the {} seconds that there are for it."
@@ -37,7 +37,7 @@ NOT_KNOWN = "Which image it runs now is not known, so there would be no way back
 
 
 def carry_on(project: Project) -> bool:
-    """Does what is due. Returns whether anything was done; False where another operation has begun since.
+    """Carries out the step that is due. Returns whether it did; False also if another operation has begun since.
 
     Raises `EngineError` and what `bring_up` raises.
     """
@@ -86,7 +86,7 @@ def _record_start(project: Project, claim: Claim, outcome: Outcome) -> bool:
 
 
 def _has_ended_with_engine(project: Project) -> bool:
-    """Whether the engine or the whole machine ended, and the agent with it: that says nothing of its image."""
+    """Returns whether the agent ended together with the engine or the machine, which says nothing about its image."""
     if project.container_state != ContainerState.EXITED or project.finished_at is None:
         return False
     started_at = get_engine().started_at()
@@ -103,13 +103,13 @@ def _start_again(project: Project) -> bool:
 
 
 def _find_image(project: Project) -> str:
-    """Of a project that was last deployed when no row knew it. Empty where it has no container to tell it."""
+    """Returns the image of a project that was last deployed before rows had it; empty if it has no container."""
     seen = get_engine().inspect(project.container_key)
     return seen.image_id if seen else ""
 
 
 def _call_off(project: Project, former: str) -> bool:
-    """The staff have pinned the image meanwhile, it is the newest already, or nobody knows which one it is."""
+    """Ends an update that cannot begin: staff pinned the image, it already is the newest, or it is unknown."""
     why = PINNED.format(project.name) if project.keeps_image else "" if former else NOT_KNOWN
     outcome = "failed" if why else "nothing to do"
     rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation, update_step=Step.COPY)
@@ -137,7 +137,7 @@ def _keep_copy(project: Project) -> None:
 
 
 def _turn_back(project: Project, claim: Claim, outcome: Outcome, why: str, *, step: Step) -> bool:
-    """Ends this step with what is known of the container, and without the failure: the next step is the way back."""
+    """Ends this step with the observation but without the failure, and sets the first `step` of the way back."""
     seen = {name: value for name, value in outcome.values.items() if name not in NO_FAILURES and name != "image_id"}
     event = project.event(SYSTEM, NEW_IMAGE, "given up", detail=why)
     record_outcome(project, claim, Outcome(values=seen), events=[event], update_step=step)
@@ -145,7 +145,7 @@ def _turn_back(project: Project, claim: Claim, outcome: Outcome, why: str, *, st
 
 
 def _keep(project: Project) -> bool:
-    """The copy is removed once the row says that it is not needed any more, and never before."""
+    """Keeps the new image. Removes the copy only after the row says that it is no longer needed."""
     rows = Project.objects.filter(pk=project.pk, operation="", generation=project.generation, update_step=Step.TRIAL)
     with transaction.atomic():
         if not rows.update(**ONLY_COPY_LEFT):

@@ -1,4 +1,4 @@
-"""Tries the image of an agent type: hardened as its agents are, with dummy credentials, against servers of our own."""
+"""Tries the image of an agent type: hardened like agents, with dummy credentials, against fake servers."""
 
 import secrets
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ from projects.rules.type_trial import STOP_WITHIN, Asked, Line, Runs, Verdict, j
 from projects.services.container_spec import variables_of
 
 WITHIN_REQUEST = 14.0
-"""Seconds for an image to become ready and answer while somebody waits for the page. The servers and its end
-may take 15 more, and a proxy waits for 60."""
+"""Seconds for an image to become ready and answer while a user waits for the page. Starting the servers and stopping
+the image may take 15 more, and a proxy waits for 60."""
 
 ITS_END = 60.0
-"""Seconds more for one that runs beside another: more than its servers and its end take."""
+"""Extra seconds for each trial that runs alongside others: more than its servers and its end take."""
 
 LONGEST = 500.0
-"""Seconds that `within` may be: what is left of a trial is removed ten minutes after it began."""
+"""The maximum of `within` in seconds, because the remains of a trial are removed ten minutes after it began."""
 
 GOING_ON = "Another trial is going on. Try again when it is over: it takes less than a minute."
 _one_at_a_time = Lock()
@@ -48,10 +48,10 @@ class _Credentials(NamedTuple):
 
 
 def try_type(*, agent_type: AgentType, within: float, settings: Mapping[str, Any] | None = None) -> list[Line]:
-    """The contract's table for this type's image, a line for each promise.
+    """Returns the contract's table for this type's image, with a line for each promise.
 
-    `within` is how many seconds it has to become ready and answer, `LONGEST` at most. `settings` are a project's; those
-    that the schema has defaults for may be left out. Raises `EngineError` and `UnusableSettingsError`.
+    `within` is how many seconds it has to become ready and answer, at most `LONGEST`. `settings` are a project's
+    settings; those with a default in the schema may be left out. Raises `EngineError` and `UnusableSettingsError`.
     """
     found = get_engine().describe_image(agent_type.image)
     if found is None:
@@ -71,9 +71,9 @@ def try_type(*, agent_type: AgentType, within: float, settings: Mapping[str, Any
 
 
 def try_in_request(agent_type: AgentType) -> dict[str, Any]:
-    """The same within the time of a request: its lines and whether all are kept, or why there is no table.
+    """Tries the image within the time of a request. Returns the lines and whether all are kept, or why there are none.
 
-    One at a time in a process, whose other requests need its threads.
+    Each process runs one trial at a time, because its other requests need its threads.
     """
     if not _one_at_a_time.acquire(blocking=False):
         return {"refusal": GOING_ON}
@@ -131,7 +131,7 @@ def _files_of(agent_type: AgentType, given: _Credentials) -> dict[SecretFile, st
 
 
 def _choose_provider(agent_type: AgentType) -> str:
-    """One that the type has a model for."""
+    """Returns a provider for which the type has a model."""
     named = read_default_models(agent_type.default_models)
     return "openai" if not named or ANY_PROVIDER in named else next(name for name in PROVIDERS if name in named)
 
@@ -139,9 +139,9 @@ def _choose_provider(agent_type: AgentType) -> str:
 def _run_all(
     agent_type: AgentType, spec: ContainerSpec, good: _Credentials, bad: _Credentials, *, within: float
 ) -> Runs:
-    """At the same time, as each waits for its agent most of the time. The spec has the good credentials.
+    """Runs the trials at the same time, because each mostly waits for its agent. The spec has the good credentials.
 
-    Where one fails, the others are over, too, when the caller is told: the next trial does not run beside them.
+    If one fails, the error is raised only after the others have ended, so that the next trial does not overlap them.
     """
     wanted = [good]
     if agent_type.needs_telegram_token:

@@ -1,4 +1,4 @@
-"""A new image for an agent, with a way back. A request only says that it is to be; the watcher carries it out."""
+"""Updates of agents' images, with a way back. A request only records the update; the watcher carries it out."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ PINNED = "The staff have decided that “{}” keeps its image. Ask them."
 
 
 def request_update(*, project: Project, actor: Actor) -> bool:
-    """Has the watcher give the agent the newest image of its type. Returns whether there is anything to be done.
+    """Records that the watcher should give the agent the newest image of its type. Returns whether it is needed.
 
-    One that is to be stopped gets it when it is started. Raises `ImagePinnedError`, `ProjectSuspendedError`,
+    A stopped agent gets it when it is started. Raises `ImagePinnedError`, `ProjectSuspendedError`,
     `OperationInProgressError`, `ProjectGoneError` and `EngineError`.
     """
     try:
@@ -38,7 +38,7 @@ def request_update(*, project: Project, actor: Actor) -> bool:
 def _request(project: Project, actor: Actor) -> bool:
     _check_may_update(project)
     if project.update_step in {Step.DROP, Step.STUCK}:
-        raise operation_in_progress(project)  # the copy of the last one is still there
+        raise operation_in_progress(project)  # the copy of the last update still exists
     if project.update_step not in {Step.NONE, Step.COPY}:
         return True
     newest = find_newest(project)
@@ -49,7 +49,7 @@ def _request(project: Project, actor: Actor) -> bool:
         return False
     values: dict[str, Any] = {"update_step": Step.COPY, "next_image_id": newest}
     if project.desired == Desired.RUNNING:
-        values |= NO_FAILURES  # it may be the cure
+        values |= NO_FAILURES  # the new image may remove their cause
     rows = Project.objects.filter(
         pk=project.pk, operation="", generation=project.generation, update_step="", keeps_image=False
     )
@@ -62,7 +62,7 @@ def _request(project: Project, actor: Actor) -> bool:
 
 
 def _renew(project: Project, newest: str) -> None:
-    """What was asked for and has not begun tries what is the newest now. One that has begun goes on."""
+    """Makes an update that has not begun use the present newest image. An update that has begun continues."""
     rows = Project.objects.filter(pk=project.pk, operation="", update_step=Step.COPY)
     rows.update(next_image_id=newest)
     project.refresh_from_db()
@@ -80,7 +80,7 @@ def _check_may_update(project: Project) -> None:
 
 
 def find_newest(project: Project) -> str:
-    """The id of what the engine has under the name of the type's image. Raises `EngineError`."""
+    """Returns the id of the image that the engine has under the type's name for it. Raises `EngineError`."""
     name = project.agent_type.image
     with command_deadline():
         found = get_engine().describe_image(name)
@@ -90,7 +90,7 @@ def find_newest(project: Project) -> str:
 
 
 def count_old_images(agent_type: AgentType) -> int:
-    """How many projects have another image than the one that the engine had under the type's name at the last look."""
+    """Returns how many projects have another image than the type's newest one, as last recorded."""
     rows = Project.objects.live().filter(agent_type=agent_type)
     return rows.exclude(image_id__in=["", agent_type.image_id]).count()
 
@@ -102,11 +102,9 @@ _FORGOTTEN = {
 
 
 def pin_image(*, project: Project, actor: Actor, keep: bool) -> None:
-    """The staff have the project keep its image, or let go of it.
+    """Pins the project's image for staff, or releases it.
 
-    One that keeps it forgets an update that has not begun; one that has goes on.
-
-    Raises `ProjectGoneError`.
+    Pinning cancels an update that has not begun; one that has begun continues. Raises `ProjectGoneError`.
     """
     if not project.want(keeps_image=keep, **(_FORGOTTEN if keep else {})):
         raise operation_in_progress(project)
@@ -114,5 +112,5 @@ def pin_image(*, project: Project, actor: Actor, keep: bool) -> None:
 
 
 def describe_error(error: Exception) -> str:
-    """For an event: an error of the engine is a sentence for people, and holds no secret."""
+    """Describes an error for an event. Only errors of the engine are sentences for people without secrets."""
     return str(error) if isinstance(error, EngineError) else type(error).__name__

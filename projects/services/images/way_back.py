@@ -1,4 +1,4 @@
-"""The way back of an agent from a new image to its old one and its memory (`projects.rules.status.image_update`)."""
+"""Returns an agent from a new image to its old one and its old memory (`projects.rules.status.image_update`)."""
 
 import logging
 from datetime import timedelta
@@ -33,13 +33,13 @@ from projects.services.reports.runs import keep_run
 log = logging.getLogger(__name__)
 
 WITHIN = 72.0
-"""Seconds for all that a step asks of the engine: to stop an agent, to copy what it keeps, and to start it."""
+"""Seconds for all engine calls of a step: stopping an agent, copying its memory, and starting it."""
 
 TRIES = 8
-"""How often in a row the way back may fail, with longer and longer pauses: some ten minutes."""
+"""How often in a row the way back may fail. With growing pauses this takes about ten minutes."""
 
 DROP_AGAIN = timedelta(minutes=10)
-"""After a copy could not be removed. Nothing waits for that."""
+"""The pause after a copy could not be removed. Nothing waits for the removal."""
 
 NOT_READY = "The new image was not ready within {} seconds, so the old one runs again"
 ENDED = "The new image ended, so the old one runs again"
@@ -47,18 +47,18 @@ NO_COPY = "There was no copy of what it keeps, so that is left as the new image 
 STUCK = "What it kept could not be put back in {} tries. The copy of it is kept. Start it to try again."
 
 _NO_FAILURES = {name: value for name, value in NO_FAILURES.items() if name not in NO_TROUBLE}
-"""How often the way back has failed stays known."""
+"""Without the watcher's failures, so that the number of failed attempts of the way back is kept."""
 
 
 def claim_step(project: Project, *, only: Q | None = None, **values: Any) -> Claim | None:
-    """Claims the project for the step that this object says is next, and `only` where the row fulfils that, too."""
+    """Claims the project for the step that this object says is next, and only if the row also matches `only`."""
     unchanged = Q(update_step=project.update_step) & (only or Q())
     lasting = time_allowed(seconds=WITHIN)
     return project.claim(Operation.RESTART, lasting=lasting, unchanged=True, only=unchanged, **values)
 
 
 def note_step(project: Project, claim: Claim, **values: Any) -> bool:
-    """Writes down within an operation how far it is. Returns whether the claim still holds."""
+    """Records the progress of an operation. Returns whether the claim is still valid."""
     if not Project.objects.filter(pk=project.pk, operation_id=claim.id).update(**values):
         return False
     for name, value in values.items():
@@ -67,7 +67,7 @@ def note_step(project: Project, claim: Claim, **values: Any) -> bool:
 
 
 def go_back(project: Project) -> bool:
-    """Puts the copy back where there is one, and starts the old image. Returns whether anything was done."""
+    """Restores the copy if there is one, and starts the old image. Returns whether it did anything."""
     begins, step = project.update_step == Step.TRIAL, project.update_step
     if step == Step.BACK and project.reconcile_failures >= TRIES:
         return _give_up(project)
@@ -83,7 +83,7 @@ def go_back(project: Project) -> bool:
             _take_away(project)
             if not get_engine().return_copy(project.container_key, image=project.agent_type.image):
                 detail = NO_COPY
-            # From here on the old image may write, and the copy is never put back again.
+            # From here on the old image may write, so the copy must never be restored again.
             if not note_step(project, claim, update_step=Step.RETURNED, image_id=project.former_image_id):
                 return False
         outcome = bring_up(project, claim, desired_if_silent=Desired.RUNNING, or_newest=False)
@@ -91,7 +91,7 @@ def go_back(project: Project) -> bool:
 
 
 def drop_copy(project: Project) -> bool:
-    """Removes the copy after an update, or has that tried again later. Returns whether it is gone."""
+    """Removes the copy after an update, or schedules another attempt. Returns whether it is gone."""
     rows = Project.objects.filter(pk=project.pk, update_step=Step.DROP)
     try:
         get_engine().drop_copy(project.container_key)
@@ -125,7 +125,7 @@ def _give_up(project: Project) -> bool:
 
 
 def _why(project: Project) -> str:
-    """In plain words, as the row tells it before the way back begins."""
+    """Returns why the update is given up, in plain words, from the row before the way back begins."""
     facts = project.facts()
     if facts.is_up:
         reason, sentence = project.explain(facts), NOT_READY.format(project.agent_type.ready_timeout)

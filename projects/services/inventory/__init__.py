@@ -1,1 +1,1 @@
-"""What the engine holds of this installation: whose engine it is, agents that nobody knows, and what agents keep."""
+"""What this installation has on the engine: whether it is the right engine, unknown agents, and agents' memories."""

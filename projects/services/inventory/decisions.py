@@ -1,4 +1,4 @@
-"""What the staff decide of an agent in quarantine: it becomes a project again, or it is deleted for good."""
+"""Carries out decisions about agents in quarantine: to adopt them as projects, or to delete them permanently."""
 
 from typing import Any
 from uuid import UUID
@@ -24,15 +24,15 @@ def adopt_from_quarantine(
     plan: Plan | None = None,
     agent_type: AgentType | None = None,
 ) -> Project:
-    """Makes a stopped project of it, with its memory and without credentials, which its owner has to enter.
+    """Creates a stopped project with the agent's memory but without credentials, which the owner must enter.
 
-    `owner` is by default the one whom the labels name, `plan` and `agent_type` the defaults of the catalogue. Raises
+    `owner` defaults to the one in the labels, `plan` and `agent_type` to the catalogue's defaults. Raises
     `CannotAdoptError` and `EngineError`.
     """
     if has_project(entry.key):
         raise CannotAdoptError(f"There is a project {entry.key} again. It keeps what is its own.")
     project = _make_stopped(entry, owner=owner or _owner_of(entry), plan=plan, agent_type=agent_type)
-    # The next start makes a container. Where this fails, the entry stays, and so does the state.
+    # The next start creates a container. If this fails, the entry and the memory stay.
     get_engine().stop(entry.key, timeout=STOP_TIMEOUT)
     get_engine().remove(entry.key)
     try:
@@ -47,7 +47,7 @@ def adopt_from_quarantine(
 
 
 def delete_from_quarantine(*, entry: Quarantined, actor: Actor) -> None:
-    """Removes the container and the state for good. Raises `CannotAdoptError` and `EngineError`."""
+    """Removes the container and the memory permanently. Raises `CannotAdoptError` and `EngineError`."""
     if has_project(entry.key):
         raise CannotAdoptError(f"There is a project {entry.key} again. Delete the project, if that is what you want.")
     get_engine().stop(entry.key, timeout=STOP_TIMEOUT)
@@ -58,7 +58,7 @@ def delete_from_quarantine(*, entry: Quarantined, actor: Actor) -> None:
 
 
 def describe_overdue() -> str:
-    """A sentence for the staff where something has waited long for a decision; else empty."""
+    """Returns a sentence for staff if agents have waited long for a decision, else an empty text."""
     count = find_overdue(clock.now()).count()
     if not count:
         return ""
@@ -70,13 +70,13 @@ def describe_overdue() -> str:
 
 
 def find_owner(entry: Quarantined) -> User | None:
-    """The owner whom the labels name, or None where there is no such user here."""
+    """Returns the owner that the labels name, or None if there is no such user here."""
     owner_id = as_uuid(entry.owner_key)
     return User.objects.filter(pk=owner_id).first() if owner_id else None
 
 
 def _make_stopped(entry: Quarantined, *, owner: User, plan: Plan | None, agent_type: AgentType | None) -> Project:
-    """The project, which is not saved yet. Its next deploy has a higher number than the one that is in quarantine."""
+    """Returns the unsaved project. Its next deploy has a higher generation than the container in quarantine."""
     project = Project(
         id=_project_id(entry),
         owner=owner,
@@ -94,13 +94,13 @@ def _make_stopped(entry: Quarantined, *, owner: User, plan: Plan | None, agent_t
 
 
 def _let_it_pair(project: Project) -> None:
-    """Its memory knows which codes were used: their numbers go on from one that no agent has seen."""
+    """Gives the project a pairing secret. Its memory knows the used codes, so new numbers start above all of them."""
     vars(project).update(project.encrypt_pairing_secret(in_force_from=project.generation))
     project.pairing_number = int(clock.now().timestamp())
 
 
 def _hand_over_log(entry: Quarantined, project: Project) -> None:
-    """Makes the project's first run of it."""
+    """Keeps the log as the project's first run."""
     if entry.log:
         project.runs.create(number=1, container_id=entry.container_id or entry.key, ended_at=entry.since, log=entry.log)
 
@@ -122,7 +122,7 @@ def _owner_of(entry: Quarantined) -> User:
 
 
 def _default(model: type[Any]) -> Any:
-    """The row that a request without a choice gets, or else any that is available."""
+    """Returns the default row of the catalogue, or any available one if there is no default."""
     row = model.objects.filter(available=True).order_by("-is_default", "pk").first()
     if row is None:
         raise CannotAdoptError(f"No {model._meta.verbose_name} is available. Choose one.")

@@ -1,8 +1,8 @@
-"""Whether this database and the engine belong together, and what an operator decides where they do not.
+"""Checks whether this database and the engine belong together, and carries out the operator's decision if not.
 
-A restored older backup knows less than the containers: it lacks projects, or the last deploys of some. A restored
-backup of the time before an upgrade may have another id than the containers of its projects. As long as that is so
-nothing is repaired, because every remedy could destroy what the newer database knew.
+A restored older backup knows less than the engine: it lacks projects, or the last deploys of some. A backup from before
+an upgrade may have another installation id than the containers. Meanwhile nothing is repaired, because every remedy
+could destroy what the newer database knew.
 """
 
 import logging
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflicts:
-    """What the engine has and this database cannot know of, each by its key.
+    """Containers that this database cannot explain, by project key.
 
-    `unknown`: containers with our id, of projects that the database has never heard of. `newer`: containers with our
-    id of a later generation than the row's, which is the value. `foreign`: containers of our projects that carry the
-    id of another installation, which is the value.
+    - `unknown`: containers with our id, of projects of which the database has no trace.
+    - `newer`: containers with our id and a later generation than the row's; the value is that generation.
+    - `foreign`: containers of our projects with the id of another installation, which is the value.
     """
 
     unknown: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Conflicts:
         return bool(self.unknown or self.newer or self.foreign)
 
     def describe(self) -> str:
-        """One sentence for operators; empty where there is no conflict."""
+        """Returns one sentence for operators; empty if there is no conflict."""
         parts = (
             (len(self.unknown), "of projects that this database does not know"),
             (len(self.newer), "from later deploys than this database knows"),
@@ -60,11 +60,11 @@ class Conflicts:
 
 
 def observe_instance(*, unless_busy: bool = False, briefly: Collection[str] = ()) -> list[Observation]:
-    """All containers of this BERTH_INSTANCE, those of other installations included.
+    """Returns all containers of this BERTH_INSTANCE, including those of other installations.
 
-    With `unless_busy` those of projects on which an operation is under way are as the list has them: the engine would
-    not answer for one that it is just starting, and what it said would count for nothing. So are those with a key in
-    `briefly`.
+    With `unless_busy`, containers of projects with an operation in flight are only listed and not inspected: the engine
+    would not answer about a container that it is just starting, and the answer would not count. The same goes for the
+    keys in `briefly`.
     """
     busy = Project.objects.filter(instance=settings.BERTH_INSTANCE, operation_deadline__gt=clock.now())
     keys = {str(pk) for pk in busy.values_list("pk", flat=True)} if unless_busy else set()
@@ -72,7 +72,7 @@ def observe_instance(*, unless_busy: bool = False, briefly: Collection[str] = ()
 
 
 def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, int]) -> Conflicts:
-    """`generations` are those of the rows by key, read after the engine was asked."""
+    """Returns the conflicts. `generations` are those of the rows by key, read after the engine was asked."""
     without_row, newer, foreign = [], {}, {}
     for seen in observed:
         known = generations.get(seen.key)
@@ -87,7 +87,7 @@ def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, in
 
 
 def hold(conflicts: Conflicts) -> None:
-    """Notes why nothing is repaired, or that all is well again, where staff see it."""
+    """Records for staff why nothing is repaired, or that all is well again."""
     because = conflicts.describe()
     installation = read_installation()
     if installation.held_because == because:
@@ -108,9 +108,9 @@ def look_for_conflicts() -> Conflicts:
 
 
 def adopt(*, actor: Actor) -> list[str]:
-    """Goes on with this database, and returns sentences that say what was done.
+    """Resolves the conflicts in favour of this database. Returns sentences that say what was done.
 
-    Takes on the id that the containers of the projects carry, takes over later deploys, and puts what belongs to no
+    Takes over the installation id of the projects' containers and their later deploys, and puts agents without a
     project into quarantine. Raises `CannotAdoptError` and `EngineError`.
     """
     done: list[str] = []
@@ -152,7 +152,7 @@ def _take_over(pk: UUID, generation: int, actor: Actor) -> bool:
 
 
 def _never_heard_of(keys: Iterable[str]) -> tuple[str, ...]:
-    """Those without an event and without an entry in the quarantine. A project that was deleted has left events."""
+    """Returns the keys without an event or a quarantine entry. Deleted projects have left events."""
     wanted = {key for key in keys if as_uuid(key)}
     if not wanted:
         return ()

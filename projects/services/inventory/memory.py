@@ -1,4 +1,4 @@
-"""What agents remember, as a whole: read from the engine and put back there, for backups."""
+"""Reads agents' memories from the engine and writes them back, for backups."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from projects.rules.status.lifecycle import Desired
 from projects.services.inventory.quarantine import as_uuid
 
 MARGIN = 64 * MIB
-"""Bytes that an archive may have next to twice what a memory takes on the disk. An agent makes a file of a terabyte, of
-which nothing but holes is on the disk; in an archive each hole is as long as it says."""
+"""Bytes that an archive may have in addition to twice the memory's size on the disk. This bounds sparse files: a file
+of a terabyte of holes takes nothing on the disk, but an archive contains every hole in full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptMemory:
-    """The volume of an agent's state. `image` is any of which the engine can make a container to reach it.
+    """The volume of an agent's memory. `image` is any image for a container that can access it.
 
-    `most`: of more bytes an archive of it is not to be; 0 is no limit.
+    `most` is the maximum size of an archive in bytes; 0 means no limit.
     """
 
     key: str
@@ -37,7 +37,10 @@ class KeptMemory:
 
 
 def list_memories() -> list[KeptMemory]:
-    """The memory of every agent of this installation, running or not, in quarantine too. Raises `EngineError`."""
+    """Returns the memories of all agents of this installation, running or not, also in quarantine.
+
+    Raises `EngineError`.
+    """
     volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
     images, sizes = _images(), _sizes()
     return [
@@ -54,14 +57,14 @@ def list_memories() -> list[KeptMemory]:
 
 
 def most_in_archive(project: Project) -> int:
-    """Bytes that an archive of what the agent keeps may have."""
+    """Returns the maximum size of an archive of the agent's memory in bytes."""
     return MARGIN + 2 * max(project.plan.disk, project.disk_used or 0)
 
 
 def read_memory(memory: KeptMemory) -> Iterator[bytes]:
-    """A tar archive of the volume, piece by piece; nothing where there is none any more. Raises `EngineError`.
+    """Yields a tar archive of the volume in pieces; nothing if the volume is gone. Raises `EngineError`.
 
-    Of an agent on the way back from a new image it is the copy, which takes the volume's place.
+    If the agent is returning from a new image, it reads the copy, which will replace the volume.
     """
     project_id = as_uuid(memory.key)
     rows = Project.objects.filter(update_step__in=[Step.BACK, Step.STUCK])
@@ -70,7 +73,7 @@ def read_memory(memory: KeptMemory) -> Iterator[bytes]:
 
 
 def write_memory(memory: KeptMemory, pieces: Iterable[bytes]) -> None:
-    """Removes the container and the memory of the agent, and makes a memory of this archive. Raises `EngineError`."""
+    """Removes the agent's container and memory, and creates its memory from this archive. Raises `EngineError`."""
     own = {**own_labels(), PROJECT_LABEL: memory.key}
     if any(memory.labels.get(label, value) != value for label, value in own.items()):
         raise EngineRefusedError(f"The volume {memory.volume} is not one of this installation.")
@@ -87,7 +90,7 @@ def write_memory(memory: KeptMemory, pieces: Iterable[bytes]) -> None:
 
 
 def require_images(memories: Iterable[KeptMemory]) -> None:
-    """Raises `EngineError` where the engine does not answer, or lacks an image that is needed to write them."""
+    """Raises `EngineError` if the engine does not answer, or lacks an image that is needed to write the memories."""
     get_engine().ping()
     for image in sorted({memory.image for memory in memories}):
         if not get_engine().image_exists(image):
@@ -95,14 +98,14 @@ def require_images(memories: Iterable[KeptMemory]) -> None:
 
 
 def _images() -> dict[str, str]:
-    """The image of each project by its key, and that of the rest under no key."""
+    """Returns the image of each project by its key, and the image for all others under the empty key."""
     default = AgentType.objects.order_by("-is_default", "pk").values_list("image", flat=True).first() or ""
     rows = Project.objects.select_related("agent_type").values_list("pk", "agent_type__image")
     return {"": default, **{str(pk): image for pk, image in rows}}
 
 
 def _sizes() -> dict[str, int]:
-    """Bytes that the memory of each project may take, or takes though it may not; the most of all under no key."""
+    """Returns the bytes that each project's memory may use or does use, by key; the maximum under the empty key."""
     rows = Project.objects.select_related("plan").values_list("pk", "plan__disk_mb", "disk_used")
     found = {str(pk): max(limit * MIB, used or 0) for pk, limit, used in rows}
     largest = max(Plan.objects.values_list("disk_mb", flat=True), default=0) * MIB
@@ -110,14 +113,14 @@ def _sizes() -> dict[str, int]:
 
 
 def _stop_timeout(key: str) -> int:
-    """Seconds. What is stopped is about to go, so that nothing of it is waited for longer than its type allows."""
+    """Returns the stop timeout of the project's type in seconds, or 15 if there is no project."""
     project_id = as_uuid(key)
     project = Project.objects.select_related("agent_type").filter(pk=project_id).first() if project_id else None
     return project.agent_type.stop_timeout if project else 15
 
 
 def count_missing_agents() -> int:
-    """How many agents that should run have no container on this engine. Raises `EngineError`."""
+    """Returns how many agents that should run have no container on this engine. Raises `EngineError`."""
     present = {seen.key for seen in get_engine().observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True)}
     wanted = Project.objects.filter(instance=settings.BERTH_INSTANCE, desired=Desired.RUNNING, suspended_at=None)
     return sum(str(pk) not in present for pk in wanted.values_list("pk", flat=True))

@@ -1,4 +1,4 @@
-"""Agents that carry the id of this installation and belong to no project: stopped and kept until somebody decides."""
+"""Puts agents with this installation's id but without a project into quarantine: stopped, and kept until a decision."""
 
 import logging
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ from projects.services.reports.logs import read_last_lines
 log = logging.getLogger(__name__)
 
 STOP_TIMEOUT = 15
-"""Seconds that the agent gets to end. Nobody knows its type any more."""
+"""Seconds that the agent gets to end, because its type is unknown."""
 
 READ_WITHIN = 3.0
 TRIED_FOR = timedelta(minutes=10)
-"""How long after its entry an agent in quarantine stays as it is, stopped, where its log cannot be read."""
+"""How long after its entry a stopped agent's container is kept if its log cannot be read."""
 
 NOBODY = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remains:
-    """What the engine has of a key."""
+    """What the engine has of a project key."""
 
     name: str
     owner_key: str
@@ -43,23 +43,23 @@ class Remains:
 
 
 def put_in_quarantine(key: str, *, actor: Actor) -> bool:
-    """Stops the containers of this key, removes the credentials and notes what is kept. Raises `EngineError`.
+    """Stops the containers of this key, removes their credentials and records what is kept. Raises `EngineError`.
 
-    Returns False, having done nothing, where there is a project of this key or the engine has nothing of it.
+    Does nothing and returns False if there is a project with this key or the engine has nothing of it.
     """
     if has_project(key):
         return False
     remains = find_remains(key)
     if remains is None:
         return False
-    learn_users()  # what is deleted from quarantine one day tells nobody which number it had
+    learn_users()  # after a deletion from quarantine nothing shows its user id
     values = {
         "instance": settings.BERTH_INSTANCE,
         "owner_key": remains.owner_key[:64],
         "container_name": remains.name[:100],
         "generation": remains.generation,
     }
-    # The row first: a process that is killed now leaves one that says what the next round goes on with.
+    # Write the row first: if this process is killed, the next round continues with it.
     with transaction.atomic():
         entry, is_new = Quarantined.objects.update_or_create(
             key=key, defaults=values, create_defaults={**values, "since": clock.now()}
@@ -72,10 +72,10 @@ def put_in_quarantine(key: str, *, actor: Actor) -> bool:
 
 @sensitive_variables()
 def _keep_log(entry: Quarantined, ended: Observation) -> None:
-    """Keeps what the agent printed last, as that of an ended run is kept: it goes together with the container.
+    """Keeps the agent's last log lines like those of an ended run, because they are removed with the container.
 
-    Its credentials are read for that, because no row has them. Raises `EngineUnavailableError`, so that a later round
-    tries again, for as long as there is hope that the log can be read.
+    Reads its credentials from the engine to redact them, because no row has them. For the first ten minutes it raises
+    `EngineUnavailableError` if the log cannot be read, so that a later round tries again.
     """
     engine = get_engine()
     try:
@@ -91,7 +91,7 @@ def _keep_log(entry: Quarantined, ended: Observation) -> None:
 
 
 def find_remains(key: str) -> Remains | None:
-    """What the engine has of this key under our id, or None."""
+    """Returns what the engine has of this key with our installation id, or None."""
     engine = get_engine()
     within = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key}
     containers = [seen for seen in engine.observe(within) if is_labelled(seen.labels)]
@@ -107,7 +107,7 @@ def find_remains(key: str) -> Remains | None:
 
 
 def record_event(key: str, owner_key: str, actor: Actor, action: str) -> None:
-    """The event, where the labels are those of a project. They are not, where somebody else has made them."""
+    """Writes the event if the labels have valid ids, which foreign containers may not have."""
     project_id, owner_id = as_uuid(key), as_uuid(owner_key) or NOBODY
     if project_id is not None:
         Event.objects.create(
@@ -128,7 +128,7 @@ def has_project(key: str) -> bool:
 
 
 def as_uuid(text: str) -> UUID | None:
-    """The id of a row whose label this is, or None where it is none of ours."""
+    """Returns the id in a label, or None if Berth did not write it."""
     try:
         found = UUID(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""What bounds agents: memory, disk, budgets, and where they may go."""
+"""The limits of agents: memory, disk, budgets, and permissions."""

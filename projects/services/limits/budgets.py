@@ -1,4 +1,4 @@
-"""Whether a project has reached its budget, and what comes of it: its status says so, and its owner gets a mail."""
+"""Records whether a project has reached its budget, shows that in its status, and mails the owner."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,13 +26,13 @@ from projects.services.gateway.telling import tell
 
 EVENT = "budget"
 MAIL = "budget"
-"""The action of the events, and the kind of the mails."""
+"""The action of the events and the kind of the mails."""
 
 OUTCOMES = {WARN_AT: "warning", REACHED: "reached"}
 
 
 def check_budget(own: Mapping[str, Any], *, ceiling: Budget) -> None:
-    """Raises `InvalidFieldError` where the owner asks for more than the plan, or a grant of the staff, gives."""
+    """Raises `InvalidFieldError` if the owner asks for more than the plan or a grant by staff allows."""
     if name := find_excess(own, ceiling):
         raise InvalidFieldError(
             f"The most that you may set here is {getattr(ceiling, name)}. Set less, or ask the staff for more.",
@@ -42,9 +42,9 @@ def check_budget(own: Mapping[str, Any], *, ceiling: Budget) -> None:
 
 
 def settle_budget(project: Project, *, spending: Spending | None = None, refused_in: Period | None = None) -> None:
-    """Notes until when the budget is spent, or that there is room. `project` is as it was read after the last change.
+    """Records until when the budget is spent, or that it is not. `project` must have been read after the last change.
 
-    `refused_in` is the period for which the gateway has refused a call, whose cost had no room any more.
+    `refused_in` is the period whose budget had no room for a call that the gateway refused.
     """
     now = clock.now()
     spending = spending or _read_spending(project)
@@ -58,7 +58,7 @@ def settle_budget(project: Project, *, spending: Spending | None = None, refused
 
 
 def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
-    """Keeps what the project has used in the present periods, and tells its owner once of each mark that it passes."""
+    """Stores what the project has used in the present periods, and notifies the owner once of each mark it passes."""
     now = clock.now()
     spending = _write_sums(project, sums, now)
     for period in Period:
@@ -70,10 +70,10 @@ def note_spending(project: Project, sums: Mapping[Period, Spent]) -> None:
 
 
 def note_refusal(project: Project, at: datetime, *, of: str | None = None) -> None:
-    """The gateway has refused a call for the budget, as it has told for the first time.
+    """Records that the gateway refused a call because of the budget. Ignores refusals that are already known.
 
-    `of`: the period whose budget it was. An older gateway does not tell: then it is that of which more is spent, and of
-    two alike the day, which ends sooner.
+    `of` is the period of that budget. An older gateway does not report it; then it is the period of which more is
+    spent, or the day if both are alike.
     """
     now = clock.now()
     is_new = Q(budget_refused_at=None) | Q(budget_refused_at__lt=at) | future("budget_refused_at", now=now)
@@ -83,13 +83,13 @@ def note_refusal(project: Project, at: datetime, *, of: str | None = None) -> No
     shares = {period: _percent(project, spending, period, now) for period in Period}
     likely = max(shares, key=lambda period: (shares[period], _is_limited(project, period), period is Period.DAY))
     period = next((each for each in Period if each == of), likely)
-    if at >= begin_of(period, now):  # and not in a period that is over
+    if at >= begin_of(period, now):  # not in a period that is over
         _tell_owner(project, period, REACHED, now)
         settle_budget(project, spending=spending, refused_in=period)
 
 
 def note_room(project: Project, at: datetime) -> None:
-    """The budget had room for a call: what was refused before says nothing any more."""
+    """Records that the budget had room for a call, so that earlier refusals no longer count."""
     refused_at = project.budget_refused_at
     if project.budget_until is None or refused_at is None:
         return
@@ -98,7 +98,7 @@ def note_room(project: Project, at: datetime) -> None:
 
 
 def forget_past() -> None:
-    """Takes away what says that a budget is reached which has begun anew: the lists of its owner are steady again."""
+    """Clears `budget_until` of budgets that have been reset, so that responses with their projects can be cached."""
     now = clock.now()
     Project.objects.filter(over("budget_until", at_most=LONGEST_PERIOD, now=now)).update(
         budget_until=None, updated_at=now
@@ -106,7 +106,7 @@ def forget_past() -> None:
 
 
 def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
-    """Staff give one project more than its plan does, or less. In force at once."""
+    """Sets the budget that staff grant one project instead of the plan's. It is in force at once."""
     values = {f"granted_{name}": getattr(granted, name) for name in LIMITS}
     with transaction.atomic():
         Project.objects.filter(pk=project.pk).update(**values, **NEXT_VERSION, updated_at=clock.now())
@@ -117,22 +117,22 @@ def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
 
 
 def pass_on_plan(plan: Plan) -> None:
-    """After a change of a plan's budget: every entry of its projects is another one. The watcher tells them."""
+    """Marks the entries of a plan's projects as changed after its budget changed. The watcher sends them."""
     Project.objects.filter(HAS_VIRTUAL, plan=plan).update(**NEXT_VERSION)
 
 
 def pass_on_prices() -> None:
-    """After a change of a price, likewise."""
+    """Marks all entries as changed after a price changed."""
     Project.objects.filter(HAS_VIRTUAL).update(**NEXT_VERSION)
 
 
 def pass_on_provider(name: str) -> None:
-    """After a change of where a provider is that the staff have named, likewise of the projects that use it."""
+    """Marks the entries of a provider's projects as changed after staff changed the provider."""
     Project.objects.filter(HAS_VIRTUAL, provider=name).update(**NEXT_VERSION)
 
 
 def _write_sums(project: Project, sums: Mapping[Period, Spent], now: datetime) -> Spending:
-    """What was told in a period before this one counts no more."""
+    """Writes the sums. In a new period, forgets which marks the owner was notified of."""
     spending = _read_spending(project) or Spending(project=project)
     for period in Period:
         begin = begin_of(period, now).date()
@@ -160,14 +160,14 @@ def _is_limited(project: Project, period: Period) -> bool:
 
 
 def _still_refused(project: Project, now: datetime) -> Period | None:
-    """A refusal counts until a call has room, and until the budget changes or begins anew."""
+    """Returns the period of a refusal that still counts: until a call has room or the budget changes or is reset."""
     if project.budget_until is None or project.budget_until <= now:
         return None
     return next((period for period in Period if end_of(period, now) == project.budget_until), None)
 
 
 def _tell_owner(project: Project, period: Period, mark: int, now: datetime) -> None:
-    """Once: the row remembers the mark. Where the outbox is full, the next usage tries again."""
+    """Notifies the owner once; the row remembers the mark. If the outbox is full, the next usage tries again."""
     behind = Spending.objects.filter(**{"pk": project.pk, f"{period}_told__lt": mark})
     try:
         with transaction.atomic():

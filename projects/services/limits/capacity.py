@@ -1,8 +1,8 @@
-"""How much memory agents may be promised: the memory of the engine's host times `BERTH_OVERCOMMIT`.
+"""Reserves memory for agents: in total, the memory of the engine's host times `BERTH_OVERCOMMIT`.
 
-A project that is wanted running holds the memory that it was started with, also while it crashes or is suspended. One
-that is stopped holds none. A plan whose memory staff change is another plan to each start: what was not reserved is not
-given. Where the engine does not say how much memory its host has, nothing is refused.
+A project that should run holds the memory with which it was started, also while it crashes or is suspended. A stopped
+one holds none. If staff change a plan's memory, each start reserves the new amount; a container never gets memory that
+was not reserved. If the engine does not report its host's memory, nothing is refused.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ ASK_AGAIN_AFTER_SILENCE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capacity:
-    """In MB. `host` and `limit` are None where the engine has not said how much memory its host has."""
+    """Memory in MB. `host` and `limit` are None if the engine has not reported its host's memory."""
 
     host: int | None
     limit: int | None
@@ -40,15 +40,15 @@ class Capacity:
 
     @property
     def left(self) -> int | None:
-        """What may still be promised, where that is known."""
+        """The memory that may still be promised, or None if it is unknown."""
         return None if self.limit is None else max(0, self.limit - self.promised)
 
 
 def learn_host_memory() -> EngineHost:
-    """Asks the engine, where that was long ago. Keeps what was known where it does not answer. Raises nothing of its.
-    Returns what is known.
+    """Asks the engine about its host if the last answer is old, and returns what is known.
 
-    Call it before a transaction, never inside one.
+    Keeps the former facts and raises no error if the engine does not answer. Call it before a transaction, never inside
+    one.
     """
     now = clock.now()
     host = read_host()
@@ -67,7 +67,7 @@ def learn_host_memory() -> EngineHost:
 
 
 def measure_capacity() -> Capacity:
-    """As of now, without asking the engine."""
+    """Returns the present capacity without asking the engine."""
     host = read_host()
     return Capacity(
         host=host.memory // MIB if host and host.memory else None,
@@ -77,24 +77,27 @@ def measure_capacity() -> Capacity:
 
 
 def check_capacity(*, project_id: UUID, plan: Plan, host: EngineHost) -> None:
-    """Raises `NoCapacityError` where the host has no room for the project on this plan, beside all others.
+    """Raises `NoCapacityError` if the host has no room for the project on this plan next to all others.
 
-    What the project holds already is its own, also where the host has become too small since.
+    The project keeps what it already holds, even if the host has become too small since.
     """
     _check(project_id, plan, host)
 
 
 def reserve_memory(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
-    """Checks as `check_capacity` does, and keeps others from reserving until the transaction ends.
+    """Checks like `check_capacity`, and locks out other reservations until the transaction ends.
 
-    Returns the columns that are to be written until then.
+    Returns the columns to write before that.
     """
     _check(project_id, plan, lock_host())
     return {"memory_mb": plan.memory_mb}
 
 
 def reserve_for_change(*, project_id: UUID, plan: Plan) -> dict[str, Any]:
-    """The same for another plan. What runs keeps what it holds until its next start; what is stopped holds none."""
+    """Reserves memory for another plan. A running agent keeps what it holds until its next start.
+
+    A stopped agent holds none, so nothing is checked.
+    """
     host = lock_host()
     held = _promised(Project.objects.holding_memory().filter(pk=project_id))
     if held:
@@ -116,7 +119,7 @@ def _check(project_id: UUID, plan: Plan, host: EngineHost | None) -> None:
 
 @lru_cache
 def _held_beside(instance: str) -> CompiledQuery:
-    """What a project of this instance holds, and what all others do. Every deploy asks twice."""
+    """Compiles the query for what a project and all others of this instance hold. Every deploy runs it twice."""
 
     def write(project_id: UUID) -> "QuerySet[Project, Any]":
         memory, own = Coalesce("memory_mb", "plan__memory_mb"), Q(pk=project_id)

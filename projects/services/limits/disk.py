@@ -1,6 +1,6 @@
-"""What comes of a measurement of what an agent keeps: noted, warned of, and the agent kept down while it is too much.
+"""Records measurements of an agent's memory, warns the owner, and keeps the agent down while it is full.
 
-The agent itself is stopped by the watcher's next round, as with everything that must not run.
+The watcher's next round stops the agent, like everything that must not run.
 """
 
 from datetime import datetime
@@ -23,14 +23,14 @@ from projects.rules.status.lifecycle import Desired
 
 EVENT = "disk"
 WARNED, FULL, ROOM = "warning", "full", "room"
-"""The action of the events, and their outcomes."""
+"""The outcomes of the events."""
 
 MAIL = "disk"
-"""The kind of the mail that warns."""
+"""The kind of the warning mail."""
 
 
 def check_room(project: Project) -> None:
-    """Raises `DiskFullError` where the memory of the agent was measured to be full."""
+    """Raises `DiskFullError` if the last measurement found the agent's memory full."""
     share = project.disk_share
     if share.is_full:
         raise DiskFullError(
@@ -40,8 +40,10 @@ def check_room(project: Project) -> None:
 
 
 def find_due() -> QuerySet[Project]:
-    """The projects whose memory may have changed since it was measured: those whose agent is up, has ended since, or
-    is kept down, and those that were never measured. A moment in the future says nothing."""
+    """Returns the projects whose memory may have changed since it was measured, the oldest measurement first.
+
+    These are projects whose agent is up, has ended since or is kept down, and those without a valid measurement.
+    """
     up = [ContainerState.RUNNING, ContainerState.PAUSED, ContainerState.RESTARTING]
     ended_since = Q(finished_at__gt=F("disk_measured_at")) | Q(updated_at__gt=F("disk_measured_at"))
     unknown = Q(disk_measured_at=None) | Q(disk_measured_at__gt=clock.now())
@@ -52,10 +54,10 @@ def find_due() -> QuerySet[Project]:
 
 
 def note_disk_use(project: Project, use: DiskUse) -> bool:
-    """Notes what was measured of this project, as it was read before. Returns whether the agent may not run any more.
+    """Records a measurement of a project that was read before it. Returns whether the agent must be stopped now.
 
-    Does nothing where the memory was cleared meanwhile, or measured by somebody else; nor with a part that is not too
-    much, because that says nothing of the whole.
+    Does nothing if the memory was cleared or measured by another process meanwhile. Ignores a partial measurement
+    unless the part alone is full.
     """
     if use.is_part and not DiskShare(used=use.used, files=use.files, limit=project.disk_share.limit).is_full:
         return False
@@ -77,21 +79,21 @@ def note_disk_use(project: Project, use: DiskUse) -> bool:
 
 
 def let_run(project: Project) -> bool:
-    """Takes back that the agent may not run, where there is room by now; the watcher starts it. Returns whether so."""
+    """Lets the watcher start the agent again if there is room now. Returns whether it does."""
     if project.disk_share.is_full:
         return False
     return _change(project, ROOM, Q(failure_code=DISK_FULL), failure_code="", failed_at=None)
 
 
 def _keep_down(project: Project, now: datetime) -> bool:
-    """A project that was stopped or has lost its bot keeps that as its reason: it is down, and a start is refused."""
+    """Marks the agent as full, which keeps it down. Stopped projects and those without their bot keep that reason."""
     wanted = Q(desired=Desired.RUNNING, suspended_at=None, operation="", generation=project.generation)
     wanted &= ~Q(failure_code__in=BOT_DENIED | {DISK_FULL})
     return _change(project, FULL, wanted, failure_code=DISK_FULL, failed_at=now)
 
 
 def _warn(project: Project, now: datetime) -> None:
-    """Once each time that it becomes nearly full. Where the outbox is full, the next measurement tries again."""
+    """Warns the owner once when it becomes nearly full. If the outbox is full, the next measurement tries again."""
     try:
         with transaction.atomic():
             if _change(project, WARNED, Q(disk_warned_at=None), disk_warned_at=now) and settings.BERTH_SENDS_MAIL:
@@ -102,7 +104,7 @@ def _warn(project: Project, now: datetime) -> None:
 
 
 def _change(project: Project, outcome: str, where: Q, **values: Any) -> bool:
-    """Writes the values with the event that tells of them, where the row is so."""
+    """Writes the values with an event if the row matches `where`. Returns whether it did."""
     with transaction.atomic():
         if not Project.objects.filter(where, pk=project.pk).update(**values, updated_at=clock.now()):
             return False
@@ -113,5 +115,5 @@ def _change(project: Project, outcome: str, where: Q, **values: Any) -> bool:
 
 
 def say_not_measured() -> str:
-    """Of a project whose disk nobody has measured."""
+    """Returns the words for a project whose disk use was not measured."""
     return "not measured on a Swarm" if settings.BERTH_ENGINE == "swarm" else "not measured yet"

@@ -1,4 +1,4 @@
-"""Where an agent may go and which models it may use: what owners ask for, and what staff decide."""
+"""Which hosts and models agents may use: checks owners' choices, and applies staff's decisions."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ from projects.rules.permissions import Egress, models_in_force
 from projects.rules.settings.schema import defaults_of
 
 EVENT = "egress"
-"""The action of the event where staff decide for a project. Its outcome is what they have decided."""
+"""The action of the event for a decision of staff. The outcome is their decision."""
 
 NAMED = 20
-"""Models that a refusal names."""
+"""The maximum of models that a refusal names."""
 
 
 def check_egress(wanted: str | None, *, least: Egress) -> None:
-    """Raises `InvalidFieldError` where the owner asks for more than there is to have. None asks for nothing."""
+    """Raises `InvalidFieldError` if the owner asks for more than is allowed. None asks for nothing."""
     if wanted == Egress.INTERNET and least == Egress.GATEWAY:
         raise InvalidFieldError(
             "Here agents of this type, or this one, reach the gateway alone. Leave it out, or ask the staff.",
@@ -29,9 +29,9 @@ def check_egress(wanted: str | None, *, least: Egress) -> None:
 
 
 def check_model(chosen: dict[str, Any], *, agent_type: AgentType, plan: Plan) -> None:
-    """Raises `InvalidFieldError` for a model that the project may not use. Without one the agent chooses.
+    """Raises `InvalidFieldError` for a model that the project may not use. Without a model the agent chooses.
 
-    What the type's schema has as its default counts as chosen where nothing else is.
+    The default of the type's schema counts as chosen if the settings name no model.
     """
     allowed = models_in_force((agent_type.allowed_models, plan.allowed_models))
     model = (defaults_of(agent_type.settings_schema) | chosen).get("model")
@@ -45,7 +45,7 @@ def check_model(chosen: dict[str, Any], *, agent_type: AgentType, plan: Plan) ->
 
 
 def impose_egress(*, project: Project, egress: Egress, actor: Actor) -> None:
-    """Staff have the agent reach the gateway alone from its next start on, or leave it to the type and the owner."""
+    """Restricts the agent to the gateway from its next start on, or leaves the choice to the type and the owner."""
     with transaction.atomic():
         rows = Project.objects.filter(pk=project.pk).exclude(imposed_egress=egress)
         if rows.update(imposed_egress=egress, updated_at=clock.now()):
@@ -53,6 +53,6 @@ def impose_egress(*, project: Project, egress: Egress, actor: Actor) -> None:
 
 
 def pass_on_permissions(row: AgentType | Plan) -> None:
-    """After a change of its hosts or models: every entry of its projects is another one. The watcher tells them."""
+    """Marks the entries of a row's projects as changed after its hosts or models changed. The watcher sends them."""
     mine = {"plan": row} if isinstance(row, Plan) else {"agent_type": row}
     Project.objects.filter(HAS_VIRTUAL, **mine).update(**NEXT_VERSION)

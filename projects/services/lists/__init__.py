@@ -1,1 +1,1 @@
-"""Which projects a list has, in which order, and its pages."""
+"""Lists of projects: filters, order and pages."""

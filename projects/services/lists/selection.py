@@ -1,7 +1,6 @@
-"""Which of somebody's projects a list has, and in which order: the same for the API and the pages.
+"""Filters and orders an owner's projects, for the API and the pages alike.
 
-A status is derived and never stored, so that all rows of the owner are read and their statuses derived before any is
-left out.
+A status is derived and never stored, so all rows of the owner are read and their statuses derived before filtering.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,11 +15,11 @@ from projects.rules.status.statuses import Status
 from projects.rules.status.urgency import find_rank, needs_attention
 
 LONGEST_TEXT = 100
-"""Of a search."""
+"""The maximum length of a search text."""
 
 NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST = "-created_at", "created_at", "trouble"
 SORTS = (NEWEST_FIRST, OLDEST_FIRST, "name", "-name", "updated_at", "-updated_at", "status", "-status", TROUBLE_FIRST)
-"""The orders; with a minus the other way round."""
+"""The orders. A minus reverses them."""
 
 _LEVELS = ("error", "warning", "info")
 
@@ -40,7 +39,7 @@ class Known(NamedTuple, Generic[Row]):
 
 
 class Selection(NamedTuple, Generic[Row]):
-    """`found` are those that the text finds, of any status; `chosen` those that are listed, each with its key."""
+    """`found` are the rows that match the text, with any status; `chosen` are the listed ones, each with its key."""
 
     found: Sequence[Known[Row]]
     chosen: Sequence[tuple[Key, Known[Row]]]
@@ -62,12 +61,15 @@ def select(
     sort: str = NEWEST_FIRST,
     read_bots: Callable[[], Mapping[UUID, str]] | None = None,
 ) -> Selection[Any]:
-    """`known` is newest first, and `text` is casefolded. `read_bots` tells the names of bots where rows have none."""
+    """Filters and sorts the rows.
+
+    `known` is newest first, and `text` is casefolded. `read_bots` returns the names of bots if rows lack them.
+    """
     found = list(known) if not text else _search(known, text, read_bots() if read_bots else None)
     chosen = [each for each in found if not statuses or each.status in statuses]
     keyed = [(_key(each, sort), each) for each in chosen]
     if sort == TROUBLE_FIRST:
-        keyed.sort(key=lambda pair: pair[0][0])  # stable: of equal ones the newest first
+        keyed.sort(key=lambda pair: pair[0][0])  # the sort is stable, so equal rows stay newest first
     else:
         keyed.sort(key=itemgetter(0), reverse=sort.startswith("-"))
     return Selection(found, keyed)
@@ -84,7 +86,7 @@ def _search(known: Sequence[Known[Any]], text: str, bots: Mapping[UUID, str] | N
 
 
 def _key(known: Known[Any], sort: str) -> Key:
-    """What decides the order: a text, and the id where two have the same."""
+    """Returns the sort key: a text, and the id for rows with the same text."""
     row, status = known.row, known.status
     match sort.lstrip("-"):
         case "trouble":

@@ -1,5 +1,5 @@
-"""Pages of rows that are sorted by a text. A cursor holds the place in the order, not a number of rows to skip, so that
-rows that come and go between two pages move no other one past their edge.
+"""Pages of rows that are sorted by a text. A cursor has the place in the order instead of a number of rows to skip, so
+that rows added or removed between two requests do not shift others across the edge of a page.
 """
 
 import json
@@ -13,7 +13,7 @@ Key = tuple[str, str]
 
 
 class Position(NamedTuple):
-    """Between two rows: right behind the one of `key`, or right before it where `is_before`."""
+    """A place between two rows: just after the row of `key`, or just before it if `is_before`."""
 
     sort: str
     is_before: bool
@@ -25,7 +25,7 @@ class Position(NamedTuple):
 
     @classmethod
     def read(cls, cursor: str) -> Self | None:
-        """None for what `spell` has not written."""
+        """Reads a cursor. Returns None if `spell` did not write it."""
         try:
             sent = json.loads(urlsafe_b64decode(f"{cursor}{'=' * (-len(cursor) % 4)}"))
             sort, is_before, key, row_id = sent
@@ -38,14 +38,14 @@ class Position(NamedTuple):
 
 
 class Page(NamedTuple, Generic[Row]):
-    """`others` are the names and places of the neighbours: `next`, `prev`."""
+    """`others` are the names (`next`, `prev`) and positions of the neighbouring pages."""
 
     rows: Sequence[Row]
     others: Sequence[tuple[str, Position]]
 
 
 def cut_page(rows: Sequence[tuple[Key, Row]], *, sort: str, position: Position | None, size: int | None) -> Page[Row]:
-    """A part of the rows, which are sorted already, the other way round where `sort` begins with a minus."""
+    """Returns a page of the rows, which are already sorted: in descending order if `sort` begins with a minus."""
     start, end = 0, len(rows)
     if position is not None:
         place = _find(rows, position, turned=sort.startswith("-"))
@@ -60,14 +60,14 @@ def cut_page(rows: Sequence[tuple[Key, Row]], *, sort: str, position: Position |
 
 
 def numbered(rows: Sequence[Row], *, page: int, size: int) -> tuple[Sequence[Row], int, int]:
-    """The rows of this page, or of the last one where there are not as many; its number, and how many there are."""
+    """Returns the rows of this page or of the last one, the number of the page, and the number of pages."""
     pages = max(1, -(-len(rows) // size))
     page = min(max(page, 1), pages)
     return rows[(page - 1) * size : page * size], page, pages
 
 
 def _find(rows: Sequence[tuple[Key, Row]], position: Position, *, turned: bool) -> int:
-    """How many rows stand before the position."""
+    """Returns how many rows come before the position."""
     at = position.key
     if position.is_before:
         return sum(key > at if turned else key < at for key, _ in rows)

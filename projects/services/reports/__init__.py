@@ -1,1 +1,1 @@
-"""What a project tells of itself: its log, its runs, and what it has used."""
+"""Reports about a project: its log, its runs, and its usage."""

@@ -1,4 +1,4 @@
-"""Lines of a log as server-sent events, each told as a sentence, for the pages that follow one."""
+"""Log lines as server-sent events, each made readable, for pages that follow a log."""
 
 import json
 from collections.abc import Generator
@@ -9,14 +9,14 @@ from projects.rules.log_lines import read_line
 from projects.services.reports.logs import read_logs
 
 MOST_LINES = 1000
-"""Of what was printed before, for a page that has none of it yet."""
+"""The maximum of earlier lines for a page that has none yet."""
 
 AGAIN = 2000
-"""Milliseconds until a browser asks for what was printed since."""
+"""Milliseconds until a browser asks for new lines."""
 
 
 def read_new_lines(project: Project, *, after: str) -> bytes:
-    """The lines after the one with the moment `after`, as server-sent events in one answer, and when to ask again.
+    """Returns the lines after the one with the timestamp `after`, as server-sent events in one response.
 
     Raises `EngineError` and `SecretUnreadableError`.
     """
@@ -27,7 +27,7 @@ def read_new_lines(project: Project, *, after: str) -> bytes:
 
 
 def skip_known(lines: Generator[str, None, None], after: str) -> Generator[str, None, None]:
-    """Without what the page has already. The engine gives what is as old as the last line once more."""
+    """Skips lines that the page already has, because the engine repeats lines with the last timestamp."""
     last = parse_time(after)
     for line in lines:
         stamp = line.partition(" ")[0]
@@ -38,7 +38,7 @@ def skip_known(lines: Generator[str, None, None], after: str) -> Generator[str, 
 
 
 def encode_line(line: str) -> bytes:
-    """JSON has no line end in a text, so that no line of an agent begins a field or an event of its own."""
+    """Encodes a line. JSON texts have no line breaks, so that an agent's line cannot begin another field or event."""
     told = read_line(line)
     data = json.dumps({"at": told.stamp, "level": told.level, "text": told.text}, ensure_ascii=True)
     number = f"id: {told.stamp}\n" if told.stamp else ""

@@ -1,4 +1,4 @@
-"""What an agent printed, without its credentials."""
+"""Reads agents' logs, without credentials."""
 
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
@@ -17,18 +17,18 @@ from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.rules.settings.keyed_servers import secrets_of
 
 TAIL = 20
-"""Lines that explain a crash."""
+"""The number of lines that explain a crash."""
 
 MAX_BYTES = 1024 * 1024
 KEPT_LINES = 1000
 KEPT_BYTES = 128 * 1024
-"""What is kept of one run: its last lines."""
+"""The maximum that is kept of the last lines of a run."""
 
 LINE_LIMIT = 4096
 
 
 def read_log_tail(project: Project) -> str:
-    """Returns the last lines, or an empty text where they cannot be read: the crash is recorded all the same."""
+    """Returns the last lines, or an empty text if they cannot be read, because the crash must be recorded anyway."""
     try:
         return "\n".join(read_logs(project=project, tail=TAIL))
     except (EngineError, SecretUnreadableError):
@@ -39,24 +39,23 @@ def read_log_tail(project: Project) -> str:
 def read_logs(
     *, project: Project, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
 ) -> Generator[str, None, None]:
-    """Yields lines with their time in front, at most 1 MB. `of` is the id of its container, where the caller knows it.
-    Raises `EngineError`.
+    """Yields lines that begin with their time, at most 1 MB. `of` is the id of the container if the caller knows it.
 
-    With `follow` it goes on with new lines as they are printed. It yields an empty one once the log is open, and then
-    now and then while there are none. The engine gets the two seconds of a read for all that is not followed, and for
-    opening what is, so that a silent one holds no thread of requests for long.
+    With `follow`, it continues with new lines as they are printed. It yields an empty line once the log is open, and
+    from time to time while there are no new lines. Reading, or opening a followed log, has the two seconds of a read,
+    so that a silent engine does not block a thread for long. Raises `EngineError`.
     """
     yield from _read(project.container_key, _redactor(project), tail=tail, since=since, follow=follow, of=of)
 
 
 @sensitive_variables()
 def read_last_lines(key: str, *, secrets: Iterable[str]) -> str:
-    """As much of the end as is kept of a run, of a container that belongs to no project. Raises `EngineError`."""
+    """Returns the last lines of a container without a project, as many as are kept of a run. Raises `EngineError`."""
     return keep_last(_read(key, Redactor(secrets), tail=KEPT_LINES))
 
 
 def keep_last(lines: Iterable[str]) -> str:
-    """As many of the last lines as are kept of a run."""
+    """Returns the last lines, as many as are kept of a run."""
     kept: deque[str] = deque()
     size = 0
     for line in reversed(deque(lines, maxlen=KEPT_LINES)):
@@ -97,13 +96,13 @@ def _open_logs(key: str, *, tail: int | None, since: datetime | None, follow: bo
     with engine.read_deadline():
         if follow:
             return engine.logs(key, tail=tail, since=since, follow=True, of=of)
-        # All at once: the deadline is the thread's, and must not go on while somebody else reads the lines.
+        # Read everything now: the deadline is the thread's, and must not run on while the caller uses the lines.
         lines = engine.logs(key, tail=tail, since=since, of=of)
         return iter(list(_first_bytes(lines)))
 
 
 def _first_bytes(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """As many lines as are shown at most, and one more."""
+    """Yields the maximum of lines that are shown, and one more."""
     size = 0
     try:
         for line in lines:
@@ -116,21 +115,21 @@ def _first_bytes(lines: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _close(lines: Iterator[bytes]) -> None:
-    """At once, because it holds a connection to the engine."""
+    """Closes the generator at once, because it holds a connection to the engine."""
     if isinstance(lines, Generator):
         lines.close()
 
 
 @sensitive_variables()
 def redact_again(project: Project, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that were kept, without the credentials that the project has now. Raises `SecretUnreadableError`."""
+    """Redacts the project's present credentials from kept lines. Raises `SecretUnreadableError`."""
     redactor = _redactor(project)
     return (_redact(line, redactor) for line in lines)
 
 
 @sensitive_variables()
 def _redactor(project: Project) -> Redactor:
-    """Of the real credentials and of the virtual ones: an agent may have either, since its start or from before."""
+    """Returns a redactor for the real and the virtual credentials, because a container may have either."""
     real = [project.decrypt_credential(field) for field in (TELEGRAM_TOKEN, API_KEY)]
     virtual = [project.decrypt_virtual(field) for field in (VIRTUAL_TOKEN, VIRTUAL_KEY)]
     servers = project.decrypt_servers()
@@ -139,7 +138,7 @@ def _redactor(project: Project) -> Redactor:
 
 
 def _show(line: bytes, redactor: Redactor) -> str:
-    """The line as people may see it. Only what stands behind the time is the agent's."""
+    """Returns the line for people. Only the part after the time comes from the agent."""
     if not line:
         return ""
     return _redact(line.decode("utf-8", "replace").rstrip("\r\n"), redactor)
@@ -147,5 +146,5 @@ def _show(line: bytes, redactor: Redactor) -> str:
 
 def _redact(line: str, redactor: Redactor) -> str:
     stamp, _, printed = line.partition(" ")
-    # Cut twice: a credential that the first cut goes through lies beyond the second.
+    # Cut twice: a credential that the first cut splits lies beyond the second cut.
     return f"{stamp} {redactor.redact(clean(printed)[: 2 * LINE_LIMIT])}"[:LINE_LIMIT]

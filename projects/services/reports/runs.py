@@ -1,4 +1,4 @@
-"""The runs of an agent: each start makes a new container, and the log of the one before is kept."""
+"""The runs of an agent: each start creates a new container, and the log of the former one is kept."""
 
 import logging
 from collections.abc import Generator
@@ -21,7 +21,7 @@ from projects.services.reports.logs import KEPT_LINES, keep_last, read_logs, red
 log = logging.getLogger(__name__)
 
 KEPT_RUNS = 10
-"""How many ended runs of a project are kept. Older ones go when one more has ended."""
+"""How many ended runs of a project are kept. Older ones are deleted when another run ends."""
 
 READ_WITHIN = 3.0
 """Seconds that reading the log may add to a start."""
@@ -38,7 +38,7 @@ class RunSummary:
 
 
 def keep_run(project: Project, ended: Observation) -> None:
-    """Keeps what is known of a container that is about to be removed. A log that cannot be read holds up no start."""
+    """Keeps the record and log of a container that is about to be removed. An unreadable log blocks no start."""
     kept = ""
     try:
         with get_engine().deadline(READ_WITHIN):
@@ -61,7 +61,7 @@ def keep_run(project: Project, ended: Observation) -> None:
 
 
 def list_runs(project: Project) -> list[RunSummary]:
-    """The newest first. The current one is that of the container that exists now, running or not."""
+    """Returns the runs, newest first. The current run is that of the existing container, running or not."""
     runs = [
         RunSummary(
             number=run.number,
@@ -88,7 +88,7 @@ def list_runs(project: Project) -> list[RunSummary]:
 
 
 def current_number(project: Project) -> int:
-    """The number of the run that goes on, or that the next start begins."""
+    """Returns the number of the current run, or of the next one if there is no container."""
     newest: int | None = project.runs.aggregate(newest=Max("number"))["newest"]
     return (newest or 0) + 1
 
@@ -108,7 +108,7 @@ def read_run(
 
 def _store(project: Project, container_id: str, values: dict[str, Any]) -> None:
     if project.runs.filter(container_id=container_id).update(**values):
-        return  # a start that was killed had kept it already
+        return  # a killed start had already kept it
     number = current_number(project)
     project.runs.create(container_id=container_id, number=number, **values)
     project.runs.filter(number__lte=number - KEPT_RUNS).delete()

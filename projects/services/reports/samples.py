@@ -1,4 +1,4 @@
-"""The samples of what agents used: read for charts, and made fewer with age."""
+"""Samples of agents' resource use: reads them for charts, and combines old ones."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
@@ -12,11 +12,11 @@ from projects.models.figures.sample import KEPT_FOR, MINUTE, QUARTER
 from projects.rules.periods import EPOCH
 
 FINE = timedelta(hours=24, minutes=15)
-"""So far back samples of a minute are shown, and of a quarter of an hour beyond that. A day, and what passes until the
-question for a day is answered, or until the next step of its chart begins."""
+"""How far back samples of a minute are shown; beyond that, those of a quarter of an hour. It is a day, and some time
+until the request for a day is answered or the next step of its chart begins."""
 
 SETTLED = timedelta(minutes=2)
-"""After its end a quarter of an hour has all its minutes."""
+"""How long after its end a quarter of an hour has all its minutes."""
 
 
 class Point(NamedTuple):
@@ -30,17 +30,17 @@ class Point(NamedTuple):
 
 
 def floor(moment: datetime, step: timedelta) -> datetime:
-    """The last whole step, counted from 1970, that is not after the moment."""
+    """Returns the moment rounded down to a whole step, counted from 1970."""
     return EPOCH + (moment.astimezone(UTC) - EPOCH) // step * step
 
 
 def choose_minutes(since: datetime, *, now: datetime) -> int:
-    """The length of the samples that tell of the time since then."""
+    """Returns the length in minutes of the samples for the time since then."""
     return MINUTE if now - since <= FINE else QUARTER
 
 
 def read_samples(ids: Collection[UUID], *, since: datetime, now: datetime, minutes: int) -> dict[UUID, list[Point]]:
-    """Those of each project, oldest first, in one query. A project without any is left out."""
+    """Returns the samples of each project, oldest first, with one query. Leaves out projects without samples."""
     rows = Sample.objects.filter(project_id__in=ids, minutes=minutes, at__gte=since, at__lte=now).order_by("at")
     found: dict[UUID, list[Point]] = {}
     for key, at, cpu, *counts in rows.values_list("project_id", "at", "cpu", "memory", "received", "sent"):
@@ -49,9 +49,9 @@ def read_samples(ids: Collection[UUID], *, since: datetime, now: datetime, minut
 
 
 def roll_up(*, since: datetime | None, now: datetime) -> datetime:
-    """Makes a sample of each whole quarter of an hour that has none yet, and returns until when that is done.
+    """Creates the missing samples of whole quarters of an hour. Returns until when this is done.
 
-    `since` is what the last call of this process returned.
+    `since` is the result of the last call in this process.
     """
     step = timedelta(minutes=QUARTER)
     end = floor(now - SETTLED, step)
@@ -71,7 +71,7 @@ def _find_begin(now: datetime, step: timedelta) -> datetime:
 def _roll_up_one(begin: datetime, end: datetime) -> None:
     rows = Sample.objects.filter(minutes=MINUTE, at__gte=begin, at__lt=end).order_by().values("project_id")
     sums: dict[str, Any] = {"cpus": Avg("cpu"), "most": Max("memory"), "came": Sum("received"), "went": Sum("sent")}
-    found: Any = rows.annotate(**sums)  # the type checker knows no names of a dictionary
+    found: Any = rows.annotate(**sums)  # mypy does not know the names in a dictionary
     made = [
         Sample(
             project_id=row["project_id"],

@@ -1,4 +1,4 @@
-"""What an agent uses, now and since some time."""
+"""An agent's resource use, now and over time."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,7 +14,7 @@ from projects.services.reports.samples import Point, choose_minutes, floor, read
 
 
 class Hour(NamedTuple):
-    """What the gateway has counted in an hour of UTC. `tokens` are those of questions and of answers."""
+    """The gateway's counts in an hour of UTC. `tokens` are input and output tokens together."""
 
     at: datetime
     messages: int
@@ -23,8 +23,10 @@ class Hour(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """What an agent used since then, oldest first. A span without a sample is one in which it did not run, or was not
-    measured. `minutes` is how long each sample is."""
+    """What an agent used since then, oldest first. Samples are missing while it did not run or was not measured.
+
+    `minutes` is the length of each sample.
+    """
 
     since: datetime
     until: datetime
@@ -35,14 +37,14 @@ class Series:
 
 
 def read_usage(project: Project) -> Usage | None:
-    """Returns what the container uses at this moment, or None while it does not run. Raises `EngineError`."""
+    """Returns what the container uses at this moment, or None if it does not run. Raises `EngineError`."""
     engine = get_engine()
     with engine.read_deadline():
         return engine.stats(project.container_key)
 
 
 def read_series(project: Project, *, since: datetime, now: datetime) -> Series:
-    """In two queries, without the engine. Nothing is older than samples are kept."""
+    """Reads the series with two queries, without the engine. It begins at the earliest with the oldest kept sample."""
     begin = max(since, now - KEPT_FOR[QUARTER])
     minutes = choose_minutes(begin, now=now)
     found = read_samples([project.pk], since=floor(begin, timedelta(minutes=minutes)), now=now, minutes=minutes)

@@ -1,4 +1,4 @@
-"""What an agent has used, by the hour or by the day."""
+"""An agent's usage by hour or by day."""
 
 import csv
 import io
@@ -16,12 +16,12 @@ from projects.rules.budget import describe_money
 from projects.rules.periods import Period, begin_of
 
 LONGEST = {"hour": timedelta(days=62), "day": timedelta(days=800)}
-"""Of one answer."""
+"""The longest time that one response may cover."""
 
 MOST_LINES = 10_000
 
 FORMULAS = tuple("=+-@\t\r")
-"""A cell that begins with one of these is a formula for a spreadsheet. Agents may name any model."""
+"""Spreadsheets take cells that begin with one of these for formulas, and agents may name any model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +39,9 @@ class UsageLine:
 
 
 def list_usage(*, project: Project, since: datetime, until: datetime, by: str) -> list[UsageLine]:
-    """The oldest first: whole hours or UTC days that begin before `until`, from the one on in which `since` lies.
+    """Returns whole hours or UTC days, oldest first: from the one that contains `since`, up to `until`.
 
-    At most `MOST_LINES` and one more, by which the caller knows that there are too many.
+    Returns at most `MOST_LINES` and one more, which shows the caller that there are too many.
     """
     begin = begin_of(Period.DAY, since) if by == "day" else since.replace(minute=0, second=0, microsecond=0)
     rows = HourlyUsage.objects.filter(project_id=project.pk, hour__gte=begin, hour__lt=until)
@@ -52,7 +52,7 @@ def list_usage(*, project: Project, since: datetime, until: datetime, by: str) -
 
 
 def write_csv(lines: Iterable[UsageLine]) -> str:
-    """With a line of names. Moments are ISO 8601 in UTC."""
+    """Writes CSV with a header line. Times are ISO 8601 in UTC."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")  # RFC 4180
     writer.writerow(field.name for field in fields(UsageLine))

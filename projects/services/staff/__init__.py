@@ -1,1 +1,1 @@
-"""What the staff do to many projects, and what they see of the installation."""
+"""Actions of staff on many projects, and their view of the installation."""

@@ -1,4 +1,4 @@
-"""What staff do to a project from the list of the admin, by name, and the sentence that says what came of it."""
+"""The actions of staff in the admin's list of projects, by name, and the sentences about their results."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ Act = Callable[[Project, Actor, str], Told]
 
 
 def carry_out(name: str, project: Project, actor: Actor, *, because: str = "") -> Told:
-    """`because` is what the owner is told of a suspension. Raises what the single command raises."""
+    """Carries out an action. `because` is the reason of a suspension for the owner. Raises what the command raises."""
     return _ACTS[name](project, actor, because)
 
 

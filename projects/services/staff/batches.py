@@ -1,7 +1,7 @@
-"""Goes through what staff do to many projects: an item is claimed, carried out, and ended with a sentence.
+"""Carries out staff's batches: each item is claimed, carried out, and ended with a sentence.
 
-Each claim is one conditional UPDATE, so that no item is carried out twice, however many pages of the batch are open. An
-item whose process died is not carried out again by itself: nobody knows whether it was.
+Each claim is one conditional UPDATE, so that no item is carried out twice, no matter how many pages of the batch are
+open. If the process of an item died, the item is not repeated automatically, because it may have been carried out.
 """
 
 import logging
@@ -26,13 +26,13 @@ from projects.services.staff.actions import carry_out
 log = logging.getLogger(__name__)
 
 MOST = 500
-"""Projects of one batch."""
+"""The maximum of projects in one batch."""
 
 MOST_SHOWN = 20
-"""Of those that are not over, on the first page of the admin."""
+"""The maximum of unfinished batches on the first page of the admin."""
 
 AT_ONCE = 2
-"""Items of one batch that are under way at a time."""
+"""The maximum of items of one batch under way at a time."""
 
 LOST = "Berth was interrupted here and cannot say whether it was done. Look at the project."
 BROKEN = "Something went wrong in Berth. Its log says more."
@@ -42,7 +42,7 @@ Item = tuple[UUID, str]
 
 
 def begin_batch(*, by: User, action: str, chosen: Iterable[Item], because: str = "") -> Batch:
-    """Notes what is to be done to these projects, each an id and a name. Nothing is done to any of them yet."""
+    """Creates a batch for these projects, each an id and a name. Does not begin any item yet."""
     with transaction.atomic():
         batch = Batch.objects.create(by=by, action=action, because=because)
         BatchItem.objects.bulk_create(
@@ -53,11 +53,10 @@ def begin_batch(*, by: User, action: str, chosen: Iterable[Item], because: str =
 
 
 def go_on(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callable[[], bool]) -> bool:
-    """Carries out what waits, one after the other; none but the first is begun after so many seconds, and none once
-    somebody else has taken the batch over.
+    """Carries out waiting items one after the other. Returns whether it began any.
 
-    What one project refuses keeps none of the others; where the actor has no place for a command, it waits. Returns
-    whether one was begun.
+    After `begin_within` seconds it begins only the first, and none once another member of staff has taken over the
+    batch. An item that is refused does not stop the others; if the actor has no place for a command, the item waits.
     """
     until, has_begun = time.monotonic() + begin_within, False
     while not has_begun or (time.monotonic() < until and is_let_in()):
@@ -75,28 +74,28 @@ def go_on(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callabl
 
 
 def find_unfinished() -> list[Batch]:
-    """The latest with something left that nobody has stopped: `all` counts their items, and `left` those not ended."""
+    """Returns the newest batches with open items that are not stopped, with counts of `all` items and those `left`."""
     counted = Batch.objects.annotate(all=Count("items"), left=Count("items", filter=Q(items__state__in=OPEN)))
     return list(counted.filter(is_stopped=False, left__gt=0).select_related("by").order_by("-created_at")[:MOST_SHOWN])
 
 
 def take_over(batch: Batch, *, by: User) -> None:
-    """From now on it is gone on with by somebody else of the staff, as whose doing the events tell what is left."""
+    """Hands the batch to another member of staff, whom the events of the remaining items then name."""
     Batch.objects.filter(pk=batch.pk).update(by=by, is_stopped=False)
 
 
 def stop(batch: Batch) -> None:
-    """None is begun with any more. What is under way comes to its end."""
+    """Stops the batch. Items under way finish."""
     Batch.objects.filter(pk=batch.pk).update(is_stopped=True)
 
 
 def resume(batch: Batch) -> None:
-    """Changes nothing where somebody else has taken it over since it was read."""
+    """Resumes the batch unless another member of staff has taken it over since it was read."""
     _resume_own(batch)
 
 
 def try_again(batch: Batch) -> None:
-    """What was not done is to be done once more, likewise."""
+    """Resumes the batch like `resume`, and lets refused and lost items wait again."""
     with transaction.atomic():
         if _resume_own(batch):
             again = {"state": ItemState.WAITING, "sentence": "", "begun_at": None, "ended_as": None}
@@ -108,14 +107,16 @@ def _resume_own(batch: Batch) -> bool:
 
 
 def end_what_was_lost(batch: Batch) -> None:
-    """What was begun so long ago that its process must have died."""
+    """Ends items that began so long ago that their process must have died."""
     is_lost = not_recent("begun_at", within=LOST_AFTER, now=clock.now())
     for item in batch.items.filter(is_lost, state=ItemState.BEGUN):
         _end(item, ItemState.LOST, LOST)
 
 
 def _claim_next(batch: Batch) -> BatchItem | None:
-    """The next that waits; None where there is none, it was stopped or taken over, or enough are under way."""
+    """Claims the next waiting item. Returns None if there is none, the batch was stopped or taken over, or too many are
+    under way.
+    """
     now = clock.now()
     with transaction.atomic():
         own = Batch.objects.select_for_update().filter(pk=batch.pk, by=batch.by_id, is_stopped=False)
@@ -134,9 +135,9 @@ def _claim_next(batch: Batch) -> BatchItem | None:
 
 
 def act_on(project_id: UUID, action: str, actor: Actor, *, because: str = "") -> tuple[ItemState, str]:
-    """Carries out an action on one project. Returns what came of it, and the sentence that says so.
+    """Carries out an action on one project. Returns the state of the item and a sentence.
 
-    Raises `NoPlaceError` where too many commands are under way: nothing was done.
+    Does nothing and raises `NoPlaceError` if too many commands are under way.
     """
     try:
         rows = Project.objects.with_heartbeat().select_related("owner", "plan", "agent_type")
@@ -163,7 +164,7 @@ def _put_back(item: BatchItem) -> None:
 
 
 def _end(item: BatchItem, state: ItemState, sentence: str) -> None:
-    """Ends what was begun. Nothing is written where it was begun anew since, or has ended and now seems lost."""
+    """Ends an item. Leaves it unchanged if it was begun again since, or if it has ended and only seems lost."""
     with transaction.atomic():
         Batch.objects.filter(pk=item.batch_id).update(ends=F("ends") + 1)
         ends = Batch.objects.filter(pk=item.batch_id).values("ends")

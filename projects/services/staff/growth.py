@@ -1,4 +1,4 @@
-"""What may grow, what bounds it, and how far it has grown: every table, the data directory, the disk."""
+"""Measures everything that may grow, with its bounds: every table, the data directory, and the disk."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ UNKNOWN = "Not one of Berth's tables."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableGrowth:
-    """`oldest` is the moment of its oldest row, None where it has none. `bound` is a sentence for the staff."""
+    """The growth of a table. `oldest` is the time of its oldest row, or None. `bound` is a sentence for staff."""
 
     table: str
     rows: int
@@ -31,7 +31,7 @@ class TableGrowth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskGrowth:
-    """In bytes: what the files of the data directory take, and what is free beside them."""
+    """In bytes: the size of the files in the data directory, and the free and total space of its file system."""
 
     path: Path
     used: int
@@ -40,13 +40,13 @@ class DiskGrowth:
 
 
 def measure_tables() -> list[TableGrowth]:
-    """Every table of the database, the largest first."""
+    """Measures every table of the database, the largest first."""
     found = [_measure(table) for table in connection.introspection.table_names()]
     return sorted(found, key=lambda each: (-each.rows, each.table))
 
 
 def measure_disk() -> DiskGrowth:
-    """The file system is that of the data directory. Raises `OSError` where it cannot be asked."""
+    """Measures the data directory and its file system. Raises `OSError` if that fails."""
     usage = shutil.disk_usage(settings.BERTH_DATA_DIR)
     return DiskGrowth(
         path=settings.BERTH_DATA_DIR,
@@ -59,7 +59,7 @@ def measure_disk() -> DiskGrowth:
 def _sizes(directory: Path) -> Iterator[int]:
     for folder, _, names in os.walk(directory):
         for name in names:
-            with suppress(OSError):  # it may be gone by now
+            with suppress(OSError):  # the file may be gone by now
                 yield (Path(folder) / name).lstat().st_size
 
 

@@ -1,4 +1,4 @@
-"""What bounds each table of the database, in a sentence for the staff. A test fails for a table that is not here."""
+"""The bound of each table of the database, in a sentence for staff. A test fails for a table that is missing here."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ from projects.services.staff.batches import MOST as MOST_OF_A_BATCH
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """`since` is the column with the moment from which a row counts as old, where it has one."""
+    """`since` is the column with the time from which a row's age counts, or empty."""
 
     sentence: str
     since: str = ""

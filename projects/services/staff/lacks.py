@@ -1,4 +1,4 @@
-"""What keeps agents inside elsewhere and the engine in use cannot hold, for the first page of the admin."""
+"""Protections of agents that the engine in use lacks, for the first page of the admin."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from projects.models import EngineHost
 
 
 class Lack(NamedTuple):
-    """No agent is started unless it is accepted. `loss` says what it means to do without."""
+    """A missing protection. No agent is started unless it is accepted. `loss` says what its absence means."""
 
     word: str
     loss: str
@@ -17,7 +17,7 @@ class Lack(NamedTuple):
 
 
 def find_lacks(host: EngineHost | None) -> list[Lack]:
-    """As the engine said when it was asked last. Of a word that this version does not know the loss is empty."""
+    """Returns what the engine lacked when it was last asked. `loss` is empty for words that this version lacks."""
     words = host.lacks.split() if host else []
     losses = {word: measure.loss for word, measure in MEASURES.items()}
     return [Lack(word, losses.get(word, ""), word in settings.BERTH_SWARM_ACCEPT) for word in words]

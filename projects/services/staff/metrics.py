@@ -1,4 +1,4 @@
-"""What the database knows of the service as a whole, in numbers. No engine is asked, and no number is of a person."""
+"""Numbers about the service as a whole, from the database alone. No number is about a single person."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from projects.rules.status.statuses import Status
 from projects.services.staff.status_counts import count_projects
 
 CURSOR = "tallies"
-"""The name of the reader of events that the watcher counts by."""
+"""The name of the event cursor with which the watcher counts."""
 
 OTHER = "other"
 
@@ -29,7 +29,7 @@ OPERATIONS = frozenset(
     {"deploy", "delete", "update", "suspend", "lift suspension", "clear memory", *map(str, Action), *map(str, Remedy)}
 )
 REASONS = ("crash", "crash_unseen", "exited", "killed", "out_of_memory", "terminated", *sorted(REPORTED_CODES))
-"""What `projects.rules.status.reasons.code_of_end` says of an end."""
+"""The codes that `projects.rules.status.reasons.code_of_end` returns."""
 
 _OUTCOMES = frozenset({"done", "failed", "recorded", "nothing to do"})
 _READ_AGAIN = 3
@@ -42,9 +42,9 @@ _NO_CALLS: Counts = dict.fromkeys(CALLS, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """`projects` by type and status, `operations` by action and outcome, `tokens` by provider and direction, `gateway`
-    by upstream and outcome. `heartbeat_age` is in seconds: infinite for one that lies in the future, None where there
-    has never been a watcher.
+    """Counts of `projects` by type and status, `operations` by action and outcome, `tokens` by provider and direction,
+    and `gateway` calls by upstream and outcome. `heartbeat_age` is in seconds: infinite for a heartbeat in the future,
+    None if there has never been a watcher.
     """
 
     projects: Counts
@@ -58,7 +58,7 @@ class Metrics:
 
 
 def read_metrics() -> Metrics:
-    """Raises `DatabaseError`."""
+    """Reads all metrics. Raises `DatabaseError`."""
     tallies, heartbeat, wrong = _read_tallies(), read_heartbeat(), _read_wrong()
     is_beaten = heartbeat is not None and is_beating(heartbeat)
     return Metrics(
@@ -74,15 +74,16 @@ def read_metrics() -> Metrics:
 
 
 def _count_projects() -> Counts:
-    """With the statuses that no project has: a number that disappears looks like one that nobody knows."""
+    """Counts projects, with zeros for statuses without projects, because a missing number looks like an unknown one."""
     slugs = AgentType.objects.order_by("slug").values_list("slug", flat=True)
     none = {Labels(slug, str(status)): 0 for slug in slugs for status in Status}
     return none | {Labels(slug, str(status)): number for (slug, status), number in count_projects().items()}
 
 
 def _read_tallies() -> dict[Subject, Counts]:
-    """What was counted, and the events after that: the watcher counts twice a minute. Where it does so between the two
-    questions, they are asked again.
+    """Reads the tallies and adds later events, because the watcher counts only twice a minute.
+
+    If the watcher counts between the two queries, they are repeated.
     """
     for _ in range(_READ_AGAIN):
         read = _read_cursor()
@@ -102,9 +103,9 @@ def _read_cursor() -> int:
 
 
 def _name_operations(events: Counts) -> Counts:
-    """A warning is no outcome: it goes with a “done”. A deploy that fails says why in the place of “failed”.
+    """Counts operations by outcome. Ignores warnings, which accompany a “done”. Counts a deploy's reason as “failed”.
 
-    What has never happened is told as 0: of a number that is there only from its first time on nobody sees that time.
+    Outcomes that never happened are 0, because the first increase of a number that was missing before is invisible.
     """
     found = {Labels(action, outcome): 0 for action in sorted(OPERATIONS) for outcome in sorted(_OUTCOMES)}
     for (action, outcome), number in events.items():

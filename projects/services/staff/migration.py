@@ -1,8 +1,8 @@
 """Moves the agents of one Docker host to the engine of this process, a Swarm, one after the other.
 
-Each step asks what the two engines have, so that a move that was ended anywhere goes on where it was. An agent has been
-moved once the Swarm has a service for it: from then on what the former host has is behind. One that is not to run has
-none, and an event tells that it was copied. From the first move to the last, the Swarm starts none that is not moved.
+Each step asks both engines what they have, so that an interrupted move continues. An agent is moved once the Swarm has
+a service for it: from then on, the memory on the former host is outdated. An agent that should not run has no service;
+an event says that it was copied. Between the first move and the last, the Swarm starts no agent that is not moved.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -35,16 +35,16 @@ ONE_ENGINE = "The former host is the manager that DOCKER_HOST names. Join it to 
 BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER is set: Berth brings memories to the manager's own disk only."
 
 Alive = Callable[[], None]
-"""Called again and again while something goes on; raises where it is to end."""
+"""Called repeatedly during a long step; raises if the step must end."""
 
 
 class NotStartedError(Exception):
-    """The agent has been copied and was refused its start: it runs nowhere."""
+    """The agent was copied, but its start was refused: it runs nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """One agent, and what the two engines have of it."""
+    """One agent and what both engines have of it."""
 
     project: Project
     former: Observation | None
@@ -65,7 +65,7 @@ class Move:
 
 
 class Migration:
-    """From the single host at `host`."""
+    """A migration from the single Docker host at `host`."""
 
     def __init__(self, host: str) -> None:
         self._former: Engine = get_single_host(host)
@@ -73,7 +73,7 @@ class Migration:
         self._arrivals = Arrivals(Connection())
 
     def plan(self) -> list[Move]:
-        """All agents of this installation that are not being deleted, the oldest first. Raises `EngineError`."""
+        """Returns the moves of all agents that are not being deleted, the oldest first. Raises `EngineError`."""
         former, there = _seen(self._former), _seen(self._swarm)
         rows = Project.objects.live().filter(instance=settings.BERTH_INSTANCE).order_by("created_at", "pk")
         found = list(rows.select_related("agent_type", "plan", "owner"))
@@ -90,14 +90,14 @@ class Migration:
         ]
 
     def expect(self, moves: Iterable[Move]) -> None:
-        """Keeps the Swarm from starting those that it does not have, until each has been moved. Raises `EngineError`.
+        """Keeps the Swarm from starting agents until each has been moved. Raises `EngineError`.
 
-        Otherwise a Berth that is started too early would start them with nothing, while they run on the former host.
+        Otherwise a Berth that is started too early would start them without memory while they run on the former host.
         """
         self._arrivals.expect(move.project.container_key for move in moves if move.there is None)
 
     def obstacles(self, moves: Iterable[Move]) -> Iterator[str]:
-        """What would keep agents from running on the Swarm. Changes nothing. Raises `EngineError`."""
+        """Yields what would keep agents from running on the Swarm. Changes nothing. Raises `EngineError`."""
         self._swarm.ping()
         self._former.ping()
         here, there = ({_identity(each) for each in _volumes(engine)} for engine in (self._former, self._swarm))
@@ -126,10 +126,10 @@ class Migration:
         return ""
 
     def carry_out(self, project: Project, *, alive: Alive) -> None:
-        """Stops, copies and starts one agent. May be called again after an end at any place.
+        """Stops, copies and starts one agent. It may be called again after any interruption.
 
-        Raises `EngineError` and `ProjectError`: then it may run nowhere, and in no case twice. Raises `NotStartedError`
-        where it has come, and only its start was refused.
+        Raises `EngineError` and `ProjectError`; then the agent may run nowhere, but never twice. Raises
+        `NotStartedError` if it was copied and only its start was refused.
         """
         alive()
         self._put_to_rest(project)
@@ -142,7 +142,7 @@ class Migration:
             _start(project)
 
     def _put_to_rest(self, project: Project) -> None:
-        """No process of it is on the former host, and that host's engine starts none by itself."""
+        """Stops the agent on the former host, so that its engine does not start it again by itself."""
         key = project.container_key
         self._former.stop(key, timeout=project.agent_type.stop_timeout)
         seen = self._former.inspect(key)
@@ -150,7 +150,7 @@ class Migration:
             raise EngineRefusedError(STILL_UP.format(key))
 
     def _bring_memory(self, project: Project, alive: Alive) -> None:
-        """All of it, and again from the start: what a killed move has left may be a part."""
+        """Copies the whole memory from the beginning, because an interrupted move may have left a part."""
         key, image = project.container_key, project.agent_type.image
         self._swarm.remove(key, volumes=True)
         former = next(iter(_volumes(self._former, key)), None)
@@ -188,11 +188,11 @@ def _seen(engine: Engine) -> Mapping[str, Observation]:
 
 
 def _volumes(engine: Engine, key: str = "") -> list[Volume]:
-    """Of what agents remember."""
+    """Returns the volumes of agents' memories."""
     within = {INSTANCE_LABEL: settings.BERTH_INSTANCE, **({PROJECT_LABEL: key} if key else {})}
     return [volume for volume in engine.list_volumes(within) if volume.name.endswith(DATA)]
 
 
 def _identity(volume: Volume) -> tuple[str, object]:
-    """Two engines never make a volume of one name at one moment: a copy is younger."""
+    """Identifies a volume: two engines never create one with the same name at the same moment; a copy is younger."""
     return volume.name, volume.created_at

@@ -1,4 +1,4 @@
-"""What the events tell of agents that `manage.py migrate_engine` has moved before."""
+"""What the events say about earlier moves of agents by `manage.py migrate_engine`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,26 +13,29 @@ from projects.services.commands.clearing import CLEAR
 OPERATOR = Actor(label="operator", source="manage.py migrate_engine")
 
 MOVE = "move"
-"""The action of an event: what an agent remembers was copied to the other engine."""
+"""The action of the event for a memory that was copied to the other engine."""
 
 
 @dataclass(slots=True)
 class Past:
-    """`copied_at`: when it was. `is_cleared`: its owner has cleared it since. `has_failed`: so has our own start."""
+    """Earlier moves of an agent. `copied_at`: when its memory was copied. `is_cleared`: its owner has cleared it since.
+
+    `has_failed`: the last start or restart was ours and failed.
+    """
 
     copied_at: datetime | None = None
     is_cleared: bool = False
     has_failed: bool = False
 
     def counts(self, former: Observation | None, *, is_there: bool) -> bool:
-        """Whether the copy is still that of what the former host has: it has not run there since, on the way back."""
+        """Returns whether the copy is still current: the agent has not run on the former host since."""
         if self.copied_at is None or not (is_there or self.is_cleared):
             return False
         times = [] if former is None else [former.created_at, former.started_at]
         return all(at is None or at < self.copied_at for at in times)
 
     def lets_run(self, project: Project) -> bool:
-        """Whether it is to run, also where nothing but a start of ours that failed keeps it down."""
+        """Returns whether the agent should run, also if only our own failed start keeps it down."""
         facts = project.facts()
         is_wanted = facts.desired == Desired.RUNNING and not (facts.suspended or facts.gave_up)
         return project.awaits_container or (is_wanted and self.has_failed)

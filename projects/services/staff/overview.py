@@ -1,6 +1,6 @@
-"""How the installation is, for the first page of the admin: what the database knows. No engine is asked.
+"""The state of the installation for the first page of the admin, from the database alone.
 
-All projects are read once, a few columns of each; the number of queries depends on nothing.
+It reads a few columns of each project once, with a fixed number of queries.
 """
 
 import shutil
@@ -32,10 +32,10 @@ from projects.services.staff.lacks import Lack, find_lacks
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 MOST_SHOWN = 20
-"""Projects in trouble that the page names; it says how many there are."""
+"""The maximum of projects in trouble that the page names. It shows their total number."""
 
 LATEST, LATEST_WITHIN = 8, timedelta(days=7)
-"""Deploys and failures that are shown, and how old they are at most."""
+"""How many deploys and failures are shown, and their maximum age."""
 
 _DEPLOYS = Q(action="deploy", outcome="done")
 _FAILURES = (
@@ -46,13 +46,13 @@ _FAILURES = (
 
 LOOPS_WITHIN = timedelta(minutes=10)
 MEASURED_WITHIN = timedelta(minutes=5)
-"""How old a minute may be that still tells what is in use."""
+"""The maximum age of a sample that shows the present use."""
 
 _TROUBLE = ORDER.index(Look.TROUBLE)
 
 
 class Known(NamedTuple):
-    """A project with what follows from its columns."""
+    """A project with its status and what follows from it."""
 
     project: Project
     status: Status
@@ -62,7 +62,7 @@ class Known(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An event. `name` is empty where the project is gone."""
+    """An event. `name` is empty if the project is gone."""
 
     at: datetime
     project_id: UUID
@@ -78,7 +78,7 @@ class Count(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InUse:
-    """By all agents in the latest minute: `cpu` in cores, `memory` in bytes. None where none was measured lately."""
+    """Use by all agents in the last minute: `cpu` in cores, `memory` in bytes. None if there is no recent sample."""
 
     cpu: float | None
     memory: int | None
@@ -140,7 +140,7 @@ def read_overview() -> Overview:
 
 
 def _tell(chosen: Q, known: Sequence[Known]) -> list[Told]:
-    """The latest of these events. None is looked for that is older than a week."""
+    """Returns the latest of these events, none older than a week."""
     names = {each.project.pk: each.project.name for each in known}
     events = Event.objects.filter(chosen, at__gt=clock.now() - LATEST_WITHIN)[:LATEST]
     return [
@@ -156,7 +156,7 @@ def _tell(chosen: Q, known: Sequence[Known]) -> list[Told]:
 
 
 def know_all(projects: "QuerySet[Project]") -> list[Known]:
-    """Each with its status and reason, in one query. What nobody has looked at lately is unknown."""
+    """Returns each project with its status and reason, with one query. Projects without recent facts are unknown."""
     now = clock.now()
     rows = projects.with_heartbeat().select_related("owner", "plan").defer(*UNREAD)  # type: ignore[attr-defined]  # its own QuerySet
     return [_know(project, project.facts(now)) for project in rows]
@@ -171,13 +171,13 @@ def _know(project: Project, facts: Facts) -> Known:
 
 
 def _count(known: Sequence[Known]) -> list[Count]:
-    """The statuses that there are, the most urgent first."""
+    """Counts projects by status, the most urgent status first."""
     numbers = Counter(each.status for each in known)
     return [Count(each, numbers[each]) for each in sorted(numbers, key=lambda each: ORDER.index(TRAITS[each].look))]
 
 
 def _find_told() -> list[str]:
-    """The staff who are told when something of the service itself is wrong."""
+    """Returns the emails of staff who get alerts about the service itself."""
     chosen = AlertChannel.objects.filter(service=True, user__is_active=True, user__is_staff=True)
     return list(chosen.order_by("user__email").values_list("user__email", flat=True).distinct()[:MOST_SHOWN])
 
@@ -190,7 +190,7 @@ def _measure_use() -> InUse:
 
 
 def _measure_disk() -> Any:
-    """The file system of the data directory: total, used and free bytes. None where it cannot be asked."""
+    """Returns total, used and free bytes of the data directory's file system, or None if that fails."""
     try:
         return shutil.disk_usage(settings.BERTH_DATA_DIR)
     except OSError:

@@ -1,8 +1,8 @@
-"""How many projects have which status, in one statement, no matter how many there are.
+"""Counts projects by status with one statement, no matter how many projects there are.
 
-Rows are grouped by the columns that the status follows from, and a row of each group is asked for it as any other.
-Those at rest may be by far the most: of them it follows from few columns, in which an index orders them.
-Rows of which the status depends on a time that runs out are groups of their own.
+It groups rows by the columns on which the status depends, and derives the status once per group. Rows at rest may be by
+far the most; their status depends on few columns, which an index covers. Each row whose status depends on the present
+time is a group of its own.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from projects.rules.status.lifecycle import FRESH_FOR, Operation
 from projects.rules.status.statuses import Status
 
 _ITS = "its_"
-"""What the columns of a project are called in the rows of the statement, in front of their names."""
+"""The prefix of a project's columns in the rows of the statement."""
 
 _ALWAYS = ("agent_type_id", "instance", "desired", "failure_code")
 _AT_REST = {
@@ -36,11 +36,12 @@ _WHERE_UP = dict.fromkeys(("agent_state", "agent_code", "seen_code", "seen_well"
     "exit_code": None,
     "is_behind_gateway": False,
 }
-"""The columns by which rows are grouped. Those at rest have the values of the second, and of the third none counts."""
+"""The columns by which rows are grouped. Rows at rest always have the values in `_AT_REST`, and the columns in
+`_WHERE_UP` do not matter for them."""
 
 _MOMENTS = ("updated_at", "observed_at", "gave_up_at")
 _WHERE_MOVED = ("operation_deadline", "started_at", "budget_until", "polled_at", "bot_id")
-"""Of a group of several rows the latest of each, and some bot: what the status follows from is the same for all."""
+"""Columns of which the latest value of a group is used, and any bot: all values in a group lead to the same status."""
 
 _SUSPENDED = f"{_ITS}is_suspended"
 
@@ -79,7 +80,7 @@ class _Group(_Columns, RowFacts):
 
 
 def count_projects() -> Counter[tuple[str, Status]]:
-    """By the type and the status, of all instances."""
+    """Counts the projects of all instances by type and status."""
     now = clock.now()
     watches = {watch.instance: watch for watch in Watch.objects.only("instance", "heartbeat_at", "lease_until")}
     is_seen = _is_seen(now, watches)
@@ -97,7 +98,7 @@ def count_projects() -> Counter[tuple[str, Status]]:
 
 
 def _group_moved(now: datetime, is_seen: Q) -> Any:
-    """Those not at rest."""
+    """Groups the rows that are not at rest."""
     alone = Case(When(_is_steady(now), then=Value(None)), default=F("pk"), output_field=UUIDField(null=True))
     columns = {name: F(name) for name in (*_AT_REST, *_WHERE_UP)}
     latest = {name: Max(name) for name in _WHERE_MOVED}
@@ -106,14 +107,14 @@ def _group_moved(now: datetime, is_seen: Q) -> Any:
 
 
 def _group_plain(is_seen: Q) -> Any:
-    """Those at rest that the watcher has lately seen so, and that nobody has suspended. The database sorts nothing."""
+    """Groups the rows at rest that the watcher has recently confirmed and that are not suspended, without sorting."""
     no = Value(value=False)
     keys = dict.fromkeys((_SUSPENDED, "is_seen", "is_lately", "has_given_up"), no)
     return _count(_at_rest(is_seen, plain=True), _as_at_rest(), {"alone": _of_column("id", None), **keys}, _never())
 
 
 def _group_resting(now: datetime, is_seen: Q) -> Any:
-    """The others at rest: all of them where no watcher is at work."""
+    """Groups the other rows at rest: all of them if no watcher is at work."""
     keys = {"alone": _of_column("id", None), **_find_same(now, is_seen)}
     return _count(_at_rest(is_seen, plain=False), _as_at_rest(), keys, _never())
 
@@ -133,7 +134,7 @@ def _never() -> dict[str, Any]:
 def _count(
     rows: "QuerySet[Project]", columns: Mapping[str, Any], keys: Mapping[str, Any], more: Mapping[str, Any]
 ) -> Any:
-    """Grouped by `columns` and `keys`. What it returns has the same columns in the same order for all rows."""
+    """Groups the rows by `columns` and `keys`. All results have the same columns in the same order."""
     grouped = {_ITS + name: F(name) for name in _ALWAYS} | {_ITS + name: each for name, each in columns.items()}
     found = rows.order_by().annotate(**grouped, **keys).values(*grouped, *keys)
     latest = {name: Max(name) for name in _MOMENTS} | dict(more)
@@ -141,7 +142,7 @@ def _count(
 
 
 def _find_same(now: datetime, is_seen: Q) -> dict[str, Any]:
-    """What else is the same for all rows of a group."""
+    """Returns further expressions that are the same for all rows of a group."""
     lately = Q(observed_at__gte=now - FRESH_FOR, observed_at__lte=now + moments.CLOCKS_DIFFER)
     return {
         _SUSPENDED: _is(_is_held()),
@@ -165,7 +166,7 @@ def _is(condition: Q) -> Case:
 
 
 def _is_seen(now: datetime, watches: Mapping[str, Watch]) -> Q:
-    """The watcher has lately found that the engine has what the row says."""
+    """Returns the condition that the watcher has recently found the row to agree with the engine."""
     seen = Q(pk__in=())
     for watch in watches.values():
         if moments.is_recent(watch.heartbeat_at, within=FRESH_FOR, now=now):
@@ -174,7 +175,9 @@ def _is_seen(now: datetime, watches: Mapping[str, Watch]) -> Q:
 
 
 def _is_steady(now: datetime) -> Q:
-    """Nothing is under way, and the agent is ready for so long that it has settled, where nothing else tells."""
+    """Returns the condition that the status no longer depends on the time: nothing is under way, and the agent has
+    reported its state or has run long enough to have settled.
+    """
     undisturbed = Q(operation=str(Operation.NONE), budget_until=None)
     tells = ~Q(container_state=str(ContainerState.RUNNING), health=str(Health.NONE))
     tells |= Q(agent_state__in=sorted(TELLING))
