@@ -1,1 +1,1 @@
-"""The second process: keeps all rows up to date with the engine, repairs, mails and cleans up."""
+"""The second process: keeps rows up to date with the engine, repairs agents, sends mails and cleans up."""

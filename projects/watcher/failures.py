@@ -1,7 +1,7 @@
-"""Keeps the failure at one project to that project: the round goes on for all others.
+"""Confines a failure at one project to that project, so that the round continues with all others.
 
-Only what concerns all of them ends a round: an engine or a database that does not answer. Where a row is locked, the
-failure cannot be noted in it, and is kept in memory.
+Only failures that concern all projects end a round: an engine or a database that does not answer. If a row is locked,
+the failure cannot be recorded in it and is kept in memory.
 """
 
 import logging
@@ -25,18 +25,18 @@ log = logging.getLogger(__name__)
 
 PING_SECONDS = 2.0
 MOST_LOCKED = 2
-"""Rows that a round finds locked before it takes the whole table for locked, and ends: each costs some seconds."""
+"""How many locked rows a round tolerates before it takes the whole table for locked and ends. Each costs seconds."""
 
 FORESEEN = (EngineError, ProjectError, SecretUnreadableError)
-"""Errors whose message says all. Of any other the log gets the traceback."""
+"""Errors whose message is sufficient. Any other error is logged with its traceback."""
 
 
 LONGEST_PAUSE = 60.0
-"""Seconds for which a locked row is left alone."""
+"""The maximum of seconds for which a locked row is skipped."""
 
 
 class LockedRows:
-    """The projects of this process whose rows could not be written, and how long they are left alone."""
+    """The projects whose rows this process could not write, and until when they are skipped."""
 
     def __init__(self) -> None:
         self._failures: dict[UUID, int] = {}
@@ -52,11 +52,11 @@ class LockedRows:
         self._until.pop(project_id, None)
 
     def __contains__(self, project_id: UUID) -> bool:
-        """Whether the row could not be written when it was last tried. The heartbeat must not vouch for it."""
+        """Returns whether the last attempt to write the row failed. Then the heartbeat must not vouch for it."""
         return project_id in self._until
 
     def ids(self) -> set[UUID]:
-        """All whose rows could not be written when they were last tried."""
+        """Returns the projects for whose rows the last attempt to write failed."""
         return set(self._until)
 
     def is_skipped(self, project_id: UUID) -> bool:
@@ -67,7 +67,7 @@ locked_rows = LockedRows()
 
 
 class Confinement:
-    """Wraps the work on each project of one round. `failed` gets a line for each failure."""
+    """Wraps the work on each project of a round. `failed` gets a line for each failure."""
 
     def __init__(self, failed: list[str]) -> None:
         self._failed = failed
@@ -75,14 +75,14 @@ class Confinement:
         self._unanswered: list[tuple[Project, EngineUnavailableError]] = []
 
     def count(self, well: int) -> None:
-        """Counts projects with which the round had no trouble, and nothing to do."""
+        """Counts projects for which the round had nothing to do."""
         self._projects += well
 
     @contextmanager
     def of(self, project: Project) -> Iterator[None]:
-        """Notes an error that is raised inside in the row, in the log and in `failed`, and suppresses it.
+        """Records an error from the block in the row, in the log and in `failed`, and suppresses it.
 
-        Raises the error where it is that of an engine or a database that answers nobody.
+        Raises the error if the engine or the database does not answer at all.
         """
         self._projects += 1
         try:
@@ -102,8 +102,10 @@ class Confinement:
                 note_failure(project, error, self._failed, doing="look at")
 
     def settle(self) -> None:
-        """Notes for which projects the engine did not answer. Where that were all of them, raises the error instead:
-        then it is no project's fault, and the next round tries all of them again.
+        """Records the projects about which the engine did not answer.
+
+        If these are all projects, raises the error instead, because it is not their fault: the next round tries all of
+        them again.
         """
         if self._unanswered and len(self._unanswered) == self._projects:
             raise self._unanswered[0][1]
@@ -113,7 +115,7 @@ class Confinement:
 
 @contextmanager
 def passing_over(project: Project, *, doing: str) -> Iterator[None]:
-    """Logs an error of what is inside, so that the others get their turn, unless nobody gets an answer any more."""
+    """Logs an error from the block, so that the others get their turn. Raises it if it concerns all projects."""
     try:
         yield
     except ProjectGoneError:
@@ -125,7 +127,7 @@ def passing_over(project: Project, *, doing: str) -> Iterator[None]:
 
 
 def concerns_all(error: Exception) -> bool:
-    """Whether the engine or the database does not answer anybody. A single project may make either of them fail."""
+    """Returns whether the engine or the database does not answer at all, and did not merely fail at one project."""
     match error:
         case ContainerSilentError():
             return False
@@ -138,7 +140,7 @@ def concerns_all(error: Exception) -> bool:
 
 
 def note_failure(project: Project, error: Exception, failed: list[str], *, doing: str) -> None:
-    """Counts the failure and lets later rounds skip the project, for longer after each one in a row."""
+    """Counts the failure and lets later rounds skip the project, longer after each consecutive failure."""
     if isinstance(error, OperationalError):
         locked_rows.note(project.pk)
         failed.append(f"{doing}: {project.container_name}: its row could not be written")

@@ -1,4 +1,4 @@
-"""Leader election: a lease in the database, so that one watcher at a time is active, and its heartbeat."""
+"""Leader election by a lease in the database, so that one watcher at a time is active, and the leader's heartbeat."""
 
 import logging
 import os
@@ -22,32 +22,32 @@ log = logging.getLogger(__name__)
 
 
 SURE_FOR = 5.0
-"""Seconds for which a watcher that has asked need not ask again whether it leads. Others wait for its lease longer."""
+"""Seconds for which a watcher need not check again whether it leads. Others wait longer for its lease to end."""
 
 
 def _tick() -> float:
-    """Seconds of a clock that nobody sets, and that goes on while the machine sleeps.
+    """Returns seconds of a clock that is never set, and that also runs while the machine sleeps.
 
-    It does not count for how long a virtual machine was stopped from outside, by its host or for a snapshot.
+    It does not count the time for which a virtual machine was paused by its host or for a snapshot.
     """
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class LeadershipLostError(Exception):
-    """Another watcher leads by now."""
+    """Another watcher leads now."""
 
 
 def name_watcher() -> str:
-    """This process, so that another one on this machine can tell that it has ended.
+    """Returns a name of this process by which others on this machine can find out whether it has ended.
 
-    Where nothing tells this machine from others, as where two containers have one name, chance does.
+    If the machine cannot be identified, the name ends with random characters.
     """
     return name_process() or f"{socket.gethostname()[:30]}-{os.getpid()}-{secrets.token_hex(8)}"
 
 
 class Leadership:
-    """Whether this watcher may go on. It may have been stopped for minutes between any two lines, as with its whole
-    machine, and another one leads then.
+    """Whether this watcher may continue. It may have been paused for minutes between any two lines, for example with
+    its whole machine, and another one may lead now.
     """
 
     def __init__(self, holder: str, expect: Callable[[float], object] = lambda _: None) -> None:
@@ -55,18 +55,18 @@ class Leadership:
         self._sure_until = 0.0
 
     def take(self, become: Callable[[str], bool]) -> bool:
-        """Becomes the leader. Returns False where another one is."""
+        """Becomes the leader. Returns False if another watcher is the leader."""
         began = _tick()
         leads = become(self._holder)
         self._sure_until = began + SURE_FOR if leads else 0.0
         return leads
 
     def require(self, *, within: float = 0.0) -> None:
-        """With `within` it says before that it will come by again within so many seconds.
+        """Checks that this watcher leads. `within` promises the next sign of life within so many seconds.
 
-        Renews the lease where it was last asked for some seconds ago, also one that is over where nobody took it.
-
-        Raises `LeadershipLostError`, also where the other one has given it back: what this one has seen is of before.
+        If the last check was some seconds ago, renews the lease, also an expired one that nobody took. Raises
+        `LeadershipLostError`, also if another watcher has led meanwhile and stepped down, because what this one has
+        seen is outdated.
         """
         if within:
             self._expect(within)
@@ -86,7 +86,7 @@ class Leadership:
 def become_leader(holder: str) -> bool:
     """Takes or renews the lease for 15 seconds. Returns whether `holder` has it.
 
-    A holder whose process was killed on this machine has none any more.
+    The lease of a process that was killed on this machine is free at once.
     """
     now = clock.now()
     free = Q(lease_until=None) | over("lease_until", at_most=lifecycle.LEASE, now=now) | Q(holder=holder)
@@ -107,14 +107,14 @@ def _renew(holder: str) -> bool:
 
 
 def is_leader(holder: str) -> bool:
-    """Whether `holder` has the lease. Takes and renews none."""
+    """Returns whether `holder` has the lease. Neither takes nor renews it."""
     now = clock.now()
     held = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder)
     return held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now)).exists()
 
 
 def another_leads(holder: str) -> bool:
-    """Whether one of another name has the lease."""
+    """Returns whether a watcher with another name has the lease."""
     now = clock.now()
     held = Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(holder__in=["", holder])
     return held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now) | Q(lease_until=None)).exists()
@@ -123,8 +123,8 @@ def another_leads(holder: str) -> bool:
 def beat(holder: str, at: datetime) -> None:
     """Records that every change on the engine up to `at` is in the rows, and renews the lease.
 
-    A heartbeat never becomes older: meanwhile the engine's events may have vouched for more. One in the future counts
-    for nothing.
+    The heartbeat never goes back, because the engine's events may have vouched for a later moment. One in the future is
+    replaced.
     """
     now = clock.now()
     is_later = When(recent("heartbeat_at", within=now - at, now=now), then=F("heartbeat_at"))
@@ -135,26 +135,26 @@ def beat(holder: str, at: datetime) -> None:
 
 
 def beat_again(holder: str, at: datetime) -> None:
-    """The same between two rounds, without the lease. A heartbeat never becomes older."""
+    """Records a heartbeat between two rounds, without renewing the lease. The heartbeat never goes back."""
     now = clock.now()
     held = Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder, heartbeat_at__lt=at)
     held.exclude(over("lease_until", at_most=lifecycle.LEASE, now=now)).update(heartbeat_at=at)
 
 
 def note_firewall(warning: str, *, bars_agents: bool) -> None:
-    """Keeps for the staff why the firewall does not hold, empty where it does; and whether no agent may run."""
+    """Records for staff why the firewall is not in place (empty if it is), and whether no agent may run."""
     values = {"firewall_warning": warning[:1000], "bars_agents": bars_agents}
     Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(**values).update(**values)
 
 
 def note_names(warning: str) -> None:
-    """Keeps for the staff why agents can ask the engine's name server without limit, empty where they cannot."""
+    """Records for staff why agents' look-ups at the engine's name server are not limited; empty if they are."""
     values = {"names_warning": warning[:1000]}
     Watch.objects.filter(instance=settings.BERTH_INSTANCE).exclude(**values).update(**values)
 
 
 def step_down(holder: str) -> None:
-    """Gives the lease back, if the database lets it."""
+    """Returns the lease, unless the database fails."""
     try:
         Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)
     except DatabaseError as error:

@@ -14,21 +14,24 @@ from projects.watcher.pulse import LISTENING, Pulse
 from projects.watcher.threads import LastingThread
 
 SILENCE = 30.0
-"""Seconds without an event after which the connection is made anew: it may be dead."""
+"""Seconds without an event after which the connection is replaced, because it may be dead."""
 
 AGAIN = 2.0
-"""Seconds until the next try where the engine does not answer."""
+"""Seconds until the next attempt if the engine does not answer."""
 
 
 class Miss(Protocol):
     def __call__(self, *, is_broken: bool) -> None:
-        """`is_broken`: the engine has ended the stream, or could not be asked for one. Else there was long no event,
-        and what was missed can only have happened in the moment before the next stream."""
+        """Called if events may have been missed.
+
+        `is_broken`: the engine ended the stream or did not open one. Otherwise there was no event for long, and only
+        events in the moment before the next stream can have been missed.
+        """
 
 
 class Listener(LastingThread):
-    """`hear` gets each event, in that thread. `miss` is called where some may have been missed, and `begin` when none
-    will be any more."""
+    """The thread that receives events and passes each to `hear`. It calls `miss` if some may have been missed, and
+    `begin` once none will be missed any longer."""
 
     def __init__(
         self, hear: Callable[[EngineEvent], None], miss: Miss, pulse: Pulse, begin: Callable[[], None] = lambda: None
@@ -51,17 +54,17 @@ class Listener(LastingThread):
                     if self._stopped.is_set():
                         return
             except EngineError:
-                newest = None  # it may be another engine, with another clock
-                self._miss(is_broken=True)  # at once: one that comes back soon knows nothing of what was before
+                newest = None  # the next one may be another engine with another clock
+                self._miss(is_broken=True)  # at once, because a restarted engine forgets earlier events
                 self._stopped.wait(AGAIN)
-                self._miss(is_broken=True)  # what has happened meanwhile
+                self._miss(is_broken=True)  # events during the wait
             else:
                 if newest is None:
                     self._miss(is_broken=False)
 
     def _open(self, newest: datetime | None) -> Iterator[EngineEvent]:
-        """After a silence the stream goes on behind the newest event: what came behind it is missed only where the
-        engine has forgotten some of that."""
+        """Opens the stream, after a silence from the newest event on. Then events are missed only if the engine has
+        already forgotten some."""
         events = get_engine().events(self._within, timeout=SILENCE, after=newest)
         if newest is not None and not self._is_known_since(newest):
             self._miss(is_broken=False)
@@ -71,10 +74,10 @@ class Listener(LastingThread):
         return events
 
     def _is_known_since(self, newest: datetime) -> bool:
-        """Whether the engine can still tell all that it has done since then, of any kind. It keeps little.
+        """Returns whether the engine still remembers all events of any kind since then. It keeps only a few.
 
-        It is asked up to a moment that is past on its own clock. Where it told the newest event late, that is as much
-        too early, and what it has forgotten since goes unnoticed until a round's list.
+        It is asked up to a moment that is past on its own clock. If it sent the newest event late, that moment is too
+        early by as much, and forgotten events after it go unnoticed until the list of the next round.
         """
         until = newest + timedelta(seconds=time.monotonic() - self._heard_at)
         try:

@@ -1,6 +1,6 @@
-"""Sees to it that agents can ask the engine's name server only so often, in a thread of its own.
+"""Limits agents' look-ups at the engine's name server, in a thread of its own.
 
-An agent that starts has its limit as soon as the engine has told of the start, and at the next look where it did not.
+A started agent gets its limit when the engine's start event arrives, or at the next check if the event is missed.
 """
 
 import logging
@@ -19,17 +19,17 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 EVERY = 5.0
-"""Seconds between two looks at all agents that run."""
+"""Seconds between two checks of all running agents."""
 
 STEP = 120.0
-"""Seconds for one look, which begins nothing after 30."""
+"""Seconds for one check, which begins nothing after 30."""
 
 END_WITHIN = 2.0
-"""Seconds that a look under way gets when the watcher ends. The next one begins anew."""
+"""Seconds that a check under way gets when the watcher ends. The next one starts from the beginning."""
 
 
 class Names(LastingThread):
-    """One thread, at work while `leads` says so. `follow` and `hear` are called from other threads."""
+    """The thread that sets the limits while `leads` is true. Other threads call `follow` and `hear`."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
         super().__init__(name="limits of names", end_within=END_WITHIN)
@@ -46,7 +46,7 @@ class Names(LastingThread):
         super().stop()
 
     def follow(self, running: Iterable[str]) -> None:
-        """The ids of the containers of all agents that run."""
+        """Sets the ids of the containers of all running agents."""
         self._running = frozenset(running)
 
     def hear(self, event: EngineEvent) -> None:

@@ -1,4 +1,4 @@
-"""Sees to it that no agent runs without the firewall that it has to have, and that the staff know why."""
+"""Ensures that no agent runs without the firewall that it needs, and that staff know why."""
 
 import logging
 import time
@@ -21,17 +21,18 @@ from projects.watcher.threads import Errands
 log = logging.getLogger(__name__)
 
 FIREWALL_EVERY = 5.0
-"""Seconds between two looks whether the rules hold. This, and some time to set them, is the mending interval."""
+"""Seconds between two checks of the rules. Missing rules are back after at most this and the time to set them."""
 
 PROBE_FIRST, PROBE_EVERY, PROBE_AGAIN = 15.0, 300.0, 5.0
-"""Seconds until the first probe from a container, from one to the next, and after one that was not refused."""
+"""Seconds until the first probe from a container, between two probes, and after a probe that was not blocked."""
 
 UNREFUSED_PROBES = 2
-"""So many probes in a row prove that the rules do not hold. A single one may have met a limit, or a change of rules."""
+"""How many unblocked probes in a row prove that the rules do not work. A single one may coincide with a rate limit or a
+change of rules."""
 
 
 class Protection:
-    """Used by one thread, the watcher's. `barred` says that no agent may run now."""
+    """The state of the firewall, for the watcher's thread only. `barred` says that no agent may run now."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         self._pulse = pulse or Pulse()
@@ -41,7 +42,7 @@ class Protection:
         self._probe = Probe(self._pulse)
 
     def step(self) -> None:
-        """Sets the firewall rules again where they do not hold. Logs once why they cannot be made to."""
+        """Restores the firewall rules if they are missing. Logs once why they cannot be set."""
         if time.monotonic() < self._again_at:
             return
         self._again_at = time.monotonic() + FIREWALL_EVERY
@@ -60,7 +61,7 @@ class Protection:
 
 
 class Probe(Errands):
-    """Asks the engine to knock at forbidden addresses, in a thread of its own: that takes seconds."""
+    """Tries forbidden addresses from a container, in a thread of its own, because that takes seconds."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         super().__init__(again_at=time.monotonic() + PROBE_FIRST)
@@ -69,7 +70,7 @@ class Probe(Errands):
         self._unrefused = 0
 
     def step(self) -> None:
-        """Begins a probe where one is due. Returns at once."""
+        """Begins a probe if one is due. Returns at once."""
         self._begin(now=time.monotonic(), every=PROBE_EVERY)
 
     def _run(self) -> None:
@@ -89,7 +90,7 @@ class Probe(Errands):
 
 
 def is_exposed(project: Project) -> bool:
-    """Whether the agent was made to reach the gateway alone, and no rules see to that: it never runs without them."""
+    """Returns whether the agent's container may reach only the gateway, but no rules enforce that. It must not run."""
     if project.egress != Egress.GATEWAY or not project.is_behind_gateway:
         return False
     here = {"pk": settings.BERTH_INSTANCE}
@@ -101,7 +102,7 @@ def is_exposed(project: Project) -> bool:
 
 
 def note_protection(project: Project, *, barred: bool) -> None:
-    """Keeps in the row that the agent is down because it may not run; and no longer, once it runs."""
+    """Records in the row that the agent is down because it may not run, and clears that once it runs."""
     facts = project.facts()
     if facts.operation or facts.desired != Desired.RUNNING or facts.suspended or facts.gave_up or facts.failed:
         return

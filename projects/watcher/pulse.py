@@ -1,6 +1,6 @@
-"""The watcher's sign of life: the moment by which each piece of its work will be over.
+"""The watcher's sign of life: the moment by which each piece of its work will be done.
 
-`serve` reads it and starts a watcher anew of whose work a piece is overdue: it hangs, or somebody has stopped it.
+`serve` reads it and restarts a watcher with overdue work, because it hangs or was paused.
 """
 
 import logging
@@ -13,36 +13,36 @@ from contextlib import contextmanager
 log = logging.getLogger(__name__)
 
 IDLE = 10.0
-"""Seconds that waiting for the next event may take. It ends by itself after two."""
+"""Seconds for waiting for the next event, which normally ends after two."""
 
 STEP = 35.0
-"""Seconds for what is done with one project, and for all that a round does besides: some calls to the engine, each of
-which has its limit, and statements, which the database ends after 30 seconds."""
+"""Seconds for the work on one project, and for all other work of a round: some calls to the engine, each with its own
+limit, and statements, which the database ends after 30 seconds."""
 
 FIREWALL = 60.0
-"""Seconds for setting the rules, some of them by a container."""
+"""Seconds for setting the firewall rules, some of them by a container."""
 
 REPAIR = 120.0
-"""Seconds for a repair, which has 72 for its calls to the engine."""
+"""Seconds for a repair, of which 72 are for its calls to the engine."""
 
 CONFIRMATION = 60.0
-"""Seconds for a pass through the claims to bots, which begins none after 15."""
+"""Seconds for a pass through the claims to bots, which begins no other claim after 15."""
 
 LISTENING = 75.0
-"""Seconds for connecting to the engine's events and waiting for the next, which the connection ends after 30."""
+"""Seconds for connecting to the engine's events and waiting for the next one. The connection ends after 30."""
 
 SENDING = 120.0
-"""Seconds for one mail, which has its own deadline, and for what the database keeps of it."""
+"""Seconds for one mail, which has its own deadline, and for recording it."""
 
 Publish = Callable[[float], object]
 
 
 def _nobody(_due: float) -> None:
-    """Where nobody looks after the watcher."""
+    """Publishes nothing, if no process looks after the watcher."""
 
 
 class Beat:
-    """The sign of life of a thread that goes on and on, as long as the process does."""
+    """The sign of life of a thread that runs as long as the process."""
 
     def __init__(self, name: str, note: Callable[["Beat", float | None], None]) -> None:
         self.name = name
@@ -50,20 +50,20 @@ class Beat:
         self._has_ended = False
 
     def expect(self, seconds: float) -> None:
-        """Says that the thread will come by again within so many seconds."""
+        """Promises the thread's next sign of life within so many seconds."""
         if not self._has_ended:
             self._note(self, time.monotonic() + seconds)
 
     def end(self) -> None:
-        """The thread is not waited for any more, and what it says from now on counts for nothing."""
+        """Ends the sign of life: later promises of the thread are ignored."""
         self._has_ended = True
         self._note(self, None)
 
 
 class Pulse(Beat):
-    """The watcher's loop, and its other threads. Safe between threads.
+    """The signs of life of the watcher's loop and its other threads. Thread-safe.
 
-    Moments are on the monotonic clock, which all processes of a machine share.
+    Times are on the monotonic clock, which all processes of a machine share.
     """
 
     def __init__(self, publish: Publish = _nobody) -> None:
@@ -77,7 +77,7 @@ class Pulse(Beat):
 
     @contextmanager
     def work(self, *, within: float, name: str = "work") -> Iterator[None]:
-        """Wraps a piece of work in a thread of its own, which takes at most so many seconds."""
+        """Wraps a piece of work in another thread, which takes at most so many seconds."""
         piece = self.thread(name)
         piece.expect(within)
         try:
@@ -86,13 +86,13 @@ class Pulse(Beat):
             piece.end()
 
     def overdue(self) -> list[str]:
-        """The names of what hangs. Where `serve` looks after the watcher, it starts another one soon."""
+        """Returns the names of overdue work. If `serve` looks after the watcher, it soon starts another one."""
         now = time.monotonic()
         with self._lock:
             return sorted({piece.name for piece, due in self._due.items() if due < now})
 
     def has_hung(self) -> bool:
-        """Whether another thread hangs. Then no heartbeat is written, which the staff and `/readyz` see."""
+        """Returns whether another thread hangs. Then there is no heartbeat, which staff and `/readyz` notice."""
         names = self.overdue()
         if names and not self._hung:
             log.error("Of the watcher's threads these hang: %s. It does not beat until they go on.", ", ".join(names))

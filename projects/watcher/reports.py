@@ -1,6 +1,6 @@
-"""Has the watcher look at an agent as soon as it prints a report, in one thread that follows all of their logs.
+"""Triggers an inspection as soon as an agent prints a report, in one thread that follows all agents' logs.
 
-Without it a report that is no health check's is seen when the next health check says the same, half a minute later.
+Without it, a report would be noticed half a minute later, when the next health check says the same.
 """
 
 import logging
@@ -15,14 +15,14 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 WAIT = 1.0
-"""Seconds after which the thread looks whether it is to end, or to follow others."""
+"""Seconds after which the thread checks whether it must end or follow other agents."""
 
 EACH_EVERY = 1.0
-"""Seconds between two looks at one agent, however often it reports."""
+"""Seconds between two inspections of one agent, no matter how often it reports."""
 
 
 class Reports(LastingThread):
-    """`look_at` gets the keys of agents that have reported something."""
+    """The thread that follows the logs. It passes the keys of agents that have reported to `look_at`."""
 
     def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("reports of agents")
@@ -33,7 +33,7 @@ class Reports(LastingThread):
         self._late: set[str] = set()
 
     def follow(self, running: Mapping[str, str]) -> None:
-        """The keys of all agents that run, by the ids of their containers."""
+        """Sets the keys of all running agents, by container id."""
         self._running = running
 
     def _run(self) -> None:
@@ -58,7 +58,7 @@ class Reports(LastingThread):
             streams.close()
 
     def _tell(self, reported: set[str]) -> None:
-        """A look that comes too early is made up for: what an agent reports last is what counts."""
+        """Triggers inspections. If it is too early for an agent, does so later, because its last report counts."""
         now = time.monotonic()
         self._looked_at = {key: at for key, at in self._looked_at.items() if now - at < EACH_EVERY}
         due = {key for key in reported | self._late if key not in self._looked_at}

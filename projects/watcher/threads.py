@@ -1,4 +1,4 @@
-"""How the watcher's own threads are started and asked to end."""
+"""Base classes of the watcher's threads: how they are started and stopped."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -7,16 +7,16 @@ from containers.side_work import SideWork
 from projects.watcher.pulse import Beat
 
 ENDS_WITHIN = 30.0
-"""Seconds for an errand that is under way when the watcher ends."""
+"""Seconds that an errand under way gets when the watcher ends."""
 
 
 class LastingThread(ABC):
-    """One thread from `start` to `stop`, whose loop asks `_stopped`."""
+    """One thread from `start` to `stop`. Its loop must check `_stopped`."""
 
     def __init__(self, *, name: str, end_within: float = 0.0, beat: Beat | None = None) -> None:
-        """`end_within`: so many seconds `stop` waits for what is under way, which is given up then.
+        """`end_within`: how many seconds `stop` waits for the work under way.
 
-        `beat` is its sign of life, where the loop shows one of its own: it ends with the thread.
+        `beat`: the loop's own sign of life, if it has one. `stop` ends it.
         """
         self.__end_within, self.__beat = end_within, beat
         self._stopped = threading.Event()
@@ -37,12 +37,12 @@ class LastingThread(ABC):
 
 
 class Errands(ABC):
-    """Work that is due now and then: a thread for each time, and never two at once. Where the kernel gives no thread,
-    or no memory to it, nobody waits for that, and another one is tried the next time.
+    """Occasional work: a new thread each time, never two at once. If no thread can be started, nobody waits for it, and
+    the next time another one is tried.
     """
 
     def __init__(self, *, again_at: float = 0.0) -> None:
-        """`again_at` is the moment, on the monotonic clock, before which none begins."""
+        """`again_at`: no errand begins before this time on the monotonic clock."""
         self._again_at = again_at
         self._errand: SideWork[None] | None = None
 
@@ -50,7 +50,7 @@ class Errands(ABC):
     def _run(self) -> None: ...
 
     def _begin(self, *, now: float, every: float) -> None:
-        """Begins one where it is due. Returns at once."""
+        """Begins an errand if one is due. Returns at once."""
         if now < self._again_at or not self._is_over(within=0.0):
             return
         self._again_at = now + every
@@ -58,9 +58,9 @@ class Errands(ABC):
         self._errand.begin()
 
     def stop(self) -> None:
-        """Returns when the one under way has ended, or has taken too long."""
+        """Waits until the errand under way has ended, at most `ENDS_WITHIN` seconds."""
         self._is_over(within=ENDS_WITHIN)
 
     def _is_over(self, *, within: float) -> bool:
-        """Waits for one that is under way. One that no thread has begun by now will not be."""
+        """Waits for the errand under way. Returns whether it is over. Cancels it if no thread has begun it."""
         return self._errand is None or self._errand.cancel() or self._errand.wait(within)

@@ -1,8 +1,8 @@
-"""The watcher's loop: every two seconds reconcile and beat, and look at once at what an event of the engine is about.
+"""The watcher's loop: every two seconds it reconciles and beats, and it inspects containers at once after an event.
 
-The engine's events only make it prompt. The rows are right because of the list, which every round asks for: an event
-that never came, or came too early, costs at most two seconds. A round follows containers and not rows; once a minute
-one goes through all rows.
+Events of the engine only make it prompt. The rows are right because every round asks for the engine's list: an event
+that is missed or comes too early costs at most two seconds. Rounds start from the containers; once a minute one goes
+through all rows.
 """
 
 import logging
@@ -45,26 +45,26 @@ from projects.watcher.upkeep.samples import Samples
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 2.0
-"""Seconds from one round's beginning to the next one's. A heartbeat is of a beginning, and is believed for five."""
+"""Seconds from the beginning of one round to the next. A heartbeat has the time of a beginning, and counts for five."""
 
 REST = 0.5
-"""Seconds after a round, however long it took."""
+"""The minimum of seconds between two rounds, no matter how long one takes."""
 
 VOLUMES_EVERY, COMPARE_EVERY = 30.0, 60.0
-"""Seconds between two rounds that look at volumes, if the engine was there before, and that trust no row."""
+"""Seconds between two rounds that check volumes (if the last round succeeded), and between two that trust no row."""
 
 SETTLE = 0.02
-"""Seconds to gather events before the next look at what they are about: a death is several of them in a row."""
+"""Seconds to collect events before inspecting their containers, because the end of a run causes several in a row."""
 
 
 class Watcher:
     """`stop()` may be called from a signal handler or another thread."""
 
     def __init__(self, pulse: Pulse | None = None, *, name: str = "") -> None:
-        """`pulse` shows the process that has started this one that it lives. Of several each has its `name`."""
+        """`pulse` is the sign of life for the parent process. `name` must be unique among several watchers."""
         self._pulse, self.name = pulse or Pulse(), name or name_watcher()
         self._stopped, self._changed = threading.Event(), ChangedKeys()
-        self._failing = self._may_look = self._may_repair = False  # as the last round found
+        self._failing = self._may_look = self._may_repair = False  # as of the last round
         self._volumes_again_at = self._compare_again_at = 0.0
         self._ends, self._retention = Ends(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
@@ -92,7 +92,7 @@ class Watcher:
             rest = time.monotonic() + min(REST, LOOK_EVERY)
             self._wait(until=rest if self._may_look and self._changed.has_put_off else max(began + LOOK_EVERY, rest))
         self._listener.stop()
-        self._pulse.end()  # from now on it is waited for, at most as long as a server gets to end
+        self._pulse.end()  # the parent process now only waits for the end, as long as for a server
         self._background.stop()
         self._leadership.give_back()
         for each in (self._bot_claims, self._protection, *self._threads):
@@ -114,13 +114,13 @@ class Watcher:
             log.exception("The watcher's round broke; the next one tries again.")
 
     def _wait(self, *, until: float) -> None:
-        """Until the next round is due. Meanwhile looks at what events are about."""
+        """Waits until the next round is due. Meanwhile inspects containers after events."""
         while not self._stopped.is_set() and (left := until - time.monotonic()) > 0:
             self._pulse.expect(IDLE)
             if self._changed.wake.wait(left) and not self._stopped.is_set():
                 self._changed.wake.clear()
                 if not self._may_look or len(self._changed) > AT_ONCE:
-                    return  # one list tells more of many containers than as many inspections
+                    return  # for many containers, one list is better than many inspections
                 self._confine(self._look_at_changed)
                 self._stopped.wait(SETTLE)
 
@@ -178,7 +178,7 @@ class Watcher:
         )
 
     def _follow_nothing(self) -> None:
-        """Another watcher sees to all. Should this one lead again, its first round goes through the whole table."""
+        """Stops following agents while another watcher leads. If this one leads again, it first reads all rows."""
         self._second_looks.correct([])
         self._reports.follow({})
         self._names.follow(())
@@ -197,4 +197,4 @@ class Watcher:
             self._prompt.look_at(event.key)  # a round may be waiting for the engine's list
         elif event.action not in OF_NO_RUN:
             self._changed.add(event.key)
-        self._vouching.hear(event)  # last: of what it has heard before a round, that round knows
+        self._vouching.hear(event)  # last: everything that it received before a round must be known to that round

@@ -1,1 +1,1 @@
-"""How runs of agents ended: heard from the engine as it happens, and recorded once."""
+"""Ends of agents' runs: received as events of the engine, and recorded once."""

@@ -1,4 +1,4 @@
-"""How the run of a crash ended: as the container says where it is down, else as the engine's events told it."""
+"""Finds out how a crashed run ended: from the container if it is down, else from the engine's events."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -12,17 +12,17 @@ from projects.models import Project
 from projects.watcher.ends.ends import LATE, End, FindEnd
 
 HEARD_WITHIN = timedelta(seconds=5)
-"""How long after a restart by the engine the event of the end before it may still be under way."""
+"""How long after a restart by the engine the event for the end before it may still arrive."""
 
 BEFORE_START = timedelta(milliseconds=90)
-"""How much older than its start event the first lines of a run may be. The pause between two runs is longer."""
+"""How much earlier than its start event the first lines of a run may be. The pause between two runs is longer."""
 
 LINES = 200
-"""How many of the last lines are searched for the report of the run that has ended."""
+"""How many of the last lines are searched for the last report of the ended run."""
 
 
 def describe_end(project: Project, seen: Observation, find_end: FindEnd, *, at: datetime) -> dict[str, Any] | None:
-    """The columns of `Ended`. None where an event is to come that tells of this end, or why it was killed."""
+    """Returns the columns of `Ended`, or None if an event about this end, or about its cause, may still come."""
     if seen.exit_code is not None:
         code = seen.report.code if seen.report else ""
         return _columns(seen.finished_at or at, seen.exit_code, oom_killed=bool(seen.oom_killed), code=code)
@@ -42,7 +42,7 @@ def _columns(at: datetime, exit_code: int | None, *, oom_killed: bool, code: str
 
 
 def _read_code(project: Project, end: End) -> str:
-    """The code of the last report of that run. Its lines are still in the log, before those of the run that goes on."""
+    """Returns the code of that run's last report. Its lines are still in the log, before those of the present run."""
     since = end.began_at - BEFORE_START if end.began_at else project.started_at
     with suppress(EngineError), get_engine().read_deadline():
         lines = list(get_engine().logs(project.container_key, tail=LINES, since=since))

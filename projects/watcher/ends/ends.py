@@ -1,7 +1,7 @@
-"""How runs of agents ended, as the engine's events tell it.
+"""Remembers how runs of agents ended, from the engine's events.
 
-An engine that starts an agent again by itself forgets at once how the run before ended: only its event says so. And
-where many end at once, the kernel may tell of memory that ran out only after the end, which then looks like a kill.
+An engine that restarts an agent by itself forgets at once how the former run ended; only its event says so. If many
+runs end at once, the kernel may report that memory ran out only after the end, which then looks like a kill.
 """
 
 import threading
@@ -14,30 +14,30 @@ from datetime import datetime, timedelta
 from containers.vocabulary import EngineEvent, Observation
 
 MOST = 5000
-"""Containers of which the last end is remembered."""
+"""How many containers' last ends are remembered."""
 
 LATELY = 60.0
-"""Seconds after an end for which it tells how the container is. Where many end at once, the engine takes them down one
-after the other, and answers for none of them before it is done with it."""
+"""Seconds for which an end shows the container's state. If many end at once, the engine takes them down one after the
+other, and does not answer about a container until it is done with it."""
 
 STARTED_LATELY = 15.0
-"""Seconds after a start by the engine for which it tells that the container runs: a busy engine answers nothing about
-it before it is done with the start."""
+"""Seconds for which a start by the engine shows that the container runs, because a busy engine does not answer about it
+until the start is done."""
 
 KILLED = 137
-"""The exit code of what the kernel has killed."""
+"""The exit code after a kill by the kernel."""
 
 LATE = timedelta(seconds=2)
-"""How long after the next start the news may come that the run before had run out of memory. An engine that is about to
-start a container again tells it behind the start."""
+"""How long after the next start the event may come that the former run ran out of memory. An engine that is about to
+restart a container sends it after the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """The last end of a container. `began_at` is None where its start was not heard.
+    """The last end of a container. `began_at` is None if no start event was received.
 
-    `is_present`: no start was heard since, so that the container is down. `started_at` is that of the run after it,
-    where it has begun just now.
+    `is_present`: there was no start event since, so the container is down. `started_at` is when the next run began, if
+    it has only just begun.
     """
 
     began_at: datetime | None
@@ -49,12 +49,12 @@ class End:
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether the kernel has killed it and has not said why."""
+        """Whether the kernel killed it without saying why."""
         return self.exit_code == KILLED and not self.oom_killed
 
 
 FindEnd = Callable[[str], End | None]
-"""The last end of the container with this id, or None where none was heard."""
+"""Returns the last end of the container with this id, or None if none was received."""
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class _Heard:
 
 
 class Ends:
-    """Written by the thread that listens to the engine, and read by the rounds."""
+    """The known ends. The thread that listens to the engine writes them, and the rounds read them."""
 
     def __init__(self) -> None:
         self._heard: OrderedDict[str, _Heard] = OrderedDict()
@@ -94,15 +94,15 @@ class Ends:
             return heard.tell() if heard else None
 
     def keys_of_ended(self) -> set[str]:
-        """The keys of containers that have ended lately, and were not started since or only just now.
+        """Returns the keys of containers that have ended recently, and were not started since or only just now.
 
-        The engine may be busy with each of them, and has answered for none.
+        The engine may be busy with each of them and not answer about it.
         """
         with self._lock:
             return {heard.key for heard in self._heard.values() if heard.is_down or heard.is_up_again}
 
     def note_gap(self) -> None:
-        """Some events may have been missed. What has ended may have been started since."""
+        """Notes that events may have been missed, so ended containers may have been started since."""
         with self._lock:
             for heard in self._heard.values():
                 heard.down_since = heard.up_since = None
@@ -142,18 +142,18 @@ def _take(heard: _Heard, event: EngineEvent) -> None:
 
 
 def _is_late(heard: _Heard, end: End, event: EngineEvent) -> bool:
-    """Whether the news just after a start are of the run before, which was killed and nobody has said why."""
+    """Returns whether an `oom` event just after a start is about the former run, whose kill is unexplained."""
     return end.is_unexplained and heard.began_at is not None and event.at - heard.began_at < LATE
 
 
 def _was_of_this_run(heard: _Heard, event: EngineEvent) -> bool:
-    """Whether news that were taken for late ones were none: the run that had just begun was killed at once, too."""
+    """Returns whether an `oom` event counted as late was about this run, which was also killed just after its start."""
     at, has_started = heard.late_news_at, heard.down_since is None
     return has_started and at is not None and event.exit_code == KILLED and event.at - at < LATE
 
 
 def with_late_news(seen: Observation, find_end: FindEnd) -> Observation:
-    """What was seen of a container that has ended, with what its events told of its memory."""
+    """Returns the observation of an ended container, marked as out of memory if its events say so."""
     if seen.is_up or seen.oom_killed or seen.exit_code is None:
         return seen
     end = find_end(seen.container_id)

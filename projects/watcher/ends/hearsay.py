@@ -1,7 +1,7 @@
-"""How a container is by the engine's events alone, while the engine does not answer for it.
+"""Derives a container's state from the engine's events alone, while the engine does not answer about it.
 
-An engine that takes a container down, or starts it again, answers nothing about it before it is done. Where sixty end
-at once that takes it many seconds, and its list goes on to call them what they were.
+An engine that takes a container down, or restarts it, does not answer about it until it is done. If sixty end at once,
+this takes many seconds, during which the engine's list still shows their former state.
 """
 
 from collections.abc import Sequence
@@ -14,30 +14,30 @@ from projects.rules.status.lifecycle import Desired
 from projects.watcher.ends.ends import KILLED, End, FindEnd
 
 NEWS_WITHIN = timedelta(seconds=1)
-"""How long the kernel may take to tell that a run which it has killed had run out of memory."""
+"""How long the kernel may take to report that a killed run had run out of memory."""
 
 _UP = frozenset({ContainerState.RUNNING, ContainerState.RESTARTING})
-"""What a list may say of a container that has just been started again."""
+"""The states that a list may show for a container that has just been restarted."""
 
 CALLED_UP = frozenset({ContainerState.RUNNING, ContainerState.PAUSED})
-"""What a row may say of a container of which it does not know yet that it has ended."""
+"""The states that a row may have if it does not know yet that the container has ended."""
 
 
 def heard_state(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:
-    """The container of a project that is wanted running, where events tell that it has ended, or has ended and was
-    started again just now; else None.
+    """Returns the container of a project that should run, if events say that it has ended, or has ended and just been
+    restarted; else None.
     """
     return _heard_end(project, group, find_end) or _heard_start(project, group, find_end)
 
 
 def _heard_end(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:
-    """Its state is RESTARTING, which counts no crash: that is for the engine's own words, which come later."""
+    """Returns the ended container as RESTARTING, which counts no crash; that waits for the engine's own answer."""
     end = _find(project, group, find_end)
     if end is None or not end.is_present:
         return None
     starts = [project.started_at, *(each.started_at for each in group)]
     if any(started_at is not None and started_at > end.at for started_at in starts):
-        return None  # it runs again, of which no event has come yet
+        return None  # it runs again, but its start event has not come yet
     return Observation(
         name=project.container_name,
         container_id=project.container_id,
@@ -50,8 +50,9 @@ def _heard_end(project: Project, group: Sequence[Observation], find_end: FindEnd
 
 
 def _heard_start(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:
-    """It runs. How well, only a row tells that knows this run already. How the run before ended counts when the engine
-    tells of the restart.
+    """Returns the container as running. Its health comes from the row if that already knows this run.
+
+    The end of the former run is counted when the engine reports the restart.
     """
     end = _find(project, group, find_end)
     if end is None or end.started_at is None or not _UP.issuperset(each.state for each in group):
@@ -72,18 +73,18 @@ def _heard_start(project: Project, group: Sequence[Observation], find_end: FindE
 
 def _find(project: Project, group: Sequence[Observation], find_end: FindEnd) -> End | None:
     if project.desired != Desired.RUNNING or project.is_suspended or project.gave_up_at or project.failure_code:
-        return None  # nobody starts it again
+        return None  # nothing restarts it
     return find_end(project.container_id) if _is_of(group, project.container_id) else None
 
 
 def is_ending(project: Project, group: Sequence[Observation], find_end: FindEnd) -> bool:
-    """Whether the list calls a container running that has ended: the engine is not done with it, and tells nothing."""
+    """Returns whether the list shows an ended container as running, because the engine is not done with it."""
     is_listed_up = len(group) == 1 and group[0].state is ContainerState.RUNNING
     return is_listed_up and _heard_end(project, group, find_end) is not None
 
 
 def awaits_news(project: Project, seen: Observation, find_end: FindEnd, *, at: datetime) -> bool:
-    """Whether it is too early to tell why a container was killed: that its memory had run out may be told later."""
+    """Returns whether it is too early to say why a container was killed, because an `oom` event may still come."""
     if seen.state is not ContainerState.EXITED or seen.exit_code != KILLED or seen.oom_killed:
         return False
     end = find_end(seen.container_id)
@@ -99,5 +100,5 @@ def awaits_news(project: Project, seen: Observation, find_end: FindEnd, *, at: d
 
 
 def _is_of(group: Sequence[Observation], container_id: str) -> bool:
-    """Whether what was listed is this container only."""
+    """Returns whether the list has no other container than this one."""
     return len(group) <= 1 and all(each.container_id == container_id for each in group)

@@ -1,4 +1,4 @@
-"""Takes over into the rows what the engine was seen to have, and counts crashes."""
+"""Records observations of the engine in the rows, and counts crashes."""
 
 from datetime import datetime
 from typing import Any
@@ -17,11 +17,11 @@ from projects.watcher.ends.crashes import describe_end
 from projects.watcher.ends.ends import FindEnd
 
 FAILED_WITHOUT = frozenset({"image_missing", "vanished"})
-"""Failures of a project whose container was gone, which say nothing any more once it is there."""
+"""Failures of a project whose container was missing, which no longer apply once it is there."""
 
 
 def differs(project: Project, seen: Observation | None) -> bool:
-    """Whether the row says something else than the observation, or was written in what is now the future."""
+    """Returns whether the row differs from the observation, or seems written in the future."""
     values = project.observed_values(seen)
     return project.has_future_moments(clock.now()) or any(getattr(project, name) != values[name] for name in values)
 
@@ -29,10 +29,10 @@ def differs(project: Project, seen: Observation | None) -> bool:
 def record_observation(
     project: Project, seen: Observation | None, *, at: datetime, find_end: FindEnd = lambda _: None
 ) -> bool:
-    """Writes what was seen at `at`; of a crash also its count, how it ended, the end of the log and an event, together.
+    """Writes an observation made at `at`. For a crash, also writes its count, its end, the last log lines and an event.
 
-    Returns False, and writes nothing, where the row knows something newer or an operation has begun since it was read,
-    and where an end that the engine has hidden by a restart is about to be heard of.
+    Writes nothing and returns False if the row is newer, if an operation has begun since it was read, or if the event
+    for an end that a restart by the engine has hidden is about to come.
     """
     now = clock.now()
     if project.observed_at is not None and at <= project.observed_at and not project.has_future_moments(now):
@@ -51,7 +51,7 @@ def record_observation(
         setattr(project, name, value)
     values |= {field: getattr(project, field) for field in project.apply_observation(seen, at=at)}
     if moments.is_future(project.updated_at, now=now):
-        values["updated_at"] = project.updated_at = at  # or the heartbeat would say nothing of the row until then
+        values["updated_at"] = project.updated_at = at  # otherwise the heartbeat would not cover the row until then
     with transaction.atomic():
         if not rows.update(**values):
             return False
@@ -64,14 +64,16 @@ def record_observation(
 
 
 def _failure_that_is_over(project: Project, seen: Observation | None) -> dict[str, Any]:
-    """Where the container is there again without which the project has failed: somebody had led the engine to another
-    directory. What it ran is there again as well."""
+    """Returns the fields that clear a failure because the missing container is back.
+
+    This happens if the engine used another data directory for a while; the image is back then too.
+    """
     is_back = not project.container_state and seen is not None and project.failure_code in FAILED_WITHOUT
     return {"failure_code": "", "failed_at": None} if is_back else {}
 
 
 def _count_crashes_between(project: Project, seen: Observation | None) -> int:
-    """How often the container ended by itself since the row was written, while it was wanted running."""
+    """Returns how often the container ended by itself since the row was written, while it should have run."""
     if seen is None or project.desired != Desired.RUNNING or project.is_suspended or project.gave_up_at:
         return 0
     if seen.container_id != project.container_id:
@@ -81,7 +83,7 @@ def _count_crashes_between(project: Project, seen: Observation | None) -> int:
 
 
 def _has_ended_since(project: Project, seen: Observation) -> bool:
-    """Whether a run has ended of which the row does not know: the one that it calls running, or another one."""
+    """Returns whether a run has ended that the row does not know as ended: its running one or another one."""
     if seen.state != ContainerState.EXITED:
         return False
     was_down = project.container_state in {ContainerState.EXITED, ContainerState.RESTARTING}
@@ -90,7 +92,7 @@ def _has_ended_since(project: Project, seen: Observation) -> bool:
 
 
 def _ended_with_engine(seen: Observation) -> bool:
-    """Whether the engine or the whole machine ended, and the agent with it."""
+    """Returns whether the agent ended together with the engine or the whole machine."""
     started_at = get_engine().started_at()
     return started_at is not None and seen.finished_at is not None and seen.finished_at <= started_at
 

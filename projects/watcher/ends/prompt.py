@@ -1,7 +1,7 @@
-"""Tells at once that agents have ended, by the engine's events alone.
+"""Records at once that agents have ended, from the engine's events alone.
 
-An engine says that a container has ended before it takes it down, and answers about it only when it is done with that:
-tens of milliseconds later, and more where it is busy.
+An engine sends the event for an end before it takes the container down, and answers about it only afterwards: tens of
+milliseconds later, or more if it is busy.
 """
 
 import logging
@@ -23,8 +23,9 @@ log = logging.getLogger(__name__)
 
 
 def tell_ends(keys: Collection[str], find_end: FindEnd) -> None:
-    """Writes down which of these agents have ended, where their rows call them running. It counts no crash: how they
-    have ended is for the engine to tell, at the look that follows. Where the database refuses, all is left to that.
+    """Records which of these agents have ended, if their rows show them as running. Counts no crashes.
+
+    The next inspection asks the engine how they ended. If the database refuses, it records the ends too.
     """
     ids = {found for key in keys if (found := as_uuid(key))} - locked_rows.ids()
     if not ids:

@@ -1,1 +1,1 @@
-"""Keeps the gateway at work, tells it what it has missed, and reads what it has counted and seen."""
+"""Keeps the gateway running, tells it what it has missed, and reads what it has counted and seen."""

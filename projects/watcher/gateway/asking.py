@@ -1,4 +1,4 @@
-"""Asks the gateways of several nodes at once. Touches no database."""
+"""Asks the gateways of several nodes at once. Does not use the database."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -10,20 +10,20 @@ from containers.gateway.transport import Transport
 from containers.side_work import do_side_by_side
 
 AT_ONCE = 16
-"""Gateways that one process asks at a time, beside the one that the caller asks itself."""
+"""How many gateways one process asks at a time, in addition to the one that the caller asks itself."""
 
 T = TypeVar("T")
 
-PLACES_OF_LEASES = threading.BoundedSemaphore(AT_ONCE)  # of a watcher, which never forks
+PLACES_OF_LEASES = threading.BoundedSemaphore(AT_ONCE)  # the watcher never forks
 PLACES_OF_LOOKS = threading.BoundedSemaphore(AT_ONCE)
-"""Others than those of leases, which are to be renewed in time while a look waits for silent gateways."""
+"""Separate from those of leases, so that leases are renewed in time while other questions wait for silent gateways."""
 
 
 def ask_all(
     ask: Callable[[str, Transport], T], ways: Mapping[str, Transport], *, within: float,
     places: threading.BoundedSemaphore = PLACES_OF_LEASES,
 ) -> dict[str, T]:  # fmt: skip
-    """The answers, by nodes, of those that have answered. `within` is the time that each question has."""
+    """Returns the answers by node, without nodes that did not answer. `within` is the time limit of each question."""
     act = partial(_ask, ask)
     try:
         answers = do_side_by_side(act, list(ways.items()), places=places, most=AT_ONCE, within=2 * within)

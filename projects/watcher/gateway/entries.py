@@ -1,7 +1,7 @@
-"""Compares what the gateway knows with the rows, and tells it what differs.
+"""Compares the gateway's entries with the rows, and tells it what differs.
 
-A version says which of two words is the newer one. Where the gateway holds a later one than the row, an older backup
-was restored: the row's goes above it.
+The version says which of two entries is newer. If the gateway has a later version than the row, an older backup was
+restored, and the row's version is raised above it.
 """
 
 import logging
@@ -31,11 +31,11 @@ from projects.services.inventory.quarantine import as_uuid
 log = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""Projects that one message tells of."""
+"""The maximum of projects in one message."""
 
 
 class _Known(NamedTuple):
-    """What of a project's row is compared with the gateway's word."""
+    """The facts of a project's row that are compared with the gateway's entry."""
 
     pk: UUID
     key: str
@@ -43,19 +43,19 @@ class _Known(NamedTuple):
     is_in_flight: bool
     is_in_force: bool
     leaves: str
-    """The node on which it is to be void, that it may count on another one. Who gives leases sees to that, and an entry
-    that came between would undo it."""
+    """The node where it must become void, so that it can move to another one. The thread that grants leases does that,
+    and an entry sent meanwhile would undo it."""
 
 
 def reconcile_entries(client: GatewayClient) -> int:
-    """Returns of how many projects the gateway was told. Raises `EngineError`."""
+    """Tells the gateway what it has missed. Returns about how many projects. Raises `EngineError`."""
     return reconcile_with(client, client.versions(), read_in_force())
 
 
 def reconcile_with(
     client: GatewayClient, held: Mapping[str, Standing], rows: Mapping[str, _Known], *, node: str = ""
 ) -> int:
-    """The same, with what the gateway holds and the rows that were read after that, for one look at all gateways."""
+    """Does the same with what the gateway holds and rows that were read after that, for several gateways."""
     valid = {key for key, standing in held.items() if not standing.is_void}
     known = [*rows.values(), *_find_resting(valid - rows.keys())]
     behind = [each for each in known if _differs(each, held.get(each.key), node)]
@@ -66,21 +66,21 @@ def reconcile_with(
 
 
 def read_in_force() -> dict[str, _Known]:
-    """The projects that may be in force, by their keys."""
+    """Returns the projects that may be in force, by key."""
     now = clock.now()
     _raise_if_settings_changed(digest_settings(knows_sources=knows_sources()))
     return {each.key: each for each in _read_known(_known_rows().filter(~AT_REST), now)}
 
 
 def _find_resting(keys: set[str]) -> Iterator[_Known]:
-    """Those at rest that are valid for the gateway. Of others, maybe a million, both sides say that they are void."""
+    """Yields projects at rest that the gateway holds valid. The others, possibly a million, are void on both sides."""
     now, rest = clock.now(), [pk for key in sorted(keys) if (pk := as_uuid(key))]
     for first in range(0, len(rest), AT_ONCE):
         yield from _read_known(_known_rows().filter(pk__in=rest[first : first + AT_ONCE]), now)
 
 
 def _known_rows() -> "QuerySet[Project]":
-    """Without their credentials."""
+    """Returns a query for the projects without their credentials."""
     known = Project.objects.filter(HAS_VIRTUAL, instance=settings.BERTH_INSTANCE)
     hidden = [field.name for field in Project._meta.concrete_fields if field.name.endswith("_ciphertext")]
     return known.select_related("owner", "plan").defer(*hidden, "log_tail", "settings").order_by("pk")
@@ -99,24 +99,24 @@ def _read_known(rows: "QuerySet[Project]", now: datetime) -> Iterator[_Known]:
 
 
 def _left_by(project: Project) -> str:
-    """Of a project that counts nowhere each node may be told."""
+    """Returns the node that the project is leaving; empty if it is not in force, because then any node may be told."""
     return project.gateway_node if project.leaves_node and is_in_force(project) else ""
 
 
 def _differs(known: _Known, standing: Standing | None, node: str) -> bool:
     if known.is_in_flight:
-        return False  # it tells the gateway itself, and when is its own business
+        return False  # the operation tells the gateway itself
     if known.leaves and known.leaves == node:
         return False
     if standing is None:
-        return known.is_in_force  # of one that is void it need not hear
+        return known.is_in_force  # it need not know void projects
     return standing.version != known.version or standing.is_void == known.is_in_force
 
 
 def _tell(
     client: GatewayClient, known: Iterable[_Known], held: Mapping[str, Standing], *, node: str, sources: bool
 ) -> int:
-    """Raises each row's version above what the gateway has, where that has to change, and tells what it says then."""
+    """Raises rows' versions above the gateway's if needed, and sends what the rows say then. Returns how many."""
     for each in known:
         standing = held.get(each.key)
         if standing is not None and standing.version >= each.version:
@@ -131,10 +131,9 @@ def _tell(
 def lease_entries(
     client: GatewayClient, keys: Iterable[str], *, node: str, lease: Lease, goes_on: Callable[[], bool]
 ) -> None:
-    """Tells the gateway of this node what it lacks of these projects, and grants them the lease, which is from before
-    their rows are read. Not of those that no longer count there. Each word asks whether it `goes_on`.
+    """Sends the gateway of this node the entries that it lacks, with a lease that began before their rows are read.
 
-    Raises `EngineError`.
+    Skips projects that are no longer assigned to the node. Checks `goes_on` before each message. Raises `EngineError`.
     """
     sources, wanted = knows_sources(), sorted(keys)
     for first in range(0, len(wanted), AT_ONCE):
@@ -152,7 +151,7 @@ def _fresh(keys: Iterable[object]) -> "QuerySet[Project]":
 
 @sensitive_variables()
 def _read_words(fresh: list[Project], *, sources: bool) -> dict[int, list[Word]]:
-    """By their versions. Those whose credentials cannot be read are left out."""
+    """Returns the messages by version. Leaves out projects whose credentials cannot be read."""
     words: dict[int, list[Word]] = defaultdict(list)
     prices, spent = read_prices(), read_spent(fresh)  # after the rows
     for project in fresh:
@@ -166,7 +165,7 @@ def _read_words(fresh: list[Project], *, sources: bool) -> dict[int, list[Word]]
 
 @sensitive_variables()
 def _apply(client: GatewayClient, version: int, words: list[Word], lease: Lease | None = None) -> None:
-    """One that the gateway refuses keeps none of the others from being told."""
+    """Sends the messages. If the gateway refuses one of them, sends each by itself."""
     try:
         client.apply(
             version=version,
@@ -183,7 +182,7 @@ def _apply(client: GatewayClient, version: int, words: list[Word], lease: Lease 
 
 
 def _void_strangers(client: GatewayClient, held: Mapping[str, Standing], valid: set[str]) -> int:
-    """What the gateway knows of projects that are gone: a deletion whose word did not come through."""
+    """Makes entries of deleted projects void, if the gateway missed the deletion. Returns how many."""
     ids = {found for key in valid if (found := as_uuid(key))}
     here = {str(pk) for pk in Project.objects.filter(pk__in=ids).values_list("pk", flat=True)}
     for key in sorted(valid - here):
@@ -192,9 +191,9 @@ def _void_strangers(client: GatewayClient, held: Mapping[str, Standing], valid: 
 
 
 def _raise_if_settings_changed(digest: str) -> None:
-    """Where the service was started with other addresses, every entry is another one."""
+    """Marks all entries as changed if the service was started with other addresses."""
     rows = Gateway.objects.filter(pk=settings.BERTH_INSTANCE).exclude(told_digest=digest)
     if rows.update(told_digest=digest):
-        # What is at rest is told of at its next start, which raises its version.
+        # Projects at rest are sent at their next start, which raises the version.
         changed = Project.objects.filter(HAS_VIRTUAL, ~AT_REST, instance=settings.BERTH_INSTANCE)
         changed.update(entry_version=F("entry_version") + 1)

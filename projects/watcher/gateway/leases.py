@@ -1,6 +1,6 @@
-"""Grants leases to the gateways of a Swarm's nodes, and moves them to where agents run. In a thread of its own.
+"""Grants leases to the gateways of a Swarm's nodes, and moves them to where agents run, in a thread of its own.
 
-What cannot be reached keeps nobody waiting: each question to a gateway has its time.
+An unreachable gateway blocks nothing, because each question to a gateway has a time limit.
 """
 
 import logging
@@ -36,26 +36,26 @@ WITHIN = 2.0
 """Seconds for one question to a gateway."""
 
 FILL_WITHIN = 4.0
-"""Seconds, and one question more, for the entries that gateways have missed. The next round goes on with them."""
+"""Seconds (plus one question) for the entries that gateways have missed. The next round continues with them."""
 
 SILENT_AFTER = 4.0
 """Seconds without an answer after which a gateway counts as silent."""
 
 STEP = 90.0
-"""Seconds for a round: questions to each gateway, and the entries that some have missed."""
+"""Seconds for a round: questions to each gateway, and missed entries."""
 LOOK_WITHIN = 5.0
-"""Seconds for what is asked of the engine. Leases go on without it."""
+"""Seconds for questions to the engine. Leases are also renewed without it."""
 PASSES = 3
-"""Times that a round goes through the rows: an agent that has moved leaves one node and takes the next in one."""
+"""How often a round goes through the rows, so that a moved agent leaves its node and takes the next in one round."""
 
 
 def tick() -> float:
-    """Seconds of a clock that nobody sets, and that goes on while the machine sleeps."""
+    """Returns seconds of a clock that is never set, and that also runs while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Leasing(LastingThread):
-    """One thread, at work while `leads` says so, where each node has a gateway."""
+    """The thread that grants leases while `leads` is true, if each node has a gateway."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
         super().__init__(name="leases", end_within=WITHIN)
@@ -77,7 +77,7 @@ class Leasing(LastingThread):
             if self._leads() and not read_hold() and is_needed():
                 self._round.run()
             else:
-                self._round = Round()  # what it has seen is of before
+                self._round = Round()  # what it knows is outdated
         except (EngineError, DatabaseError) as error:
             log.warning("No leases can be granted: %s", type(error).__name__)
         finally:
@@ -89,7 +89,7 @@ def threads_for_gateways(leads: Callable[[], bool], pulse: Pulse) -> tuple[Gatew
 
 
 class Round:
-    """What one leader knows from its rounds, and the next one."""
+    """A leader's rounds, with what it knows from earlier ones."""
 
     def __init__(self, now: Callable[[], float] = tick) -> None:
         self._now = now
@@ -97,12 +97,12 @@ class Round:
         self._heard: dict[str, float] = {}
         self._left: dict[Holding, float] = {}
         self._sick, self._were_sick = set[str](), set[str]()
-        """Nodes whose gateways have not answered all in this round, and are asked no more in it; and of that before."""
+        """Nodes whose gateways left a question unanswered in this round (they are not asked again) and in the last."""
         self._hanging = set[str]()
-        """Those that tell their clocks and take no lease: as good as away, since what they have ends."""
+        """Nodes whose gateways report their clocks but take no lease. They count as away, because their leases end."""
 
     def run(self) -> None:
-        """Raises `EngineError` only where no gateway is known yet."""
+        """Runs one round. Raises `EngineError` only if no gateway is known yet."""
         self._sick, self._were_sick = set(), self._sick
         places = self._look()
         clocks = ask_all(lambda _, way: GatewayClient(way, within=WITHIN).read_clock(), self._ways, within=WITHIN)
@@ -120,7 +120,7 @@ class Round:
         self._grant([each for each in holdings if each not in granted], clocks)
 
     def _look(self) -> Mapping[str, str] | None:
-        """Where agents run. None where the engine does not say: then leases go on where they are."""
+        """Returns where agents run, or None if the engine does not answer; then leases stay on their nodes."""
         try:
             with get_engine().deadline(LOOK_WITHIN):
                 self._ways, places = get_engine().gateways(), get_engine().places()
@@ -131,7 +131,7 @@ class Round:
         return places
 
     def _move(self, holdings: Iterable[Holding], places: Mapping[str, str], clocks: Mapping[str, GatewayClock]) -> bool:
-        """Returns whether rows have changed."""
+        """Moves projects between nodes. Returns whether rows have changed."""
         self._left = {each: self._left.get(each, self._now()) for each in holdings if each.leaves}
         elsewhere = [each for each in self._left if self._is_elsewhere(each, places)]
         void, sick = make_void(elsewhere, self._well(clocks), within=WITHIN)
@@ -165,12 +165,12 @@ class Round:
         return self._now() - self._heard.get(node, self._now()) >= SILENT_AFTER
 
     def _well(self, clocks: Mapping[str, GatewayClock]) -> dict[str, Transport]:
-        """Those that answer; last those that have not answered all in the round before."""
+        """Returns the gateways that answer, those that left a question unanswered in the last round at the end."""
         nodes = sorted(clocks.keys() - self._sick, key=self._were_sick.__contains__)
         return {node: self._ways[node] for node in nodes}
 
     def _grant(self, holdings: Iterable[Holding], clocks: Mapping[str, GatewayClock]) -> set[str]:
-        """The clocks were read before the rows. Returns the nodes whose gateways take nothing."""
+        """Grants leases. The clocks must be read before the rows. Returns the nodes whose gateways take no lease."""
         versions: dict[str, dict[str, int]] = defaultdict(dict)
         for each in holdings:
             if each.counts and not each.leaves and each.node in clocks:

@@ -1,4 +1,4 @@
-"""Asks the gateways that agents leave to hold them void, all side by side. Touches no database."""
+"""Tells the gateways that agents are leaving to make their entries void, all at once. Does not use the database."""
 
 import time
 from collections import defaultdict
@@ -12,14 +12,15 @@ from projects.services.gateway.holders import Holding
 from projects.watcher.gateway.asking import ask_all
 
 Words = Mapping[int, list[Holding]]
-"""By their versions."""
+"""Projects by version."""
 
 
 def make_void(
     leaving: Iterable[Holding], ways: Mapping[str, Transport], *, within: float
 ) -> tuple[set[Holding], set[str]]:
-    """Those of which the gateway that they leave answers that they are void there, and the nodes that have not
-    answered in time: `within` seconds are for all that one gateway is asked.
+    """Returns the projects that their former gateways confirm as void, and the nodes that did not answer in time.
+
+    `within` is the number of seconds for all questions to one gateway.
     """
     words: dict[str, dict[int, list[Holding]]] = defaultdict(lambda: defaultdict(list))
     for each in leaving:
@@ -32,7 +33,7 @@ def make_void(
 
 
 def _make_void(node: str, way: Transport, *, words: Mapping[str, Words], within: float) -> tuple[set[Holding], bool]:
-    """And whether it has answered all."""
+    """Returns the confirmed projects, and whether the gateway answered every question."""
     until, void = time.monotonic() + within, set[Holding]()
     for version, some in words[node].items():
         left = until - time.monotonic()
@@ -43,7 +44,7 @@ def _make_void(node: str, way: Transport, *, words: Mapping[str, Words], within:
         except EngineUnavailableError:
             return void, False
         except EngineError:
-            continue  # it refuses this one
-        # Of this version the tombstone holds there, also where an entry came first.
+            continue  # it refuses this message
+        # For this version the gateway keeps the void entry, even if a valid one came first.
         void |= {each for each in some if held.get(each.key) == version}
     return void, True

@@ -1,4 +1,4 @@
-"""Which of the gateway's sightings are news, so that a look reads the rows of these and no others."""
+"""Finds out which of the gateway's sightings have changed, so that only their rows are read."""
 
 import time
 from collections.abc import Mapping
@@ -7,20 +7,20 @@ from uuid import UUID
 from containers.gateway.protocol import Sighting
 
 ALL_EVERY = 30.0
-"""Seconds between two looks at all rows: what follows from silence follows in minutes."""
+"""Seconds between two checks of all rows. Silence only matters after minutes."""
 SETTLES_WITHIN = 15.0
-"""Seconds for which a sighting stays news. What it is about, such as a start, may come to stand in the row after it."""
+"""Seconds for which a sighting counts as new, because the row may record what it is about, such as a start, later."""
 
 
 class Remembered:
-    """What one thread has noted. It forgets nothing that the gateway still tells."""
+    """The sightings that one thread has recorded, for as long as the gateway reports them."""
 
     def __init__(self) -> None:
         self._seen: dict[UUID, tuple[Sighting, float]] = {}
         self._all_at: float | None = None
 
     def find_news(self, seen: Mapping[UUID, Sighting]) -> list[UUID] | None:
-        """The projects of which there is news. None: look at all of them."""
+        """Returns the projects with new sightings, or None if all rows must be checked."""
         now, known = time.monotonic(), self._seen
         self._seen = {
             project: known[project] if project in known and known[project][0] == sighting else (sighting, now)

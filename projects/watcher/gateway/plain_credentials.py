@@ -1,4 +1,4 @@
-"""Credentials of servers that a former version has stored in plain text are sealed when this one takes its place."""
+"""Encrypts credentials of servers that an older version of Berth stored in plain text, after an upgrade."""
 
 import logging
 import time
@@ -9,14 +9,14 @@ from projects.services.credentials.plain import seal_plain
 log = logging.getLogger(__name__)
 
 AGAIN = 120.0
-"""Seconds after the first time: by then the last requests of the former version have ended."""
+"""Seconds after the first pass. By then the last requests of the older version have ended."""
 
 LATER = 60.0
-"""Seconds until the next attempt where one has failed."""
+"""Seconds until the next attempt after a failure."""
 
 
 class PlainCredentials:
-    """Goes through the projects twice, some with each step. Later there is nothing to find."""
+    """Goes through the projects twice, some in each step. After that there is nothing left to find."""
 
     def __init__(self) -> None:
         self._left = 2
@@ -28,7 +28,7 @@ class PlainCredentials:
             return
         try:
             self._after = seal_plain(after=self._after)
-        except Exception as error:  # noqa: BLE001 - what it says could quote a credential
+        except Exception as error:  # noqa: BLE001 - its message could quote a credential
             log.warning("Settings cannot be searched for credentials, and will be: %s", type(error).__name__)
             self._next_at = time.monotonic() + LATER
             return

@@ -1,4 +1,4 @@
-"""Takes over into the rows what the gateway itself has seen of agents."""
+"""Records in the rows what the gateway itself has seen of agents."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -36,9 +36,9 @@ POLL_NOTED_EVERY = timedelta(minutes=1)
 
 
 def note_sightings(sightings: Mapping[str, Sighting], before: Remembered | None = None) -> int:
-    """Returns how many rows have changed. `sightings` are by the projects' keys.
+    """Records sightings by project key. Returns how many rows have changed.
 
-    `before`: what the looks before this one have noted, so that only the rows are read of which there is news.
+    `before` has the sightings recorded earlier, so that only rows with new ones are read.
     """
     seen = {found: sighting for key, sighting in sightings.items() if (found := as_uuid(key))}
     behind = Project.objects.filter(instance=settings.BERTH_INSTANCE, is_behind_gateway=True)
@@ -54,7 +54,7 @@ def note_sightings(sightings: Mapping[str, Sighting], before: Remembered | None 
 
 
 def find_astray(sightings: Mapping[str, Sighting]) -> str:
-    """The address from which requests of agents come that have another one. Empty where all come from their own."""
+    """Returns an address from which agents' requests come although it is not theirs; empty if there is none."""
     now = clock.now()
     found = (
         each.astray_from
@@ -65,7 +65,10 @@ def find_astray(sightings: Mapping[str, Sighting]) -> str:
 
 
 def note_absence(*, since: datetime | None) -> int:
-    """Where the gateway is down for so long that no agent behind it can have reached Telegram, their rows say so."""
+    """Marks agents behind the gateway as unresponsive if it has been down for so long that none can reach Telegram.
+
+    Returns how many rows have changed.
+    """
     if since is None or clock.now() - since < FIRST_POLL_WITHIN:
         return 0
     rows = Project.objects.filter(
@@ -76,12 +79,15 @@ def note_absence(*, since: datetime | None) -> int:
 
 
 def _note(project: Project, sighting: Sighting | None) -> int:
-    """Without a sighting the gateway has seen nothing of the agent since it was started itself: what the row says of
-    refusals still holds, and the agent may have fallen silent."""
+    """Records a sighting. Returns how many rows have changed.
+
+    Without one, the gateway has seen nothing of the agent since its own start: refusals in the row still count, and the
+    agent may have fallen silent.
+    """
     changed, values = 0, dict(_find_changes(project, sighting or _NOTHING, is_seen=sighting is not None))
     if values:
         here = Project.objects.filter(pk=project.pk, sees_from=project.sees_from)
-        # No status follows from the moment of a poll, but of the first one.
+        # The status depends only on the first poll of a run, not on later ones.
         is_first = project.started_at is None or project.polled_at is None or project.polled_at < project.started_at
         is_shown = is_first or values.keys() - {"polled_at"}
         changed = here.update(**values, **({"updated_at": clock.now()} if is_shown else {}))
@@ -124,19 +130,19 @@ def _is_news(project: Project, reached_at: datetime) -> bool:
 
 
 def _is_first(project: Project, reached_at: datetime) -> bool:
-    """Whether no answer is known to what runs now."""
+    """Returns whether this is the first known answer of Telegram to the present run."""
     known, begin = project.polled_at, project.started_at
     return known is None or (begin is not None and known < begin <= reached_at)
 
 
 def _find_reached(sighting: Sighting) -> datetime | None:
-    """When Telegram last answered well: a poll, or anything else."""
+    """Returns when Telegram last answered successfully, to a poll or anything else."""
     moments = [sighting.last_poll, sighting.telegram_at if sighting.telegram_status == OK else None]
     return max((found for each in moments if (found := _moment(each))), default=None)
 
 
 def _is_silent(project: Project, polled_at: datetime | None, reached_at: datetime | None) -> bool:
-    """What was seen before the gateway was started anew is in the row."""
+    """Returns whether the agent has fallen silent. The row has sightings from before the gateway's last start."""
     if project.bot_id is None or project.container_state != ContainerState.RUNNING:
         return False
     known = [each for each in (reached_at, project.polled_at) if each]
@@ -146,7 +152,7 @@ def _is_silent(project: Project, polled_at: datetime | None, reached_at: datetim
 
 
 def _moment(seconds: float | None) -> datetime | None:
-    """None also for what no calendar has."""
+    """Returns the moment, or None also if no calendar has it."""
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

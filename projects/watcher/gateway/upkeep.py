@@ -1,6 +1,6 @@
-"""Keeps the gateway at work and up to date, in a thread of its own: what it takes to reach it, no round waits for.
+"""Keeps the gateway running and up to date, in a thread of its own, so that no round waits for it.
 
-Every few seconds it sees to it that the gateway runs, compares what it knows with the rows, and reads what it has
+Every few seconds it starts the gateway unless it runs, compares its entries with the rows, and reads what it has
 counted and seen.
 """
 
@@ -30,21 +30,21 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 EVERY = 5.0
-"""Seconds between two looks, and so the longest time that a change waits which could not be told at once."""
+"""Seconds between two checks, and so the longest delay of a change that could not be sent at once."""
 
 FIRST = 1.0
-"""Seconds until the first look, and between two as long as another watcher leads. The gateway is to run before the
-first agent does."""
+"""Seconds until the first check, and between two checks while another watcher leads. The gateway should run before the
+first agent."""
 
 STEP = 120.0
-"""Seconds for one look: making the gateway, and as many questions as its rows need."""
+"""Seconds for one check: creating the gateway, and all questions to it."""
 
 END_WITHIN = 2.0
-"""Seconds that a look under way gets when the watcher ends. It is given up then: the next one begins where it was."""
+"""Seconds that a check under way gets when the watcher ends. The next watcher continues an interrupted one."""
 
 
 class Gateways(LastingThread):
-    """One thread, at work while `leads` says so."""
+    """The thread that looks after the gateway while `leads` is true."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
         super().__init__(name="gateway", end_within=END_WITHIN)
@@ -63,7 +63,7 @@ class Gateways(LastingThread):
                 log.exception("The look at the gateway broke; the next one tries again.")
 
     def _try(self) -> bool:
-        """Returns whether it was the time for it."""
+        """Returns whether this watcher leads and repairs are on, even if the check failed."""
         try:
             close_old_connections()
             if not self._leads() or read_hold():
@@ -78,7 +78,7 @@ class Gateways(LastingThread):
 
 
 def look_after_gateway(before: Remembered | None = None) -> None:
-    """One look. What goes wrong at the engine is kept where staff see it, and tried again."""
+    """Checks the gateway once. Records errors of the engine for staff; the next check tries again."""
     try:
         warning = _look(before) if is_needed() else _retire()
     except EngineError as error:
@@ -89,7 +89,7 @@ def look_after_gateway(before: Remembered | None = None) -> None:
 
 
 def _look(before: Remembered | None) -> str:
-    """What is wrong, although it is at work."""
+    """Starts and updates the gateway. Returns a warning about the running gateway, or an empty text."""
     place, ways = ensure_gateway(), get_engine().gateways()
     sightings, silent = look_at_all(ways)
     note_sightings(sightings, before)
@@ -105,7 +105,7 @@ def _look(before: Remembered | None) -> str:
 
 
 def _retire() -> str:
-    """Takes the gateway away when nobody needs it any more. What it keeps stays, for the day on which it is needed."""
+    """Removes the gateway if it is no longer needed. Keeps its data for a later use."""
     here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
     if here.exists():
         look_at_all(get_engine().gateways())
@@ -115,7 +115,7 @@ def _retire() -> str:
 
 
 def is_needed() -> bool:
-    """Also where it was switched off, for as long as agents run that were made with virtual credentials."""
+    """Returns whether the gateway is needed: also if it is switched off but agents with virtual credentials run."""
     return settings.BERTH_GATEWAY or _behind().exists()
 
 
@@ -124,7 +124,7 @@ def _behind() -> "QuerySet[Project]":
 
 
 def _last_found() -> datetime | None:
-    """When it last ran, as far as is known."""
+    """Returns when the gateway was last found running, if known."""
     here = Gateway.objects.filter(pk=settings.BERTH_INSTANCE, host__isnull=False)
     found: datetime | None = here.values_list("found_at", flat=True).first()
     return found

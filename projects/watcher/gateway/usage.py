@@ -1,4 +1,4 @@
-"""Reads what the gateway has counted into hourly rows, and adds up what each project has spent."""
+"""Reads the gateway's counts into hourly rows, and adds up what each project has spent."""
 
 import hashlib
 import logging
@@ -28,11 +28,11 @@ from projects.watcher.gateway.usage_tallies import tally_usage
 log = logging.getLogger(__name__)
 
 MOST_PAGES = 100
-"""Pages that one look reads at most. The next one goes on from there."""
+"""The maximum of pages that one call reads. The next call continues there."""
 
 
 def read_usage(client: GatewayClient, *, node: str = "") -> int:
-    """Reads on from where the last look at this node's gateway has ended, and returns how many rows were written.
+    """Reads the counts of this node's gateway since the last call. Returns how many rows were written.
 
     Raises `EngineError`.
     """
@@ -41,7 +41,7 @@ def read_usage(client: GatewayClient, *, node: str = "") -> int:
         cursor, _ = Gateway.objects.get_or_create(pk=row_of(node))
         page = client.usage_since(cursor.seq)
         if page.store != cursor.store:
-            # The numbers of another store say nothing of this one: from its beginning, then.
+            # The position in another store means nothing in this one, so read it from the beginning.
             page = client.usage_since(0)
         written += _take_over(cursor, page)
         if not page.has_more:
@@ -50,14 +50,14 @@ def read_usage(client: GatewayClient, *, node: str = "") -> int:
 
 
 def forget_nodes(known: Collection[str]) -> None:
-    """How far the counts of nodes were read that are no more. Nothing on a single host, which has none."""
+    """Deletes the read positions of nodes that no longer exist. Does nothing on a single host, which has no nodes."""
     if known:
         of_nodes = Gateway.objects.filter(pk__startswith=f"{settings.BERTH_INSTANCE} ")
         of_nodes.exclude(pk__in=[row_of(node) for node in known]).delete()
 
 
 def _take_over(cursor: Gateway, page: UsagePage) -> int:
-    """Writes the page and moves the cursor, together, unless another process has read on meanwhile."""
+    """Writes the page and moves the cursor in one transaction, unless another process has read further meanwhile."""
     if not page.rows and (page.store, page.seq) == (cursor.store, cursor.seq):
         return 0
     rows = _find_owners(page.rows)
@@ -66,7 +66,7 @@ def _take_over(cursor: Gateway, page: UsagePage) -> int:
         if not here.update(store=page.store[:64], seq=page.seq):
             return 0
         if cursor.store and page.store != cursor.store:
-            # What was counted before, the new store does not have: it is told with the entries.
+            # The new store lacks the earlier counts, so send them with the entries.
             known = Project.objects.filter(HAS_VIRTUAL, ~AT_REST, instance=settings.BERTH_INSTANCE)
             known.update(**NEXT_VERSION)
         kept = _keep(rows, page.store[:64])
@@ -89,7 +89,7 @@ def _add_up(ids: Collection[UUID]) -> None:
 
 
 def _find_owners(rows: Iterable[UsageRow]) -> list[tuple[UsageRow, UUID, UUID]]:
-    """Each row with its project and its owner. Of a project that is gone an earlier row tells the owner."""
+    """Returns each row with its project and owner. The owner of a deleted project comes from earlier rows."""
     ids = {found for row in rows if (found := as_uuid(row.project))}
     owners: dict[UUID, UUID] = dict(
         HourlyUsage.objects.filter(project_id__in=ids).order_by().values_list("project_id", "owner_id").distinct()
@@ -99,7 +99,7 @@ def _find_owners(rows: Iterable[UsageRow]) -> list[tuple[UsageRow, UUID, UUID]]:
 
 
 def _keep(rows: Iterable[tuple[UsageRow, UUID, UUID]], store: str) -> list[HourlyUsage]:
-    """The rows to write. Agents may name any model: of those that nobody was paid for an hour holds only so many."""
+    """Returns the rows to write. Agents may name any model, so the models without cost per hour are limited."""
     made = {}
     for row, project_id, owner_id in rows:
         at = _hour_of(row)
@@ -119,7 +119,7 @@ def _keep(rows: Iterable[tuple[UsageRow, UUID, UUID]], store: str) -> list[Hourl
 
 
 def _count_known(rows: Iterable[HourlyUsage], store: str) -> "Counter[tuple[UUID, datetime]]":
-    """How many models each project and hour has that these rows do not name."""
+    """Counts the models of each project and hour that these rows do not name."""
     named = {(row.project_id, row.hour, row.model) for row in rows}
     found = HourlyUsage.objects.filter(
         store=store, project_id__in={row[0] for row in named}, hour__in={row[1] for row in named}
@@ -137,7 +137,7 @@ def _hour_of(row: UsageRow) -> datetime | None:
 
 
 def name_model(name: str) -> str:
-    """The name as it can be stored and shown. One that has to be changed gets a digest, so that two stay two."""
+    """Returns the name in a form that can be stored and shown. A changed name gets a digest to stay distinct."""
     if len(name) <= LONGEST_MODEL and not has_control_characters(name):
         return name
     plain = "".join(each if not has_control_characters(each) else "\ufffd" for each in name)

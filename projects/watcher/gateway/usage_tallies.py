@@ -1,4 +1,4 @@
-"""Counts on what the gateway has counted, before its rows grow old."""
+"""Adds the gateway's counts to the tallies, before retention deletes their rows."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -13,8 +13,9 @@ _COUNTED = ("messages", "requests", "errors", "input", "output")
 
 
 def tally_usage(rows: Collection[HourlyUsage], *, store: str) -> None:
-    """Adds by how much these totals are larger than those that they take the place of. To be called before they do, in
-    the same transaction.
+    """Adds the differences between these totals and those that they replace.
+
+    Call it before the totals are written, in the same transaction.
     """
     tokens: Counter[Labels] = Counter()
     calls: Counter[Labels] = Counter()
@@ -34,7 +35,10 @@ def tally_usage(rows: Collection[HourlyUsage], *, store: str) -> None:
 
 
 def _find_providers(ids: Collection[UUID]) -> dict[UUID, str]:
-    """Those that Berth or the staff know by name. A project that is gone has left none."""
+    """Returns the provider of each project, or `OTHER` if it is neither built in nor added by staff.
+
+    Deleted projects are missing.
+    """
     known = {*PROVIDERS, *Provider.objects.values_list("slug", flat=True)}
     found = Project.objects.filter(pk__in=ids).values_list("pk", "provider")
     return {pk: provider if provider in known else OTHER for pk, provider in found}

@@ -1,7 +1,7 @@
-"""Looks at the gateways of all nodes: what each has counted and seen, and what it has missed.
+"""Visits the gateways of all nodes: reads what each has counted and seen, and tells it what it has missed.
 
-Whether they answer all are asked side by side, so that many silent ones take hardly more time than one. What touches
-the database is done for one after the other, with those that have answered.
+They are asked all at once, so that many silent ones take hardly longer than one. Work with the database is done for one
+gateway after the other, with those that answered.
 """
 
 import time
@@ -16,10 +16,10 @@ from projects.watcher.gateway.entries import read_in_force, reconcile_with
 from projects.watcher.gateway.usage import read_usage
 
 WITHIN_OF_NODE = 3.0
-"""Seconds for one question to the gateway of one node of several."""
+"""Seconds for one question to the gateway of a node."""
 
 TURNS_WITHIN = 40.0
-"""Seconds for what is done for one after the other. Whose turn does not come then waits for the next look."""
+"""Seconds for the work that is done for one gateway after the other. The rest waits for the next visit."""
 
 _NO_ANSWER = "A gateway does not answer in time."
 
@@ -27,11 +27,11 @@ T = TypeVar("T")
 
 
 def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set[str]]:
-    """What they have seen, and the nodes whose gateways do not answer. Raises `EngineError` where none does."""
+    """Returns the sightings, and the nodes whose gateways do not answer. Raises `EngineError` if none answers."""
     look = _Look(ways)
     held = look.ask(lambda client, _: client.versions())
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
-    rows = read_in_force() if held else {}  # after it, since they tell what was spent
+    rows = read_in_force() if held else {}  # after reading usage, because entries contain what was spent
     told = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
     equal = {node for node, count in told.items() if count == 0}
     seen: dict[str, Sighting] = {}
@@ -44,14 +44,14 @@ def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set
 
 
 class _Look:
-    """What went wrong, by nodes."""
+    """A visit to all gateways. `failures` has the errors by node."""
 
     def __init__(self, ways: Mapping[str, Transport]) -> None:
         self._ways = ways
         self.failures: dict[str, EngineError] = {}
 
     def ask(self, question: Callable[[GatewayClient, str], T]) -> dict[str, T]:
-        """The answers of those that have answered all that they were asked."""
+        """Returns the answers by node. Skips nodes that failed before, and records new failures."""
 
         def ask(node: str, way: Transport) -> T | EngineError:
             try:
@@ -71,8 +71,9 @@ class _Look:
         return answers
 
     def take_turns(self, held: Mapping[str, object], act: Callable[[GatewayClient, str], T]) -> dict[str, T]:
-        """With each that has answered. Another one begins each time, so that slow ones keep nobody waiting for good.
-        Returns what came of it with those whose turn came and that went on answering.
+        """Acts on each gateway in `held`, starting with another one each time, so that slow ones do not block others.
+
+        Returns the results of those whose turn came and that answered.
         """
         done: dict[str, T] = {}
         nodes = list(held)
@@ -93,5 +94,5 @@ def _client(node: str, way: Transport) -> GatewayClient:
 
 
 def _seen_at(sighting: Sighting) -> float:
-    """Of an agent that has moved the gateway counts that has heard of it last."""
+    """Returns when the agent was last seen. For a moved agent, the latest sighting counts."""
     return max(sighting.last_poll or 0.0, sighting.telegram_at or 0.0, sighting.provider_at or 0.0)

@@ -1,1 +1,1 @@
-"""Compares the rows with the engine, and repairs what differs."""
+"""Compares the rows with the engine, and repairs differences."""

@@ -1,5 +1,5 @@
-"""Which projects of a look the engine is asked about, and what is believed of the others: of those that have ended the
-engine's events tell enough for a while, and a look has but so much time for how they ended."""
+"""Chooses the projects whose containers are inspected in a round, and what counts for the others: for ended ones the
+engine's events are enough for a while, because a round has little time to find out how they ended."""
 
 import secrets
 import time
@@ -19,16 +19,16 @@ from projects.watcher.reconcile.project import has_to_be_inspected
 from projects.watcher.reconcile.round import Round
 
 CRASHES_WITHIN = 0.5
-"""Seconds of a round for telling how agents ended. Of the others it is told at once that they have, so that the
-heartbeat vouches for all; the next look tells how. What somebody waits to be told meanwhile waits as long."""
+"""Seconds of a round for finding out how agents ended. The others are recorded as ended at once, so that the heartbeat
+covers all; the next round finds out how. Other news waits that long."""
 
 DESCRIBED_AT_LEAST = 8
-"""Answers of the engine that a look takes in full however late it is. Without that, a busy machine would put many
-crashes off from look to look for minutes."""
+"""How many answers of the engine a round always processes, even when it is late. Otherwise a busy machine would put off
+many crashes from round to round for minutes."""
 
 ASKED_AT_MOST = 16
-"""Containers that a look inspects of which events tell enough meanwhile. An inspection costs both the engine and us
-more than a line of a list, which matters most while the engine is busy."""
+"""The maximum of inspected containers for which events would be enough. An inspection costs the engine and Berth more
+than a line of a list, which matters most while the engine is busy."""
 
 
 def with_answers(
@@ -38,8 +38,10 @@ def with_answers(
     result: Round,
     find_end: FindEnd,
 ) -> Iterator[tuple[Project, Sequence[Observation], Answer | None]]:
-    """First those of which the list says enough, then the others: some as the engine answers for them, and where there
-    are many, the rest as the events tell."""
+    """Yields each project with its containers and how to get its answer, or None if the list is enough.
+
+    First come projects for which the list is enough, then inspected ones; if these are many, events stand in for some.
+    """
     until = time.monotonic() + CRASHES_WITHIN
     asked: dict[str, Project] = {}
     for project in projects:
@@ -61,7 +63,7 @@ def _ask(
     *,
     until: float,
 ) -> Iterator[tuple[str, Answer | None]]:
-    """First those of which enough is known without the engine, where they are too many to ask about."""
+    """Yields each key with its answer. If there are too many to inspect, those that need no inspection come first."""
     known = {key: _known_without(each, groups.get(each.pk, ()), find_end) for key, each in asked.items()}
 
     def put_off(key: str) -> Answer | None:
@@ -84,8 +86,11 @@ def _ask(
 
 
 def _choose(asked: Mapping[str, Project], known: Mapping[str, Observation | None], find_end: FindEnd) -> list[str]:
-    """The keys of those that are inspected. Those of which only the engine can tell come first, and all of them; then
-    those whose end the row does not tell yet. Chance gives each its turn, also beside some that never answer."""
+    """Returns the keys to inspect: all for which only the engine can answer, then some of the others.
+
+    Of these, ends that the row does not know yet come first. Their order is random, so that each gets its turn even if
+    some never answer.
+    """
     others = [key for key in asked if known[key] is not None]
     secrets.SystemRandom().shuffle(others)
     others.sort(key=lambda key: _has_described(asked[key], find_end))
@@ -93,7 +98,7 @@ def _choose(asked: Mapping[str, Project], known: Mapping[str, Observation | None
 
 
 def _has_described(project: Project, find_end: FindEnd) -> bool:
-    """Whether the row tells how that run has ended. An engine writes down an earlier moment than that of its event."""
+    """Returns whether the row knows how that run ended. An engine records an earlier time than that of its event."""
     end = find_end(project.container_id)
     if end is None:
         return True
@@ -102,8 +107,10 @@ def _has_described(project: Project, find_end: FindEnd) -> bool:
 
 
 def _tells_end(project: Project, heard: Observation) -> bool:
-    """Whether events tell nothing more than the row, whose words for an end are the engine's own. What is being done
-    about it goes by them. A row with which something is wrong is looked at all the same."""
+    """Returns whether the row already has this end as the engine reported it, so that it must not be overwritten.
+
+    A row with an operation or with failures is processed anyway.
+    """
     if heard.state is not ContainerState.RESTARTING or project.container_state in CALLED_UP:
         return False
     is_troubled = project.operation or project.reconcile_failures or project.pk in locked_rows
@@ -111,13 +118,15 @@ def _tells_end(project: Project, heard: Observation) -> bool:
 
 
 def leave_alone() -> Observation | None:
-    """Stands in the place of an answer for a row that is right, and is called by nobody."""
+    """Marks a row that must not be written. It is never called."""
     raise AssertionError("This row is not to be written.")
 
 
 def _known_without(project: Project, group: Sequence[Observation], find_end: FindEnd) -> Observation | None:
-    """What the events say of it, or the list of one that has run again for a while. None where only an inspection
-    tells."""
+    """Returns the state by events, or by the list for a container that has been running again for a while.
+
+    Returns None if only an inspection can tell.
+    """
     heard = heard_state(project, group, find_end)
     if heard is not None or len(group) != 1 or not group[0].is_complete or group[0].is_silent:
         return heard
@@ -128,14 +137,14 @@ def _known_without(project: Project, group: Sequence[Observation], find_end: Fin
 
 
 def _told_by_list(project: Project, group: Sequence[Observation], result: Round, find_end: FindEnd) -> Answer | None:
-    """What the list says, but for a crash. None where it does not say all of one container, or events say more."""
+    """Returns the list's answer without a crash. Returns None if the list is incomplete or events say more."""
     if len(group) != 1 or not group[0].is_complete or group[0].is_silent or is_ending(project, group, find_end):
         return None
     return partial(_without_crash, project, lambda: group[0], result)
 
 
 def _without_crash(project: Project, answer: Answer, result: Round) -> Observation | None:
-    """What the engine says, but for a crash since then that another look has to tell of, which costs some calls."""
+    """Returns the engine's answer, but puts off a crash in it to another round, because recording it takes calls."""
     seen = answer()
     if seen is None or not seen.is_up or (seen.restart_count or 0) <= project.restarts:
         return seen

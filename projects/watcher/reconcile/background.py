@@ -1,4 +1,4 @@
-"""Threads for repairs, so that no round waits for an agent that does not stop, and many agents come back at once."""
+"""Runs repairs in threads, so that no round waits for an agent that does not stop, and many agents start at once."""
 
 import logging
 import threading
@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 
 THREADS = 12
 PER_OWNER = 2
-"""Agents of one owner that are stopped at a time: one that does not end takes as long as its type allows."""
+"""How many agents of one owner are stopped at a time. One that does not end takes as long as its type allows."""
 
 STARTS_PER_OWNER = 8
-"""Agents of one owner that are started at a time, about as many as keep an engine busy."""
+"""How many agents of one owner are started at a time: about as many as keep an engine busy."""
 
 RESERVE = 2
-"""Places that are left for other owners, of each kind."""
+"""The number of places of each kind that are reserved for other owners."""
 
 STARTS = frozenset({Remedy.BRING_BACK, Remedy.RECREATE, Remedy.REALIGN, Remedy.UPDATE})
 
@@ -40,13 +40,13 @@ class _Job:
 
 
 class Background:
-    """What has no place waits for one. The queue is gone with the process: the rounds find again what is to be done."""
+    """Runs repairs as soon as they have a place. The queue is only in memory, because rounds find the work again."""
 
     def __init__(self, pulse: Pulse | None = None, is_over: Callable[[], bool] = lambda: False) -> None:
-        """`is_over`: another watcher repairs by now, and what waits here is left to it."""
+        """`is_over` says that another watcher leads now, which waiting repairs are left to."""
         self._is_over = is_over
         self._pulse = pulse or Pulse()
-        # Each thread needs a connection to the database, of which there are not many more than threads of the server.
+        # Each thread needs a database connection, and there are not many more of these than threads of the server.
         self._pool = ThreadPoolExecutor(min(THREADS, settings.BERTH_THREADS), "repair")
         self._starts = Places(total=STARTS_PER_OWNER + RESERVE, each=STARTS_PER_OWNER, reserve=RESERVE)
         self._stops = Places(total=STARTS_PER_OWNER, each=PER_OWNER, reserve=PER_OWNER)
@@ -56,7 +56,7 @@ class Background:
         self._stopped = False
 
     def hand_over(self, project: Project, repair: Repair) -> None:
-        """Does this in a thread as soon as there is a place. Of what waits for one project the latest counts."""
+        """Runs the repair in a thread as soon as there is a place. It replaces a waiting repair of the project."""
         places = self._starts if repair.decision.remedy in STARTS else self._stops
         with self._lock:
             if project.pk not in self._busy:
@@ -64,12 +64,12 @@ class Background:
         self._begin_more()
 
     def waiting(self) -> set[UUID]:
-        """The projects whose repair waits for a place."""
+        """Returns the projects whose repairs wait for a place."""
         with self._lock:
             return set(self._waiting)
 
     def stop(self) -> None:
-        """Waits for the repairs under way."""
+        """Drops waiting repairs and waits for those under way."""
         with self._lock:
             self._stopped = True
             self._waiting.clear()

@@ -1,4 +1,4 @@
-"""The keys of containers that something has just happened to, so that the watcher looks at them at once."""
+"""The keys of containers with recent events, so that the watcher inspects them at once."""
 
 import threading
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from projects.watcher.reconcile.inspection import AT_ONCE
 
 
 class ChangedKeys:
-    """Filled by any thread, and emptied by the watcher's own. `wake` is set where there may be some."""
+    """A set of keys that any thread fills and the watcher's thread empties. `wake` is set if there may be keys."""
 
     def __init__(self) -> None:
         self._keys: set[str] = set()
@@ -28,15 +28,15 @@ class ChangedKeys:
         self.wake.set()
 
     def ignore(self, *, all_that_comes: bool) -> None:
-        """While another watcher looks at all, none are gathered, and nobody is woken. Those gathered are forgotten."""
+        """Begins or ends ignoring keys, for the time while another watcher leads. Drops the keys collected so far."""
         with self._lock:
             self._ignores = all_that_comes
             if all_that_comes:
                 self._keys, self._put_off = set(), set()
 
     def put_off(self, keys: set[str]) -> None:
-        """Those that a look had no time for. Many of them wait for the next round, and do not wake anybody: each round
-        costs the engine a list, and it has enough to do."""
+        """Adds keys for which a round had no time. Many of them wait for the next round without waking the watcher,
+        because each round costs the busy engine a list."""
         if len(keys) <= AT_ONCE:
             self.add(*keys)
             return
@@ -49,7 +49,7 @@ class ChangedKeys:
 
     @contextmanager
     def taking(self, *, include_put_off: bool = False) -> Iterator[set[str]]:
-        """All of them, and on request those that wait for a round. They are kept for later where the look fails."""
+        """Takes all keys, optionally with those that wait for a round. Keeps them if the block raises."""
         with self._lock:
             keys, self._keys = self._keys, set()
             if include_put_off:

@@ -1,7 +1,7 @@
-"""One round over all containers: records what the engine has, and repairs what differs from what is wanted.
+"""One round over all containers: records what the engine has, and repairs differences from the desired state.
 
-A round may run at any time, also beside commands and other rounds: it writes only to rows that no operation holds, and
-acts only on projects that it has claimed.
+A round may run at any time, also alongside commands and other rounds: it writes only to rows that no operation holds,
+and acts only on projects that it has claimed.
 """
 
 import logging
@@ -30,10 +30,10 @@ from projects.watcher.telling.crash_mail import open_cursor, queue_crash_mails
 log = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 500
-"""Rows that are read whole at a time."""
+"""How many complete rows are read at a time."""
 
 
-def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
+def reconcile(  # noqa: PLR0913 - optional keywords
     *,
     changed_keys: Collection[str] = (),
     repair: bool = True,
@@ -46,24 +46,25 @@ def reconcile(  # noqa: PLR0913 - keywords, each of which a caller may leave out
     correct: Correct = list,
     waiting: Collection[UUID] = (),
 ) -> Round:
-    """Looks at every container of this instance once.
+    """Checks every container of this instance once.
 
-    `narrow`: reads only rows that may need something (`projects.models.rows.watched`), and passes over those that are
-    well. What it does is the same, and costs nothing for projects that are down and are to be.
+    Raises `EngineUnavailableError` and `DatabaseError`, which end the round, if the engine or the database does not
+    answer at all. Records any other error in the row of its project, which later rounds skip for a while.
 
-    Raises `EngineUnavailableError` and `DatabaseError`, which end the round, where the engine or the database answers
-    nobody. What goes wrong at a single project is noted in its row, and later rounds skip it for a while.
-    `barred`: no agent may run, so that those that do are stopped and none is started.
-    `changed_keys` are those of containers that the engine's events were about, which are inspected one by one. With
-    `hand_over` no repair is waited for: what comes of it, a later round sees. With `include_volumes` it also looks for
-    volumes that a killed process has left without a container and without a row. `before_each` is called before each
-    project is looked at, and before what belongs to none. `find_end` tells how runs ended whose container says so no
-    longer. `correct` takes what the engine lists, and gives what is to be believed of it. `waiting` are the
-    projects whose repair was handed over and has no place yet: a narrow round asks nothing more of those without a
-    container, and while they are many, of agents without a health check it asks no more than the list.
+    - `changed_keys`: containers with events, which are inspected one by one.
+    - `barred`: no agent may run, so running agents are stopped and none is started.
+    - `include_volumes`: also look for volumes without a container and a row, which a killed process may leave.
+    - `hand_over`: runs repairs elsewhere, so that the round does not wait for them; a later round sees the results.
+    - `before_each`: called before each project, and before the work that concerns no project.
+    - `find_end`: returns how a run ended if its container no longer says so.
+    - `narrow`: read only rows that may need something (`projects.models.rows.watched`) and skip those that are well.
+      The effect is the same, without any cost for projects that are down as they should be.
+    - `correct`: corrects the engine's list.
+    - `waiting`: projects whose repair was handed over and waits for a place. A narrow round inspects none of these that
+      have no container. While they are many, the list is enough for agents without a health check.
     """
     result = Round(at=clock.now())
-    cursor = open_cursor()  # before anything happens: a new cursor passes over all that is in the table
+    cursor = open_cursor()  # first, because a new cursor skips everything that is in the table
     listed = _list_containers(changed_keys, result, correct, narrow=narrow, is_wave=len(waiting) > AT_ONCE)
     hold(listed.conflicts)
     may_repair = repair and not listed.conflicts
@@ -89,12 +90,10 @@ def look_at(
     hand_over: HandOver | None = None,
     find_end: FindEnd = lambda _: None,
 ) -> Round:
-    """Looks at once at the containers of these keys only, because something has just happened to them.
+    """Checks only the containers with these keys at once, because there were events about them.
 
-    The engine also tells of what a command does to a container. The command, which writes down itself what came of it,
-    needs the processors meanwhile: containers of projects that an operation holds are left to the next round.
-
-    Raises as `reconcile`. It says nothing of any other container, and of no container that belongs to no project.
+    Commands cause events too, but record their outcome themselves and need the processors meanwhile. So projects that
+    an operation holds are left to the next round, and so are containers without a project. Raises like `reconcile`.
     """
     result = Round(at=clock.now())
     confinement = Confinement(result.failed)
@@ -106,8 +105,9 @@ def look_at(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listed:
-    """The containers that the engine lists, beside the rows that they belong to. `groups` has an entry for each row. Of
-    those of the `known` keys a list is enough that says that they run.
+    """The containers that the engine lists, and their rows. `groups` has an entry for each row.
+
+    For the `known` keys it is enough if the list says that they run.
     """
 
     rows: dict[UUID, WatchedRow]
@@ -120,7 +120,7 @@ class _Listed:
 def _list_containers(
     changed_keys: Collection[str], result: Round, correct: Correct, *, narrow: bool, is_wave: bool
 ) -> _Listed:
-    """Asks the engine for its list, then reads the rows, and notes in the round what was seen."""
+    """Asks the engine for its list, then reads the rows, and records in the round what was seen."""
     known = find_well_unchecked() if narrow and is_wave else set[str]()
     forget_installation_id()  # an operator may have adopted another one
     observed = correct(observe_instance(unless_busy=True, briefly=known.union(changed_keys)))
@@ -138,8 +138,9 @@ def _list_containers(
 def _find_rows_with_work(
     listed: _Listed, changed_keys: Iterable[str], waiting: Collection[UUID], now: datetime
 ) -> dict[UUID, WatchedRow]:
-    """Leaves out the rows that are well, and those without a container whose repair has no place yet, unless an event
-    was about them or they could not be written.
+    """Returns the rows without those that are well or wait for a repair without a container.
+
+    Keeps rows that had an event or could not be written.
     """
     inspected = _ids_of(changed_keys) | locked_rows.ids()
 
@@ -153,7 +154,7 @@ def _find_rows_with_work(
 
 
 def _look_after_the_rest(listed: _Listed, result: Round, *, repair: bool, include_volumes: bool) -> None:
-    """What the engine has beside the projects: users of agents, and containers and volumes that belong to none."""
+    """Checks what the engine has besides projects: user ids of agents, and containers and volumes without a project."""
     if include_volumes:
         with _continue_after_errors(result, "learn users", "The users of agents could not be learnt"):
             learn_users()
@@ -172,12 +173,12 @@ def _ids_of(keys: Iterable[str]) -> set[UUID]:
 
 
 def _is_missing(row: WatchedRow, now: datetime) -> bool:
-    """Whether the row itself says that there is no container, as the list does."""
+    """Returns whether the row itself also says that there is no container."""
     return not (row.container_state or row.operation or row.has_future_moments(now))
 
 
 def _in_order(rows: Iterable[WatchedRow]) -> Iterator[list[UUID]]:
-    """The newest projects first, as everywhere."""
+    """Yields the ids in parts, newest projects first."""
     ids = [row.id for row in sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)]
     for first in range(0, len(ids), ROWS_AT_ONCE):
         yield ids[first : first + ROWS_AT_ONCE]
@@ -189,7 +190,7 @@ def _runs(seen: Observation) -> bool:
 
 @contextmanager
 def _continue_after_errors(result: Round, doing: str, sentence: str) -> Iterator[None]:
-    """Notes and logs an error of what is inside, unless the engine or the database answers nobody."""
+    """Records and logs an error from the block. Raises it if the engine or the database does not answer at all."""
     try:
         yield
     except Exception as error:

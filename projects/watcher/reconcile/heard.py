@@ -1,4 +1,4 @@
-"""Tells the rows what the engine's events have told of agents, while the engine itself cannot be asked."""
+"""Records in the rows what the engine's events say about agents, while the engine itself cannot be asked."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -15,18 +15,20 @@ from projects.watcher.ends.observation import differs, record_observation
 from projects.watcher.failures import locked_rows
 
 RUN, ILL, OTHER = "run", "health_status: unhealthy", "other"
-"""What of an agent is told: that it has ended or was started, that it is ill, or something else, such as that it is
-paused or was removed. Other looks write its health, and all else."""
+"""The kinds of events: an agent has ended or was started, is unhealthy, or something else, such as paused or removed.
+Only the first is recorded from events; inspections record the others."""
 
 Subject = tuple[str, str]
-"""The key of an agent, and RUN, ILL or OTHER."""
+"""The key of an agent and RUN, ILL or OTHER."""
 
 
 def tell(
     heard: Mapping[Subject, datetime], ends: Ends, *, before_each: Callable[[], object]
 ) -> tuple[set[Subject], set[Subject]]:
-    """Writes down which of these agents have ended or were started, and counts no crash. Returns what the rows say of
-    what was `heard`, which has a moment for each, and that for whose rows no heartbeat vouches at present.
+    """Records which of these agents have ended or were started, without counting crashes.
+
+    `heard` has the time of each subject's event. Returns the subjects that the rows now reflect, and those whose rows
+    no heartbeat covers at present.
     """
     ids = {key: found for key, _ in heard if (found := as_uuid(key))}
     rows = Project.objects.filter(pk__in=ids.values(), instance=settings.BERTH_INSTANCE)
@@ -47,7 +49,10 @@ def tell(
 
 
 def _knows(project: Project, on: Subject, heard_at: datetime, *, is_told: bool) -> bool:
-    """Whether the row says so, or knows better by a look. `is_told`: it has been written just now, without one."""
+    """Returns whether the row reflects the event or a later inspection.
+
+    `is_told`: the row may have just been written from an event, without an inspection.
+    """
     says_so = on[1] == ILL and project.health == Health.UNHEALTHY
     return says_so or (not is_told and _is_newer(project, heard_at))
 
@@ -61,5 +66,5 @@ def _tell(project: Project, ends: Ends, heard_at: datetime) -> bool:
     if heard is None:
         return _is_newer(project, heard_at)
     if heard.state is ContainerState.RESTARTING and project.container_state not in CALLED_UP:
-        return True  # that it is down, the row says, and in the engine's own words
+        return True  # the row already has the end, as the engine itself reported it
     return not differs(project, heard) or record_observation(project, heard, at=clock.now())

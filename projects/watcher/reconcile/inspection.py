@@ -1,4 +1,4 @@
-"""Inspects several containers side by side, so that one for which the engine is stuck delays no other."""
+"""Inspects several containers in parallel, so that one at which the engine hangs does not delay others."""
 
 import time
 from collections import deque
@@ -17,32 +17,32 @@ from containers.vocabulary import Observation
 AT_ONCE = 8
 
 WORTH_THREADS = 2
-"""Containers for which threads are made. Fewer are inspected one after the other."""
+"""The least number of containers for which threads are started. Fewer are inspected one after the other."""
 
 WITHIN = 1.5
-"""Seconds that a round waits for what the engine says of one container."""
+"""Seconds for the engine to answer about one container in a round."""
 
 BEGIN_WITHIN = 1.0
-"""Seconds for a thread to begin. One that finds no memory never does."""
+"""Seconds for a thread to begin. If memory is exhausted, it never does."""
 
 NEXT_WITHIN = 10.0
-"""Seconds for one more of those that are asked to answer, each of which has its limit. A thread that finds no memory
-for that never does."""
+"""Seconds within which the next answer must arrive. Each question has its own limit, but a thread without memory never
+answers."""
 
 Answer = Callable[[], Observation | None]
-"""The container, or None where the engine has none. Raises `EngineError`."""
+"""Returns the container, or None if the engine has none. Raises `EngineError`."""
 
 
 Instead = Callable[[str], Answer | None]
-"""What may take the place of the engine's answer for the container of this key, where there is anything."""
+"""Returns a substitute for the engine's answer about the container with this key, or None if there is none."""
 
 
 @contextmanager
 def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iterator[Iterator[tuple[str, Answer]]]:
-    """Gives each key with its answer, in the order in which the engine gives them.
+    """Yields each key with its answer, in the order in which the engine answers.
 
-    From `until` on, a moment of the monotonic clock, it waits only where there is nothing instead. What the engine has
-    answered by then is given all the same. Where no thread begins, the caller asks for one after the other.
+    From `until` (on the monotonic clock) on, it waits only for keys without a substitute. If no thread begins, the
+    caller's thread asks for one after the other.
     """
     asked: dict[Future[Observation | None], str] = {Future(): key for key in keys}
     if len(keys) < WORTH_THREADS or not _begin_threads(asked):
@@ -56,13 +56,13 @@ def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iter
 
 
 def _begin_threads(asked: Mapping[Future[Observation | None], str]) -> bool:
-    """Has threads ask, each for the next that nobody has asked for. Returns whether one has begun at least."""
+    """Starts threads that work through the keys. Returns whether at least one has begun."""
     left = deque(asked.items())
 
     def work_off() -> None:
         try:
             while left:
-                with suppress(IndexError):  # another one was quicker
+                with suppress(IndexError):  # another thread was quicker
                     _inspect_for(*left.popleft())
         finally:
             connection.close()
@@ -78,7 +78,7 @@ def _inspect_for(future: Future[Observation | None], key: str) -> None:
         return
     try:
         future.set_result(inspect(key))
-    except BaseException as error:  # noqa: BLE001 - it is the caller's, who asks for the result
+    except BaseException as error:  # noqa: BLE001 - raised again when the caller asks for the result
         future.set_exception(error)
 
 

@@ -1,6 +1,6 @@
-"""Finds what carries the id of this installation and belongs to no project, and puts it into quarantine.
+"""Finds containers and volumes with this installation's id but without a project, and puts them into quarantine.
 
-Only what a late deploy has left of a project that its owner deleted is removed, because the owner said so.
+Only the remains of a late deploy of a deleted project are removed, because its owner deleted it.
 """
 
 import logging
@@ -24,19 +24,19 @@ from projects.watcher.failures import concerns_all
 log = logging.getLogger(__name__)
 
 ORPHAN_AGE = timedelta(minutes=5)
-"""How old an orphan must be. A younger one may belong to a project that was inserted after the rows were read."""
+"""The minimum age of an orphan. A younger one may belong to a project that was inserted after the rows were read."""
 
 
 def find_orphans(
     without_row: Mapping[str, Sequence[Observation]], *, include_volumes: bool, now: datetime
 ) -> list[str]:
-    """Returns the keys of what is to go into quarantine: old enough, with our id, and of no project.
+    """Returns the keys of orphans: old enough, with our id, and without a project.
 
-    With `include_volumes` also of volumes without a container. Entries of what the engine does not have any more, or
-    of what has a project again, are deleted.
+    `include_volumes` also finds volumes without a container, and deletes quarantine entries that the engine no longer
+    has or that have a project again.
     """
     containers = [each for key, group in without_row.items() if key for each in group if is_labelled(each.labels)]
-    containers = [each for each in containers if not each.is_silent]  # it would hold the round up, and not go
+    containers = [each for each in containers if not each.is_silent]  # they would block the round
     due = {each.key for each in containers if _is_old(each, now) and not _is_kept(each)}
     if include_volumes:
         volumes = get_engine().list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE})
@@ -51,7 +51,10 @@ def find_orphans(
 
 
 def put_away(keys: Collection[str]) -> tuple[list[str], list[str]]:
-    """Removes what is left of deleted projects and puts the rest into quarantine. Returns what was done and refused."""
+    """Removes the remains of deleted projects and puts other orphans into quarantine.
+
+    Returns lines for what was done and for what was refused.
+    """
     done: list[str] = []
     refused: list[str] = []
     deleted = _deleted_among(keys)
@@ -80,19 +83,19 @@ def _remove_rest(key: str) -> bool:
 
 
 def _deleted_among(keys: Collection[str]) -> set[str]:
-    """Those whose project was deleted: the row went together with an event that says so."""
+    """Returns the keys of deleted projects: an event was written together with each deletion."""
     events = Event.objects.filter(project_id__in=[found for key in keys if (found := as_uuid(key))], outcome="done")
     deletions = events.filter(action__in=["delete", Remedy.FINISH_DELETION.value])
     return {str(pk) for pk in deletions.values_list("project_id", flat=True)} if keys else set()
 
 
 def _is_old(each: Observation | Volume, now: datetime) -> bool:
-    """Also where the clock of the engine is so far ahead of ours that nothing tells how old it is."""
+    """Also true if the engine's clock is so far ahead of ours that the age is unknown."""
     return each.created_at is not None and not is_recent(each.created_at, within=ORPHAN_AGE, now=now, ahead=ORPHAN_AGE)
 
 
 def _is_kept(container: Observation) -> bool:
-    """Whether it is in quarantine already, and nobody has started it since."""
+    """Returns whether the container is already in quarantine and was not started since."""
     return QUARANTINE_LABEL in container.labels and not container.is_up and _has_entry(container.key)
 
 

@@ -1,4 +1,4 @@
-"""One project in a round: brings its row up to date, and repairs what differs from what is wanted."""
+"""One project in a round: updates its row, and repairs differences from the desired state."""
 
 import logging
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ SILENT = "The engine does not say how this container is, though it answers for o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What is to be done about a project, and what was seen of its containers that the row does not tell."""
+    """What to do about a project, with the facts about its containers that are not in the row."""
 
     remedy: Remedy
     outdated: bool
@@ -48,20 +48,20 @@ def reconcile_project(
     barred: bool,
     find_end: FindEnd,
 ) -> Decision | None:
-    """Brings the row up to date with the containers of the project. Returns what is to be done.
+    """Updates the row from the project's containers. Returns what to do, or None.
 
-    `answer` is what the engine says of its container alone, where the list in `group` does not say enough.
+    `answer` inspects the container if the list in `group` is not enough.
     """
-    # If an interrupted operation has removed the container, that did not vanish by itself.
+    # If an interrupted operation removed the container, it did not vanish by itself.
     if project.operation:
         if not project.release_abandoned(recreated_at=None):
             return None
         if not any(each.is_silent for each in group):
-            answer = partial(inspect, project.container_key)  # the list may be of before it was abandoned
+            answer = partial(inspect, project.container_key)  # the list may be older than the end of the operation
     seen = _see(project, group, answer, find_end=find_end, at=result.at)
     if differs(project, seen):
         if not record_observation(project, seen, at=result.at, find_end=find_end):
-            return None  # an operation has begun since, and what was seen says nothing of what it does
+            return None  # an operation has begun since, so the observation is outdated
         result.changed += 1
     if not repair or (seen is not None and seen.is_hearsay):
         note_success(project)
@@ -87,14 +87,14 @@ def decide(project: Project, *, outdated: bool, drifted: bool, barred: bool) -> 
 
 
 def has_to_be_inspected(project: Project, group: Sequence[Observation], find_end: FindEnd, *, is_changed: bool) -> bool:
-    """Whether the list does not say enough of the container, and the engine may say more."""
+    """Returns whether the list does not say enough about the container, and an inspection may say more."""
     if any(each.is_silent for each in group) or project.operation_in_flight(clock.now()):
         return False
     if is_ending(project, group, find_end):
         return False
     seen = next(iter(group), None)
     if seen is None:
-        # A list that lacks a container is no proof of its absence. Where none is to be, it does not matter.
+        # A container may be missing from a list although it exists. This does not matter if there should be none.
         return is_changed or bool(project.container_state or project.awaits_container)
     return is_changed or not seen.is_complete or (seen.is_brief and project.has_reported_since(seen))
 
@@ -102,9 +102,9 @@ def has_to_be_inspected(project: Project, group: Sequence[Observation], find_end
 def _see(
     project: Project, group: Sequence[Observation], answer: Answer | None, *, find_end: FindEnd, at: datetime
 ) -> Observation | None:
-    """The container that tells the state, by the engine's events where it has ended and the engine is not done with it.
+    """Returns the project's container; by events if it has ended and the engine is not done with it.
 
-    Raises `ContainerSilentError` where the engine does not say how it is.
+    Raises `ContainerSilentError` if the engine does not report its state.
     """
     if answer is None and is_ending(project, group, find_end):
         return heard_state(project, group, find_end)
@@ -130,15 +130,15 @@ def _ask(group: Sequence[Observation], answer: Answer | None) -> Observation | N
 
 
 def _count_up(group: Sequence[Observation]) -> int:
-    """Several containers of one agent poll one bot, and knock each other out."""
+    """Counts containers that are up. Several of one agent would poll the same bot and disturb each other."""
     return sum(each.is_up for each in group)
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A repair outside of any round. What went wrong is noted in the row, as it is within a round.
+    """A repair outside of a round. It records errors in the row like a round.
 
-    It may have waited for its turn: what is not to be done any more is left.
+    It may have waited for its turn, so it does nothing if it is no longer needed.
     """
 
     project: Project
@@ -164,7 +164,7 @@ class Repair:
 
 
 def repair_within_round(project: Project, remedy: Remedy, result: Round) -> bool:
-    """Returns whether it went well. Of what the engine refused, the outcome is in the row already."""
+    """Carries out the remedy. Returns whether there was no failure. If the engine refused, the row has the outcome."""
     name = f"{remedy.value}: {project.container_name}"
     try:
         seconds = WITHIN if remedy is Remedy.UPDATE else repair_within(project.agent_type)
@@ -172,11 +172,11 @@ def repair_within_round(project: Project, remedy: Remedy, result: Round) -> bool
             is_repaired = carry_out(remedy, project)
     except (FirewallMissingError, GatewayMissingError) as error:
         result.failed.append(f"{name}: {error}")
-        return True  # none of the project's fault; the watcher logs why
+        return True  # not the project's fault; the watcher logs why
     except EngineUnavailableError:
         raise
     except (OperationLostError, ProjectGoneError):
-        return True  # the owner has decided something else since
+        return True  # the owner has given another command since
     except FORESEEN as error:
         note_failure(project, error, result.failed, doing=remedy.value)
         return False

@@ -1,7 +1,7 @@
-"""Takes over what agents report, in a thread of its own beside the rounds.
+"""Records agents' reports, in a thread of its own alongside the rounds.
 
-Where many agents end at once, the engine takes seconds for its list, and a round waits for that. What one of the others
-reports meanwhile is told without it: the engine answers quickly for a container with which it is not busy.
+If many agents end at once, the engine takes seconds for its list, for which a round waits. Reports of other agents are
+recorded without it, because the engine answers quickly about a container with which it is not busy.
 """
 
 import logging
@@ -28,27 +28,29 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 WAIT = 1.0
-"""Seconds after which the thread looks whether it is to end."""
+"""Seconds after which the thread checks whether it must end."""
 
 WITHIN = 0.5
-"""Seconds for the engine to answer for one. It is busy with those that it takes longer for."""
+"""Seconds for the engine to answer about one container. If it takes longer, it is busy with that container."""
 
 LATER_WITHIN = 1.5
-"""Seconds for it to answer for one for which it has not answered in time."""
+"""Seconds for later attempts after the engine did not answer in time."""
 
 MOST_TRIES = 30
-"""Looks at one for which it does not answer, about one a second. A round may take most of a minute."""
+"""The maximum of attempts for one container, about one a second. A round may take most of a minute."""
 
 ALL_WITHIN = 10.0
-"""Seconds for those that another thread has begun to ask for. One that finds no memory for the answer never has it."""
+"""Seconds for questions that other threads have begun. A thread without memory never gets an answer."""
 
 MOST = 200
-"""Agents of one step. More at once than that are the next round's, which asks the engine for a list."""
+"""The maximum of agents in one step. Further ones are left to the next round, which asks the engine for a list."""
 
 
 class PromptLooks(LastingThread):
-    """It writes down what agents report that go on running, while `leads` says so, and nothing else. `leave` gets the
-    keys of all others, for the rounds."""
+    """The thread that records reports of agents that keep running, while `leads` is true.
+
+    It passes the keys of all other agents to `leave`, for the rounds.
+    """
 
     def __init__(
         self, leads: Callable[[], bool], ends: Ends, leave: Callable[..., None], pulse: Pulse | None = None
@@ -61,7 +63,7 @@ class PromptLooks(LastingThread):
         self._places = BoundedSemaphore(AT_ONCE)
 
     def look_at(self, key: str) -> None:
-        """Returns at once."""
+        """Schedules an inspection. Returns at once."""
         self._reported.add(key)
 
     def stop(self) -> None:
@@ -85,27 +87,27 @@ class PromptLooks(LastingThread):
                 connections.close_all()
 
     def step(self) -> None:
-        """Looks at all that have reported something, and again at some for which the engine has not answered."""
+        """Inspects all agents that have reported, and again some about which the engine did not answer."""
         with self._reported.taking() as keys:
             known = self._ends.keys_of_ended()
             ended = keys & known
         self._leave(*ended)
         left = keys - ended
         self._late = {key: tries for key, tries in self._late.items() if key not in known and tries < MOST_TRIES}
-        again = sorted(self._late.keys() - left, key=self._late.__getitem__)[:AT_ONCE]  # they are left to a round, too
+        again = sorted(self._late.keys() - left, key=self._late.__getitem__)[:AT_ONCE]  # they are also left to a round
         prompt = sorted(left)[:MOST] + again
         try:
             for first in range(0, len(prompt), AT_ONCE):
                 asked = prompt[first : first + AT_ONCE]
                 done = set(self._take_over(asked))
                 left = (left - done) | (set(asked) - done - self._late.keys())
-        except DatabaseError:  # the rounds say so
+        except DatabaseError:  # the rounds log it
             log.info("What %d agents have reported is left to the next round.", len(left))
         finally:
             self._leave(*left)
 
     def _take_over(self, keys: Sequence[str]) -> Iterator[str]:
-        """Yields the keys of those with which it is done."""
+        """Inspects the agents and records what changed. Yields the keys that are done."""
         if not keys or not self._leads():
             self._late.clear()
             return
@@ -128,7 +130,7 @@ class PromptLooks(LastingThread):
 
 
 def _look(key: str, *, tried: Collection[str], unanswered: set[str]) -> Observation | None:
-    """None also where the engine does not tell in time. One that was `tried` before has longer."""
+    """Inspects a container. Returns None also if the engine does not answer in time, which is longer if `tried`."""
     try:
         return inspect(key, within=LATER_WITHIN if key in tried else WITHIN)
     except EngineError:
@@ -137,6 +139,6 @@ def _look(key: str, *, tried: Collection[str], unanswered: set[str]) -> Observat
 
 
 def _is_same_run(project: Project, seen: Observation) -> bool:
-    """Whether the agent goes on running, as far as the row knows."""
+    """Returns whether this is still the run that the row knows."""
     is_known = (seen.container_id, seen.restart_count) == (project.container_id, project.restarts)
     return is_known and seen.state == project.container_state and not seen.has_drifted

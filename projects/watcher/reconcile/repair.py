@@ -1,4 +1,4 @@
-"""Carries out the remedies that the rules choose. Each is an operation: claim, act, record with its event."""
+"""Carries out the remedies that the rules choose. Each is an operation: claim, act, and record with its event."""
 
 import logging
 from datetime import timedelta
@@ -31,10 +31,10 @@ log = logging.getLogger(__name__)
 
 
 def carry_out(remedy: Remedy, project: Project) -> bool:
-    """Returns whether the project was repaired; False where another operation has begun since it was read.
+    """Returns whether the project was repaired; False if another operation has begun since it was read.
 
-    Raises `EngineError` and `SecretUnreadableError`, which then are recorded as the outcome, `OperationLostError` and
-    `ProjectGoneError`.
+    Raises `EngineError` and `SecretUnreadableError` after recording them as the outcome. Also raises
+    `OperationLostError` and `ProjectGoneError`.
     """
     match remedy:
         case Remedy.FINISH_DELETION:
@@ -76,7 +76,7 @@ def _finish_deletion(project: Project) -> bool:
 
 
 def _stop(project: Project, remedy: Remedy, **values: Any) -> bool:
-    """`values` are written with the claim, so that they hold even if the engine falls silent."""
+    """Stops the container. Writes `values` with the claim, so that they are kept even if the engine stops answering."""
     claim = _claim_stop(project, remedy, **values)
     if claim is None:
         return False
@@ -90,8 +90,9 @@ def _stop(project: Project, remedy: Remedy, **values: Any) -> bool:
 
 
 def _claim_stop(project: Project, remedy: Remedy, **values: Any) -> Claim | None:
-    """An agent is given up with the claim, and so the event is written with it: after an engine that fell silent, or a
-    watcher that was killed, all that is left to do is to take it down.
+    """Claims the project for a stop. Giving up an agent takes effect with the claim, so its event is written with it.
+
+    If the engine then stops answering or the watcher is killed, only taking the container down is left to do.
     """
     with transaction.atomic():
         claim = project.claim(Operation.STOP, lasting=_time_allowed(project), unchanged=True, **values)
@@ -101,9 +102,9 @@ def _claim_stop(project: Project, remedy: Remedy, **values: Any) -> Claim | None
 
 
 def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
-    """`values` are written with a success."""
-    # A container that has ended is started as it is, and not replaced: the whole engine may be about to end, and has
-    # to find something that it can start when it comes back.
+    """Starts the agent. Writes `values` if it succeeds."""
+    # Start an ended container as it is instead of replacing it: the whole engine may be about to end, and must find a
+    # container that it can start when it comes back.
     renew = project.container_state != ContainerState.EXITED
     claim = project.claim(Operation.START, lasting=_time_allowed(project), unchanged=True, renew=renew)
     if claim is None:
@@ -123,22 +124,22 @@ def _start(project: Project, remedy: Remedy, **values: Any) -> bool:
 
 
 def _realign(project: Project) -> bool:
-    """Claims nothing, because the agent goes on and every deploy makes the same of its container.
+    """Undoes changes to the container from outside. Claims nothing, because the agent keeps running.
 
-    Where it cannot have its address back, or somebody changed what no engine can change back, it is made anew. One that
-    is to be down stays as it is: its next start makes it anew.
+    Creates the container again if it cannot get its address back, or if the changes cannot be undone. A container that
+    should be down stays as it is, because its next start creates it again.
     """
     try:
-        mended = get_engine().realign(project.container_key)
+        repaired = get_engine().realign(project.container_key)
     except AddressUnusableError:
         return _start(project, Remedy.REALIGN)
     except AlteredError as error:
         log.warning("%s is not as Berth made it: %s", project.container_name, error)
         if not project.awaits_container:
-            raise  # noted in the row, and looked at again ever more rarely
+            raise  # recorded in the row, and tried again with growing pauses
         return _start(project, Remedy.REALIGN)
-    if mended:  # else it is gone by now, or was set right meanwhile
-        what = ", ".join(mended)
+    if repaired:  # otherwise it is gone by now, or was repaired meanwhile
+        what = ", ".join(repaired)
         log.warning("Somebody changed %s past Berth, and it was set right: %s.", project.container_name, what)
         project.event(SYSTEM, Remedy.REALIGN, "done", detail=what).save()
     return True
@@ -154,7 +155,7 @@ def _declare_failed(project: Project) -> bool:
 
 
 def _events(remedy: Remedy, project: Project, outcome: Outcome) -> list[Event]:
-    """None where the engine fell silent: the next round tries again."""
+    """Returns no events if the engine did not answer, because the next round tries again."""
     if isinstance(outcome.error, EngineUnavailableError):
         return []
     return [project.event(SYSTEM, remedy, "failed" if outcome.error else "done")]

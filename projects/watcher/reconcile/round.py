@@ -1,4 +1,4 @@
-"""What a round of the watcher saw and did."""
+"""The result of a round of the watcher."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,13 +6,14 @@ from datetime import datetime
 
 @dataclass(slots=True)
 class Round:
-    """What a round saw and did. Every change on the engine up to `at` is in the rows, but for those of the projects in
-    `unwritten`, whose rows are locked.
+    """What a round saw and did. Every change on the engine up to `at` is in the rows, except for locked rows.
 
-    `held` says in a sentence why nothing was repaired; empty where all is well. `running` are the keys of the agents
-    that run, by the ids of their containers. `put_off` are the keys of those that have ended, of which
-    another look has to tell how. `passed_over` are those of which the row tells how they have ended, and of which the
-    engine was asked nothing more. `in_operation` are those whose rows an operation holds, which were left alone.
+    - `unwritten`: the number of locked rows.
+    - `held`: why nothing was repaired, in a sentence; empty if all is well.
+    - `running`: the keys of running agents by container id.
+    - `put_off`: the keys of ended agents; another round must find out how they ended.
+    - `passed_over`: the keys of ended agents whose rows know how they ended, so that the engine was not asked again.
+    - `in_operation`: the keys of projects that an operation holds, which were skipped.
     """
 
     at: datetime

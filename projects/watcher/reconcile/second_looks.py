@@ -1,9 +1,8 @@
-"""Asks the engine again about single containers that its list calls well, a few every second, in a thread of its own.
+"""Inspects single containers that the engine's list calls healthy, a few every second, in a thread of its own.
 
-An engine lists a container as it last wrote it down. While its disk is full it writes nothing, and when there is room
-again, only of what changes then: of an agent that has ended, and of whose end no event came, the list may go on to say
-for ever that it runs. An inspection tells the truth. Where it contradicts the list, rounds inspect that container for
-as long as it does.
+An engine lists a container as it last saved it. While its disk is full it saves nothing, and when there is room again
+it saves only new changes: if an agent ended without an event, the list may say forever that it runs. An inspection
+shows the truth. While it contradicts the list, rounds inspect that container.
 """
 
 import logging
@@ -22,26 +21,26 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 EVERY = 1.0
-"""Seconds between two looks at some. One in doubt is looked at each time."""
+"""Seconds between two steps. Containers in doubt are inspected in each step."""
 
 ALL_WITHIN = 60.0
-"""Seconds within which each container is looked at, and so the longest for which a list that lies is believed."""
+"""Seconds within which each container is inspected, and so the longest time for which a wrong list is believed."""
 
 AFTER_EVENT = 3.0
-"""Seconds after an event about a container: by then the list should tell what has happened."""
+"""Seconds after an event about a container. By then the list should reflect it."""
 
 AT_ONCE = 50
-"""Containers that are looked at one after the other. They take some hundredths of a second together."""
+"""The maximum of containers in one step. Together they take some hundredths of a second."""
 
 WITHIN = 1.5
-"""Seconds for the engine to answer for one."""
+"""Seconds for the engine to answer about one container."""
 
 MOST_SILENT = 3
-"""So many that do not answer end a look at some. The others have their turn at the next."""
+"""How many unanswered inspections end a step. The other containers have their turn in the next one."""
 
 
 class SecondLooks(LastingThread):
-    """`look_at` gets the keys of containers of which the list says too little. Safe between threads."""
+    """The thread that inspects containers. It passes keys of wrongly listed ones to `look_at`. Thread-safe."""
 
     def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("second looks")
@@ -53,10 +52,10 @@ class SecondLooks(LastingThread):
         self._lock = threading.Lock()
 
     def correct(self, observed: Iterable[Observation]) -> list[Observation]:
-        """What the list says, but for what is known to be otherwise: that is brief, so that it has to be inspected, and
-        what is gone is missing.
+        """Returns the list with known errors corrected, and from now on inspects the containers that it calls healthy.
 
-        From now on it looks at those that the list calls well, and at no others.
+        A wrongly listed container gets its known state, which makes rounds inspect it; a container that is gone is left
+        out.
         """
         seen = list(observed)
         now = time.monotonic()
@@ -75,11 +74,11 @@ class SecondLooks(LastingThread):
         return found and replace(listed, state=found.state, health=found.health, has_drifted=found.has_drifted)
 
     def hear(self, event: EngineEvent) -> None:
-        """Something has happened to a container."""
+        """Schedules an early inspection after an event."""
         self._advance([event.container_id], AFTER_EVENT)
 
     def doubt_all(self) -> None:
-        """Events may have been missed, or the engine was ill: all are looked at again, as fast as may be."""
+        """Schedules all containers, because events may have been missed or the engine had trouble."""
         with self._lock:
             ids = list(self._due)
         self._advance(ids, 0.0)
@@ -100,7 +99,7 @@ class SecondLooks(LastingThread):
                 log.exception("The second look at containers broke; the next one tries again.")
 
     def step(self) -> None:
-        """Looks at those that are due, one after the other."""
+        """Inspects the containers that are due, one after the other."""
         now = time.monotonic()
         with self._lock:
             due = sorted((each for each, at in self._due.items() if at <= now), key=self._due.__getitem__)
@@ -117,7 +116,7 @@ class SecondLooks(LastingThread):
                 silent += 1
                 self._plan(container_id, AFTER_EVENT)
             except EngineError:
-                return  # it answers for nobody: all stay due
+                return  # it does not answer at all, so all stay due
             else:
                 self._compare(seen, found)
 
@@ -142,9 +141,9 @@ class SecondLooks(LastingThread):
 
 
 def _until_next(container_id: str) -> float:
-    """Seconds, for each container others, so that not all are due at the same time again."""
+    """Returns seconds that differ for each container, so that not all are due at the same time again."""
     return ALL_WITHIN * (0.5 + int(container_id[:4], 16) / 0x20000)
 
 
 Correct = Callable[[Iterable[Observation]], list[Observation]]
-"""Takes what an engine lists, and gives what is to be believed of it. `list` believes all."""
+"""Corrects what an engine lists. `list` itself changes nothing."""

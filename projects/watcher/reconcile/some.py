@@ -1,4 +1,4 @@
-"""Some projects in a round: each is brought up to date and repaired, and what goes wrong at one stays with it."""
+"""Some projects in a round: updates and repairs each, and confines an error to its project."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from projects.watcher.reconcile.project import Repair, reconcile_project, repair
 from projects.watcher.reconcile.round import Round
 
 HandOver = Callable[[Project, Repair], None]
-"""Does something with a project in another thread, soon or never."""
+"""Runs a repair in another thread, soon or never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a round goes. `before_each` is called before each project. `at_rest`: those that an operation holds are left
-    to a later round, also where nobody carries it out any more."""
+    """The options of a round. `before_each` is called before each project. `at_rest`: leave projects that an operation
+    holds to a later round, even if it is abandoned."""
 
     repair: bool
     barred: bool
@@ -42,7 +42,7 @@ def reconcile_some(
     result: Round,
     options: Options,
 ) -> None:
-    """`groups` are the containers that a list has shown, and `changed_keys` those of which it may be too old."""
+    """Reconciles these projects. `groups` are the listed containers; the list may be too old for `changed_keys`."""
     chosen = Project.objects.filter(pk__in=ids, instance=settings.BERTH_INSTANCE)
     chosen = chosen.filter(operation=Operation.NONE) if options.at_rest else chosen
     projects = chosen.select_related("owner", "plan", "agent_type")

@@ -1,4 +1,4 @@
-"""What the engine has told of agents by events, and the rows may not say yet."""
+"""Events of the engine that the rows may not reflect yet."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -8,17 +8,17 @@ from containers.vocabulary import EngineEvent
 from projects.watcher.reconcile.heard import ILL, OTHER, RUN, Subject
 
 RUNS = frozenset({"start", "restart", "die", "stop"})
-"""Events that tell of a run's beginning or end, which rows are told."""
+"""Events for the beginning or the end of a run, which are recorded in rows."""
 
 OF_NO_RUN = frozenset({"create", "kill", "oom"})
-"""Events that tell of what is about to happen, of which no row says anything and that no look would see."""
+"""Events that announce something, which neither rows nor inspections show."""
 
 HEALTH = "health_status"
 
 
 class News(NamedTuple):
-    """`at` and `since` are on the engine's clock: when the last happened of what was heard of the subject, and the
-    first that the row may not say. `heard` is on the monotonic clock: when the last was heard."""
+    """The events about one subject. `at` and `since` are on the engine's clock: the last event, and the first one that
+    the row may not reflect. `heard` is on the monotonic clock: when the last one was received."""
 
     at: float
     since: float
@@ -26,7 +26,7 @@ class News(NamedTuple):
 
 
 class Untold:
-    """It is for one thread at a time: who has it, locks it."""
+    """The events that rows may not reflect yet. Not thread-safe: its owner must lock it."""
 
     def __init__(self) -> None:
         self._news: dict[Subject, News] = {}
@@ -35,7 +35,7 @@ class Untold:
         return bool(self._news)
 
     def hear(self, event: EngineEvent, *, at: float, heard: float) -> None:
-        """The end or the beginning of a run, and that an agent is well, make an older word of its health void."""
+        """Records an event. The beginning or end of a run and every event about health replace an older `ILL`."""
         kind = _kind_of(event.action)
         is_of_health = kind == RUN or event.action.startswith(HEALTH)
         before = [self._news.pop((event.key, ILL), None)] if is_of_health else []
@@ -50,13 +50,14 @@ class Untold:
         self._news.clear()
 
     def forget_heard(self, before: float, *, but: Collection[str]) -> None:
-        """All that was heard before this moment is in the rows, but for those of these keys."""
+        """Forgets everything received before this moment, because it is in the rows, except for these keys."""
         self._news = {on: news for on, news in self._news.items() if news.heard > before or on[0] in but}
 
     def forget(self, told: Mapping[Subject, News], *, until: float, now: float) -> None:
-        """The rows say this, and so all of these subjects until that moment, on the engine's clock as `now` is.
+        """Forgets `told`, which the rows now reflect. They reflect all events of these subjects up to `until`.
 
-        Who was told of a run has not been looked at: that the row is new says nothing of the rest until another look.
+        `until` and `now` are on the engine's clock. A row that was written from an event about a run was not inspected,
+        so other subjects of its agent stay open until an inspection after `now`.
         """
         news = {on: each for on, each in self._news.items() if each != told.get(on)}
         for (key, kind), each in news.items():
@@ -67,12 +68,12 @@ class Untold:
         self._news = news
 
     def find_oldest(self, *, but: Collection[Subject]) -> float:
-        """When the first happened that the rows may not say. Infinite where they say all."""
+        """Returns the time of the first event that the rows may not reflect; infinite if they reflect all."""
         return min((news.since for on, news in self._news.items() if on not in but), default=math.inf)
 
 
 def _kind_of(action: str) -> str:
-    """Empty for what tells nothing that a row would say: another look writes that an agent is well."""
+    """Returns the kind of an event; empty if rows do not record it. An inspection records that an agent is healthy."""
     if action in RUNS:
         return RUN
     if action == ILL:

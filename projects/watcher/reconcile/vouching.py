@@ -1,9 +1,9 @@
 """Vouches for the rows by the engine's events alone, while a round waits for the engine's list.
 
-Where many agents end at once an engine takes seconds for its list, so that the heartbeat, which is of a list, comes
-late, and all agents would be told to be unknown. But the engine goes on to tell of each change as it happens. Where the
-rows say all that it has told up to a moment, they are right up to that moment, also those of which it has told nothing.
-Where it tells nothing more it is asked when the last event was, which it answers at once: all of them were heard.
+If many agents end at once, an engine takes seconds for its list. The heartbeat, which needs a list, would be late, and
+all agents would be shown as unknown. But the engine still sends an event for each change. If the rows reflect all
+events up to a moment, they are right up to that moment, including rows without events. If no more events come, the
+engine is asked for the time of its last event, which it answers at once: if it is known, all events were received.
 """
 
 import logging
@@ -31,30 +31,31 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 OVERDUE = 2.5
-"""Seconds from the beginning of the last round that has beaten. Before that its successor may do so in time."""
+"""Seconds after the beginning of the last round with a heartbeat. Before that, the next round may still be in time."""
 
 LONGEST = 120.0
-"""Seconds for which events stand in for a list, from a round that has beaten to the end of the next: in a wave on a
-busy machine each takes nearly one minute. An engine that answers nothing vouches for nothing either."""
+"""The maximum of seconds for which events replace a list, from a round with a heartbeat to the end of the next: if many
+agents end on a busy machine, each round takes nearly a minute. Berth trusts an engine that never answers no longer."""
 
 EVERY = 0.3
-"""Seconds between two looks at what was heard, at least."""
+"""The minimum of seconds between two steps."""
 
 WAIT = 1.0
-"""Seconds without an event after which the thread looks whether it is to end, or to ask for the last one."""
+"""Seconds without an event after which the thread checks whether it must end or ask for the last event."""
 
 MARGIN = 0.1
-"""Seconds by which an event may be older than it seems to be, beside the quickest one that was heard."""
+"""Seconds by which an event may be older than it seems, compared with the fastest event received."""
 
 OVERLAP = 1.0
-"""Seconds up to what is known to be heard, of which the engine is asked again: it dates an event before it notes it."""
+"""Seconds of known events that the engine is asked about again, because it dates an event before it saves it."""
 
 OPENS_WITHIN = 0.5
-"""Seconds after its answer has begun until an engine tells all."""
+"""Seconds from the beginning of the stream until it surely contains all events."""
 
 
 class Vouching(LastingThread):
-    """`note_round` is called by the watcher, and `hear` and `note_gap` by the thread that listens to the engine."""
+    """The thread that vouches. The watcher calls `note_round`; the thread that listens to the engine calls `hear` and
+    `note_gap`."""
 
     def __init__(self, name: str, ends: Ends, pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("vouching")
@@ -70,7 +71,8 @@ class Vouching(LastingThread):
         self._untold = Untold()
 
     def hear(self, event: EngineEvent) -> None:
-        """An engine tells one after the other. How late it does so, the quickest of all tells: its clock is its own."""
+        """Receives an event. Events come in order. The engine has its own clock, so the smallest difference between an
+        event's time and its arrival is taken for the offset."""
         at = event.at.timestamp()
         with self._lock:
             self._least_delay = min(self._least_delay, time.monotonic() - at)
@@ -80,12 +82,12 @@ class Vouching(LastingThread):
         self._heard.set()
 
     def note_open(self) -> None:
-        """From now on all is heard."""
+        """Notes that from now on all events are received."""
         with self._lock:
             self._whole_since = time.monotonic() + OPENS_WITHIN
 
     def note_gap(self, *, is_broken: bool) -> None:
-        """Some events may have been missed. `is_broken`: the engine may be another one, with another clock."""
+        """Notes that events may have been missed. `is_broken`: the engine may be another one with another clock."""
         with self._lock:
             self._base, self._whole_since, self._until = None, math.inf, -math.inf
             if is_broken:
@@ -93,14 +95,14 @@ class Vouching(LastingThread):
             self._untold.clear()
 
     def note_round(self, began: float, in_operation: Collection[str] = ()) -> None:
-        """A round that began at this moment, on the monotonic clock, has beaten, and has told all that was heard before
-        it, but for what is `in_operation`."""
+        """Notes a round with a heartbeat that began at this moment, on the monotonic clock. The rows reflect all events
+        received before it, except for the keys `in_operation`."""
         with self._lock:
             self._base = began if began >= self._whole_since else None
             self._untold.forget_heard(began, but=in_operation)
 
     def doubt(self) -> None:
-        """A round has ended and cannot beat: some rows may be wrong of which nothing more is heard."""
+        """Notes a round without a heartbeat: rows may be wrong for which no further event comes."""
         with self._lock:
             self._base = None
 
@@ -128,7 +130,7 @@ class Vouching(LastingThread):
                 connections.close_all()
 
     def step(self) -> None:
-        """Writes down what was heard, and up to when. It does nothing while the rounds do so in time."""
+        """Records the received events and a heartbeat up to which they vouch. Does nothing while rounds are in time."""
         now = time.monotonic()
         with self._lock:
             base = self._base
@@ -142,12 +144,12 @@ class Vouching(LastingThread):
         heard = {on: _moment(each.at + delay) for on, each in news.items()}
         told, left = tell(heard, self._ends, before_each=partial(self._beat.expect, STEP))
         if left:
-            self._heard.set()  # it may be told soon
+            self._heard.set()  # it may be recorded soon
         if (at := self._told_until(base, {on: news[on] for on in told}, left, until, delay)) and at > base:
             beat_again(self._holder, _moment(at - MARGIN))
 
     def _ask(self, base: float, now: float) -> None:
-        """Whether all that has happened since that round began, until now, was heard."""
+        """Asks the engine whether all events from the beginning of that round until now were received."""
         with self._lock:
             delay, newest, heard = self._least_delay, self._newest, self._until - self._least_delay - OVERLAP
         if now - self._until < MARGIN or math.isinf(delay) or not self._may_ask:
@@ -158,7 +160,7 @@ class Vouching(LastingThread):
                 {INSTANCE_LABEL: settings.BERTH_INSTANCE}, since=since, until=max(since, until)
             )
         except EngineRefusedError:
-            self._may_ask = False  # by a proxy of somebody else's, which shows nobody what others have done
+            self._may_ask = False  # a foreign proxy does not show events caused by others
             return
         except EngineError as error:
             log.debug("The engine does not tell what was the last that happened: %s", error)
@@ -171,9 +173,11 @@ class Vouching(LastingThread):
     def _told_until(
         self, base: float, told: Mapping[Subject, News], left: Collection[Subject], until: float, delay: float
     ) -> float | None:
-        """Forgets what the rows say, and returns until when they say all, but those that are `left`: up to the first
-        event of which one cannot be told yet, and later than `until` where no more was heard meanwhile, as to tell of
-        many takes seconds. None where something has come between."""
+        """Forgets what the rows reflect, and returns up to when they reflect everything except those `left`.
+
+        This is the first event that cannot be recorded yet. It is later than `until` if no event came meanwhile,
+        because recording many takes seconds. Returns None if the state was reset meanwhile.
+        """
         with self._lock:
             self._untold.forget(told, until=until - delay, now=time.monotonic() - delay)
             limit = until if self._untold else max(until, self._until)

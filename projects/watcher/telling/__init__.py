@@ -1,1 +1,1 @@
-"""Tells people what has happened, by threads for which no round waits."""
+"""Notifies people of events, in threads for which no round waits."""

@@ -1,4 +1,4 @@
-"""Tells an owner by email that an agent reports trouble, or is well again."""
+"""The mail that an agent reports trouble or is well again."""
 
 from django.conf import settings
 
@@ -7,7 +7,7 @@ from accounts.services.outbox import Letter
 
 
 def render_alert_mail(mail: OutgoingMail, user: User) -> Letter | None:
-    """None of the service itself for somebody who is staff no more."""
+    """Renders the mail. Returns None for an alert about the service if the user is no longer staff."""
     facts = mail.facts
     if "moment" in facts and not user.is_staff:
         return None

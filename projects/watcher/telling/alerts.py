@@ -1,4 +1,4 @@
-"""Tells users of their agents: reads the events with a cursor and in a thread of its own, and has what follows sent."""
+"""Sends alerts to users about their agents: reads events with its own cursor in a thread of its own."""
 
 import logging
 import time
@@ -22,17 +22,17 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 EVERY = 2.0
-"""Seconds between two looks at the events, and at what is due."""
+"""Seconds between two checks of the events and of due messages."""
 
 TROUBLES_EVERY = 6.0
 SERVICE_EVERY = 15.0
-"""Seconds between two looks at the service itself."""
+"""Seconds between two checks of the service itself."""
 
 BATCH = 200
 
 
 class Alerts(LastingThread):
-    """One thread, at work while `leads` says so."""
+    """The thread that sends alerts while `leads` is true."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("alerts")
@@ -73,14 +73,14 @@ def open_cursor() -> EventCursor:
 
 
 def read_events(cursor: EventCursor) -> None:
-    """Leaves the messages that follow. They and the step of the cursor are one transaction."""
+    """Creates the messages for new events, each in one transaction with the advance of the cursor."""
     for event in cursor.unread(limit=BATCH):
         try:
             with transaction.atomic():
                 _read(event)
                 cursor.advance(event.pk)
         except IntegrityError:
-            return  # a project or a user went at this moment: the next look finds it gone
+            return  # a project or user was just deleted; the next check notices that
         except Exception as error:
             if concerns_all(error):
                 raise

@@ -1,4 +1,4 @@
-"""Tells an owner by email that most of a budget is spent, or all of it."""
+"""The mail that most of a budget, or all of it, is spent."""
 
 from datetime import datetime
 from uuid import UUID
@@ -15,7 +15,7 @@ from projects.rules.periods import name_day
 
 
 def render_budget_mail(mail: OutgoingMail, _user: User) -> Letter | None:
-    """None where the project is gone, or the budget has begun anew before the mail could be sent."""
+    """Renders the mail. Returns None if the project is gone, or the budget was reset before the mail could be sent."""
     project = Project.objects.filter(pk=UUID(mail.facts["project"]), owner_id=mail.user_id).first()
     until, mark = datetime.fromisoformat(mail.facts["until"]), int(mail.facts["mark"])
     if project is None or until <= clock.now():

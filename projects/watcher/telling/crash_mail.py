@@ -1,6 +1,6 @@
-"""Tells an owner by email that an agent needs them: it crashed for good, or could not be made again.
+"""The mail that an agent needs its owner: it was given up after crashes, or could not be created again.
 
-It reads the events with a cursor of its own, so that no crash is forgotten when the process dies after recording one.
+It reads events with a cursor of its own, so that no crash is lost if the process dies after recording one.
 """
 
 import logging
@@ -34,14 +34,14 @@ log = logging.getLogger(__name__)
 KIND = "agent"
 AT_MOST_EVERY = timedelta(hours=1)
 BATCH = 200
-"""Events that a round reads at most."""
+"""The maximum of events that a round reads."""
 
 NEEDS_THE_OWNER = {(Remedy.GIVE_UP.value, "done"), (Remedy.DECLARE_FAILED.value, "done")} | {
     *((remedy.value, "failed") for remedy in Remedy),
     (VERIFY, "failed"),
     (EVENT, FULL),
 }
-"""Action and outcome of the watcher's events that make a mail."""
+"""Actions and outcomes of the watcher's events that cause a mail."""
 
 
 def open_cursor() -> EventCursor:
@@ -49,10 +49,10 @@ def open_cursor() -> EventCursor:
 
 
 def queue_crash_mails(cursor: EventCursor) -> None:
-    """Reads on from the cursor and leaves the owners' mails in the outbox. Without a mail server it passes over all.
+    """Reads events from the cursor on and puts mails to owners into the outbox. Without a mail server it skips all.
 
-    A mail and the step of the cursor are one transaction, so that a process that dies loses none and makes none twice.
-    Where the outbox is full the events wait.
+    Each mail is one transaction with the advance of the cursor, so that a dying process neither loses nor repeats one.
+    If the outbox is full, the events wait.
     """
     if not settings.BERTH_SENDS_MAIL:
         cursor.advance(newest_event_id())
@@ -70,13 +70,13 @@ def queue_crash_mails(cursor: EventCursor) -> None:
         except Exception as error:
             if concerns_all(error):
                 raise
-            # Others get theirs.
+            # Other owners still get their mails.
             log.exception("The crash notice for project %s broke; it is passed over.", event.project_id)
             cursor.advance(event.pk)
 
 
 def render_crash_mail(mail: OutgoingMail, _user: User) -> Letter | None:
-    """The log is read now: what an agent printed lies in no second place. Of a deleted project there is no mail."""
+    """Renders the mail, or returns None if the project is deleted. Reads the log now, so that it has only one copy."""
     project = Project.objects.filter(pk=UUID(mail.facts["project"]), owner_id=mail.user_id).first()
     if project is None:
         return None
@@ -94,9 +94,9 @@ def _needs_the_owner(event: Event) -> bool:
 
 
 def _find_notice(event: Event) -> tuple[Project, Reason] | None:
-    """The project and why it needs its owner; None where it is gone or well again.
+    """Returns the project and why it needs its owner; None if it is gone or well again.
 
-    The row tells, which was written with the event. An engine that is busy could only say that it does not answer.
+    The reason comes from the row, which was written with the event. A busy engine might not answer.
     """
     rows = Project.objects.filter(pk=event.project_id, instance=settings.BERTH_INSTANCE)
     project = rows.select_related("owner", "plan", "agent_type").first()
@@ -109,7 +109,7 @@ def _find_notice(event: Event) -> tuple[Project, Reason] | None:
 
 
 def _pass_over_our_stop(project: Project) -> None:
-    """An agent that is given up may still be on its way down: what ended by itself is told, and not that."""
+    """Shows a given-up agent that is still being stopped as it was when it ended by itself."""
     is_given_up = project.gave_up_at is not None and project.desired == Desired.RUNNING
     if not (is_given_up and project.operation == Operation.STOP):
         return
@@ -120,7 +120,10 @@ def _pass_over_our_stop(project: Project) -> None:
 
 
 def _queue(project: Project, reason: Reason, *, event: Event) -> None:
-    """At most one mail for each project and hour, to an owner who wants it. Raises `OutboxFullError`."""
+    """Puts the mail into the outbox, at most one per project and hour, if the owner wants it.
+
+    Raises `OutboxFullError`.
+    """
     if not wants_mail(project.owner_id, AlertKind.CRASH):
         return
     now = clock.now()

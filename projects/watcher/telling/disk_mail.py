@@ -1,4 +1,4 @@
-"""Tells an owner by email that the memory of an agent is nearly full, before the agent is stopped for it."""
+"""The mail that an agent's memory is nearly full, before the agent is stopped because of it."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from projects.models import Project
 
 
 def render_disk_mail(mail: OutgoingMail, _user: User) -> Letter | None:
-    """None where the project is gone, there is room again, or a mail has said that there is none any more."""
+    """Renders the mail. Returns None if the project is gone, has room again, or is already full."""
     rows = Project.objects.filter(pk=UUID(mail.facts["project"]), owner_id=mail.user_id)
     project = rows.select_related("plan").first()
     if project is None or project.disk_share.warning is None:

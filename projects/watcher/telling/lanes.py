@@ -1,6 +1,6 @@
-"""Sends the messages that are due, each in a thread of its own.
+"""Sends due messages, each in a thread of its own.
 
-A receiver who is slow or silent delays nobody else: who has been so is waited for by few of them.
+A slow or silent receiver delays no other, because only a few threads serve receivers that were slow before.
 """
 
 import logging
@@ -26,26 +26,26 @@ from projects.services.alerts.sending import Sent, deliver, record
 log = logging.getLogger(__name__)
 
 BATCH = 200
-"""Ways with messages that are due at which one look looks, of those that were slow and of the others."""
+"""The maximum of channels with due messages in one pass, for slow channels and for the others."""
 
 AT_ONCE, OF_SLOW = 8, 4
-"""Messages under way together: to receivers that answer, and to those that did not, or took long, the last time."""
+"""The maximum of messages under way: to receivers that answer fast, and to those that were slow or silent last time."""
 
 BEGINS_WITHIN = 5.0
-"""Seconds for the thread of a message to begin. One that finds no memory never does, and the next look tries again."""
+"""Seconds for a message's thread to begin. If memory is exhausted it never does, and the next pass tries again."""
 
 SLOW = 3.0
-"""Seconds from which on an answer took long."""
+"""Seconds after which an answer counts as slow."""
 
 MOST_SLOW = 5000
-"""Ways that are remembered as slow. Beyond that, those that have been so the longest ago count as the others."""
+"""How many channels are remembered as slow. Above that, those that were slow the longest ago are forgotten."""
 
 Run = Callable[[Callable[[], None]], None]
 Find = Callable[[], QuerySet[AlertDelivery]]
 
 
 class Lanes:
-    """What is under way. `run` begins a piece of work in the background. `find` finds what is due."""
+    """The messages under way. `run` starts work in the background; `find` returns the due messages."""
 
     def __init__(self, run: Run | None = None, find: Find | None = None) -> None:
         self._run, self._find = run or _begin_thread, find or find_due
@@ -54,9 +54,9 @@ class Lanes:
         self._slow: dict[UUID, None] = {}
 
     def send_due(self) -> None:
-        """One message of each way at a time, the longest due first. What finds no room waits for the next look.
+        """Sends one message per channel at a time, the longest due first. The rest waits for the next pass.
 
-        Those that were slow are looked up apart, so that they do not stand in front of the others.
+        Slow channels are queried separately, so that they do not block the others.
         """
         with self._lock:
             busy, slow = list(self._under_way), list(self._slow)
@@ -101,14 +101,14 @@ class Lanes:
         try:
             sent = deliver(delivery)
             is_slow = sent.state == DeliveryState.WAITING or time.monotonic() - began > SLOW
-        except Exception as error:  # noqa: BLE001 - it is told without its words
+        except Exception as error:  # noqa: BLE001 - logged without its message
             _note_broken(delivery, error)
         finally:
             self._leave(delivery.channel_id, is_slow=is_slow)
 
 
 def _note_broken(delivery: AlertDelivery, error: Exception) -> None:
-    """The error's own words may hold an address, which is a credential."""
+    """Logs and records an error without its message, which may contain an address, which is a credential."""
     level = logging.WARNING if isinstance(error, DatabaseError | OutboxFullError) else logging.ERROR
     log.log(level, "The try %s of the alert %s broke: %s", delivery.attempts, delivery.pk, type(error).__name__)
     with suppress(django.db.Error):  # then `claim` ends it
@@ -116,8 +116,8 @@ def _note_broken(delivery: AlertDelivery, error: Exception) -> None:
 
 
 def find_due() -> QuerySet[AlertDelivery]:
-    """What waits for a bot whose chat is not known yet is not among them, nor what only staff may read and waits for
-    somebody who is staff no more.
+    """Returns the due messages, without those for a bot whose chat is unknown, and without alerts about the service for
+    users who are no longer staff.
     """
     due = AlertDelivery.objects.filter(
         over("next_try_at", at_most=PAUSES[-1], now=clock.now()),
@@ -130,7 +130,7 @@ def find_due() -> QuerySet[AlertDelivery]:
 
 
 def _by_first(due: QuerySet[AlertDelivery]) -> QuerySet[AlertDelivery, UUID]:
-    """The ways with messages that are due, the longest due first."""
+    """Returns the channels with due messages, the longest due first."""
     by_way = due.order_by().values("channel").annotate(first=Min("next_try_at"))
     return by_way.order_by("first").values_list("channel", flat=True)
 
@@ -147,9 +147,9 @@ def _begin_thread(work: Callable[[], None]) -> None:
 
 
 def claim(delivery: AlertDelivery) -> bool:
-    """Takes the message for one try, and has the next one follow if this process dies. False: there is none to make.
+    """Claims the message for one attempt, and schedules the next one in case this process dies.
 
-    That is where another one has taken it, or where nothing could be recorded of the last try.
+    Returns False if another process has claimed it, or if its last attempt ended without a record.
     """
     attempts = delivery.attempts + 1
     mine = AlertDelivery.objects.filter(

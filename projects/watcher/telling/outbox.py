@@ -16,13 +16,13 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 EVERY = 1.0
-"""Seconds between two looks at the outbox."""
+"""Seconds between two checks of the outbox."""
 
 LONGEST_PAUSE = 60.0
-"""Seconds between two looks while the mail server does not work. Each pause is twice the one before, up to this."""
+"""The maximum of seconds between two checks while the mail server fails. Each pause is twice the one before."""
 
 END_WITHIN = 5.0
-"""Seconds that a mail under way gets when the watcher ends. The next watcher tries one again that takes longer."""
+"""Seconds that a mail under way gets when the watcher ends. If it takes longer, the next watcher sends it again."""
 
 RENDERERS: dict[str, Renderer] = {
     sign_up.KIND: sign_up.render_sign_up_mail,
@@ -38,7 +38,8 @@ RENDERERS: dict[str, Renderer] = {
 
 
 class Outbox(LastingThread):
-    """One thread, which looks at the outbox also while no round succeeds: it needs no engine and no leader."""
+    """The thread that sends the outbox's mails. It needs neither the engine nor a leader, so it works even if rounds
+    fail."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("outbox")
@@ -54,12 +55,12 @@ class Outbox(LastingThread):
             pause = EVERY if self._send() else min(pause * 2, LONGEST_PAUSE)
 
     def _is_stopped(self, pause: float = 0.0) -> bool:
-        """Asked before each pass and before each mail, so that it is also the sign of life."""
+        """Waits, and returns whether to end. Called before each pass and mail, so it is also the sign of life."""
         self._beat.expect(pause + SENDING)
         return self._stopped.wait(pause)
 
     def _send(self) -> bool:
-        """Returns False where it makes no sense to look again at once."""
+        """Sends due mails. Returns False if the next check should wait longer."""
         try:
             return not settings.BERTH_SENDS_MAIL or send_due(renderers=RENDERERS, is_stopped=self._is_stopped)
         except DatabaseError as error:

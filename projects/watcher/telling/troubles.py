@@ -1,7 +1,7 @@
-"""Notes which agents have got into trouble, and which are well again, as events: alerts and their owners read those.
+"""Writes events for agents that get into trouble or are well again, for alerts and owners.
 
-A crash has an event already. That an agent reports trouble, and that one is well again, counts once it has lasted, so
-that an agent which comes and goes makes few events.
+A crash already has an event. Reported trouble and recovery count once they have lasted, so that a flapping agent causes
+few events.
 """
 
 from datetime import datetime, timedelta
@@ -27,10 +27,10 @@ from projects.services.staff.overview import UNREAD
 CRASH = "crash"
 
 LASTS = timedelta(seconds=30)
-"""How long an agent reports trouble before that is told."""
+"""How long trouble must last before it becomes an event."""
 
 WELL_FOR = timedelta(minutes=1)
-"""How long it is well before that is."""
+"""How long an agent must be well before that becomes an event."""
 
 _LOOKS_BAD = ~AT_REST & (
     Q(container_state=str(ContainerState.PAUSED))
@@ -41,7 +41,7 @@ _LOOKS_BAD = ~AT_REST & (
 
 
 def note_crash(project_id: UUID) -> bool:
-    """Called by the reader of the events. False where the project is gone."""
+    """Records that a project has crashed. The reader of the events calls it. Returns False if the project is gone."""
     if not Project.objects.filter(pk=project_id).exists():
         return False
     Trouble.objects.update_or_create(
@@ -51,10 +51,10 @@ def note_crash(project_id: UUID) -> bool:
 
 
 def note_troubles() -> None:
-    """Compares all rows that may be in trouble with what is known of them. Each project is one short transaction."""
+    """Compares all rows that may be in trouble with their known trouble. Each project is one short transaction."""
     now = clock.now()
     looked_at: set[UUID] = set()
-    # Two queries: one for either would go through the whole table.
+    # Two queries, because a single one with both conditions would scan the whole table.
     for condition in (_LOOKS_BAD, Q(pk__in=Trouble.objects.values("pk"))):
         rows = Project.objects.filter(condition, instance=settings.BERTH_INSTANCE).order_by()
         related = rows.with_heartbeat().select_related("owner", "plan", "agent_type").defer(*UNREAD)
@@ -67,7 +67,7 @@ def note_troubles() -> None:
 def _compare(project: Project, facts: Facts) -> None:
     status = derive_status(facts)
     if status == Status.DEGRADED and facts.has_reached_budget and not facts.seen_code:
-        return  # of that, another event tells
+        return  # another event reports that
     known = Trouble.objects.filter(pk=project.pk)
     match status.traits.for_alerts:
         case ForAlerts.OVER:

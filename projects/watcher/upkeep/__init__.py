@@ -1,1 +1,1 @@
-"""What is done now and then: samples, measurements, reminders, and the removal of what has had its time."""
+"""Periodic work: samples, measurements, reminders, and the removal of old rows."""

@@ -1,4 +1,4 @@
-"""Has the bots confirmed whose tokens could not be checked, in a thread of its own: no round waits for Telegram."""
+"""Confirms bots whose tokens could not be checked before, in a thread of its own: no round waits for Telegram."""
 
 import logging
 import threading
@@ -18,10 +18,10 @@ EVERY = 5.0
 """Seconds between two passes."""
 
 PASS_SECONDS = 15.0
-"""How long a pass begins with another claim. Each of them takes at most as long as a question to Telegram may."""
+"""Seconds after which a pass begins no other claim. Each takes at most as long as one question to Telegram may."""
 
 BATCH = 100
-"""Claims that a pass asks about at most."""
+"""The maximum of claims in one pass."""
 
 
 class BotClaims(Errands):
@@ -33,12 +33,12 @@ class BotClaims(Errands):
         self._stopped = threading.Event()
 
     def step(self) -> None:
-        """Begins a pass where one is due. Returns at once."""
+        """Begins a pass if one is due. Returns at once."""
         if settings.BERTH_VERIFY_CREDENTIALS:
             self._begin(now=time.monotonic(), every=EVERY)
 
     def stop(self) -> None:
-        """Returns when the pass has ended, which takes as long as one question to Telegram may."""
+        """Waits until the pass has ended, which takes at most as long as one question to Telegram."""
         self._stopped.set()
         super().stop()
 
@@ -53,7 +53,7 @@ class BotClaims(Errands):
 
 
 def confirm_claims(*, stopped: threading.Event | None = None) -> None:
-    """Asks Telegram about one claim after the other, within one deadline. What breaks at one keeps it from no other."""
+    """Asks Telegram about one claim after the other until a deadline. An error at one does not affect the others."""
     until = time.monotonic() + PASS_SECONDS
     for project in find_unconfirmed()[:BATCH]:
         if time.monotonic() >= until or (stopped is not None and stopped.is_set()):

@@ -1,4 +1,4 @@
-"""What the watcher does twice a minute beside its rounds: reminders, tallies, and what is left of closed accounts."""
+"""The watcher's work twice a minute besides its rounds: reminders, tallies, and the deletion of closed accounts."""
 
 import logging
 
@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 def do_chores() -> None:
-    """An error in one of them is logged, and keeps neither the others nor the round from what they do."""
+    """Runs all chores. Logs an error in one of them, so that it affects neither the others nor the round."""
     for chore in (remind, tally_events, finish_closed_accounts):
         try:
             chore()

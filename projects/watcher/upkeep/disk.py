@@ -1,4 +1,4 @@
-"""Measures what agents keep, in a thread of its own: that takes longer than any round may, and may hang."""
+"""Measures agents' memories, in a thread of its own, because that takes longer than a round may, and may hang."""
 
 import logging
 from collections.abc import Callable
@@ -14,18 +14,18 @@ from projects.watcher.threads import LastingThread
 log = logging.getLogger(__name__)
 
 FIRST, EVERY = 60.0, 120.0
-"""Seconds until the first measurement, and between the end of one and the next."""
+"""Seconds until the first measurement, and from the end of one to the next."""
 
 END_WITHIN = 2.0
-"""Seconds that one under way gets when the watcher ends. It is given up then: nothing depends on its end."""
+"""Seconds that a measurement under way gets when the watcher ends. It can be abandoned safely."""
 
 
 _NAMED = 5
-"""Projects that one line of the log names."""
+"""The maximum of projects that one log line names."""
 
 
 class Disks(LastingThread):
-    """One thread, at work while `leads` says so. `look_soon_at` is told the key of one that may not run any more."""
+    """The thread that measures while `leads` is true. It passes keys of agents that must stop to `look_soon_at`."""
 
     def __init__(self, leads: Callable[[], bool], look_soon_at: Callable[[str], None]) -> None:
         super().__init__(name="disks", end_within=END_WITHIN)
@@ -44,7 +44,7 @@ class Disks(LastingThread):
             self._trouble = trouble
 
     def _try(self) -> str:
-        """Returns what went wrong; empty where nothing did."""
+        """Measures once. Returns what went wrong, or an empty text."""
         try:
             close_old_connections()
             if self._leads() and not read_hold():
@@ -68,9 +68,9 @@ class Disks(LastingThread):
 def measure_disks(
     *, is_stopped: Callable[[], bool] = lambda: False, look_soon_at: Callable[[str], None] = lambda _: None
 ) -> set[str]:
-    """Measures once what may have changed. Raises `EngineError`, having noted what was known before.
+    """Measures memories that may have changed. Raises `EngineError` after recording the results so far.
 
-    Returns the ids of the projects whose memory could not be counted to the end, and is not known to be too much.
+    Returns the ids of projects whose memory could not be counted completely and is not known to be full.
     """
     due = {project.container_key: project for project in find_due()}
     most = {key: project.disk_share.max_files for key, project in due.items()}
@@ -87,7 +87,7 @@ def measure_disks(
 
 
 def describe_missed(projects: set[str]) -> str:
-    """Those that were missed twice. Once is nothing: a removal ends the measurement of others as well."""
+    """Describes projects that were missed twice. Once is harmless, because a removal also interrupts measurements."""
     if not projects:
         return ""
     named = ", ".join(sorted(projects)[:_NAMED]) + (f" and {more} more" if (more := len(projects) - _NAMED) > 0 else "")

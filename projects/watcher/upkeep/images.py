@@ -1,4 +1,4 @@
-"""Notes what the engine's machine and the images of types are, in a thread of its own: the engine may be slow."""
+"""Records facts about the engine's machine and the types' images, in a thread of its own: the engine may be slow."""
 
 import logging
 import threading
@@ -14,17 +14,17 @@ from projects.services.limits.capacity import learn_host_memory
 log = logging.getLogger(__name__)
 
 FIRST, EVERY = 5.0, 60.0
-"""Seconds until the first look, and between the end of one and the next."""
+"""Seconds until the first check, and from the end of one to the next."""
 
 REMOVE_EVERY = 3600.0
-"""Seconds between two removals of images that nobody uses, and until the first."""
+"""Seconds between two removals of unused images, and until the first."""
 
 END_WITHIN = 2.0
-"""Seconds that one under way gets when the watcher ends. Nothing depends on its end."""
+"""Seconds that a check under way gets when the watcher ends. It can be abandoned safely."""
 
 
 class Images:
-    """One thread, at work while `leads` says so."""
+    """The thread that records the facts while `leads` is true."""
 
     def __init__(self, leads: Callable[[], bool]) -> None:
         self._leads = leads

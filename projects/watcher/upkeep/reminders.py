@@ -1,4 +1,4 @@
-"""Reminds operators in the log, once a day, of what waits for their decision. Nothing is decided for them."""
+"""Reminds operators in the log, once a day, of pending decisions. Berth never decides for them."""
 
 import logging
 from datetime import timedelta
@@ -15,14 +15,14 @@ EVERY = timedelta(days=1)
 
 
 def remind() -> None:
-    """Logs a warning for each thing that waits, where the last reminder is a day ago or there was none.
+    """Logs a warning for each pending decision, if the last reminder was a day ago or there was none.
 
-    The row counts, so that neither a restart of the service nor another watcher repeats it.
+    The time is in the row, so that neither a restart nor another watcher repeats it.
     """
     now = clock.now()
     row = read_installation()
     sentences = [describe_overdue()]
-    if row.held_because and not is_recent(row.held_since, within=EVERY, now=now):  # what has just begun was just said
+    if row.held_because and not is_recent(row.held_since, within=EVERY, now=now):  # a new hold was just logged
         sentences.insert(0, row.held_because)
     due = not_recent("reminded_at", within=EVERY, now=now)
     if any(sentences) and Installation.objects.filter(due, pk=row.pk).update(reminded_at=now):

@@ -1,4 +1,4 @@
-"""Deletes rows that nobody needs any more, in batches so small that they hold up neither a round nor a request."""
+"""Deletes rows that are no longer needed, in batches so small that they block neither a round nor a request."""
 
 import logging
 import time
@@ -28,7 +28,7 @@ EVERY = 3600.0
 """Seconds between two runs through all tables."""
 
 BATCH = 500
-"""Rows that one statement deletes at most."""
+"""The maximum of rows that one statement deletes."""
 
 
 class Retention:
@@ -45,7 +45,7 @@ class Retention:
 
 
 def prune() -> Iterator[int]:
-    """Deletes what is too old and yields the size of each batch. An error in one table is logged, and ends its turn."""
+    """Deletes old rows and yields the size of each batch. Logs an error in one table and continues with the next."""
     now = clock.now()
     for rows in (*find_expired(now), *find_dead_sessions(now), *_find_expired(now)):
         try:
@@ -70,7 +70,7 @@ def _find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
 
 def _delete_in_batches(rows: QuerySet[Any]) -> Iterator[int]:
     while keys := list(rows.order_by().values_list("pk", flat=True)[:BATCH]):
-        # The condition is checked again: a row may have been renewed since it was looked up.
+        # Check the condition again, because a row may have been renewed since it was read.
         deleted, _ = rows.filter(pk__in=keys).delete()
         yield deleted
         if not deleted or len(keys) < BATCH:

@@ -1,7 +1,7 @@
-"""Takes a sample of what each running agent uses, once a minute, in a thread of its own: no round waits for it.
+"""Takes a sample of each running agent's resource use once a minute, in a thread of its own.
 
-An agent costs one call of the engine a minute. Some calls are under way together, each has a limit, and an engine that
-is silent is left alone until the next minute. What is not read is a gap in the charts, and nothing else.
+Each agent costs one engine call a minute. Some calls run in parallel, each with a limit, and a silent engine is not
+asked again until the next minute. A missing sample is only a gap in the charts.
 """
 
 import logging
@@ -32,33 +32,33 @@ log = logging.getLogger(__name__)
 
 EVERY = timedelta(minutes=1)
 AT_ONCE = 16
-"""Calls under way together. Docker answers each when it has next collected, once a second, of all that wait for it."""
+"""The number of parallel calls. Docker collects numbers once a second, and then answers all waiting calls."""
 
 LONGEST = 45.0
-"""Seconds after which those that are left have their turn in the next minute, and then before the others."""
+"""Seconds after which the remaining agents are left to the next minute, where they come first."""
 
 WITHIN = 4.0
-"""Seconds for the engine to answer for one."""
+"""Seconds for the engine to answer about one agent."""
 
 ONE_ANSWER = 15.0
-"""Seconds in which all are asked that are asked together, and for what another thread has begun to ask. One that finds
-no memory for the answer never has it."""
+"""Seconds for all parallel calls together, including those that other threads have begun. A thread without memory never
+gets an answer."""
 
 MOST_SILENT = 3
-"""So many that do not answer end the reading of this minute."""
+"""How many unanswered calls end the sampling of this minute."""
 
 FRESH = timedelta(seconds=150)
-"""What was started or read no longer ago than this is counted from there; else a first reading only begins."""
+"""A reading is counted from the last start or reading if that is not older than this. Otherwise it only begins anew."""
 
 STORING = 10 * STEP
-"""Seconds for the statements with which samples are stored and made fewer, after a long absence some hundred short
-ones. The database ends each after 30 seconds."""
+"""Seconds for the statements that store and combine samples: after a long absence, some hundred short ones. The
+database ends each after 30 seconds."""
 
 END_WITHIN = 2.0
 
 
 class Running(NamedTuple):
-    """A container of a project, and since when it runs."""
+    """A running container of a project."""
 
     project_id: UUID
     container_id: str
@@ -72,13 +72,13 @@ class _Reading(NamedTuple):
 
 
 class Readings:
-    """The last reading of each container, from which the next one is counted."""
+    """The last reading of each container, from which the next one is calculated."""
 
     def __init__(self) -> None:
         self._last: dict[UUID, _Reading] = {}
 
     def order(self, running: list[Running]) -> list[Running]:
-        """Those that were read the longest ago first. Forgets what does not run any more."""
+        """Returns containers in the order of their last reading, oldest first. Forgets those that no longer run."""
         keys = {each.project_id for each in running}
         self._last = {key: last for key, last in self._last.items() if key in keys}
         return sorted(running, key=lambda each: (each.project_id in self._last, self._when(each), each.project_id))
@@ -88,7 +88,7 @@ class Readings:
         return last.at.timestamp() // EVERY.total_seconds() if last else 0.0
 
     def make_sample(self, running: Running, usage: Usage, *, at: datetime, now: datetime) -> Sample | None:
-        """None for a first reading: what it counts may be of a long time."""
+        """Returns None for a first reading, whose counts may cover a long time."""
         last = self._last.get(running.project_id)
         self._last[running.project_id] = _Reading(running, now, usage)
         received, sent = usage.network_received, usage.network_sent
@@ -107,7 +107,7 @@ class Readings:
 
 
 class Samples(LastingThread):
-    """One thread, at work while `leads` says so."""
+    """The thread that takes samples while `leads` is true."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("samples")
@@ -131,12 +131,12 @@ class Samples(LastingThread):
                 connections.close_all()
 
     def _wait(self) -> bool:
-        """For the next minute. Returns whether the thread is to end."""
+        """Waits for the next minute. Returns whether the thread must end."""
         self._beat.expect(EVERY.total_seconds() + STEP)
         return self._stopped.wait(_until_next_minute())
 
     def step(self) -> int:
-        """Notes what each running agent used in this minute, and returns of how many."""
+        """Stores what each running agent used in this minute. Returns the number of samples."""
         at = floor(clock.now(), EVERY)
         running = _find_running()
         samples = self._read(running, at)
@@ -163,10 +163,10 @@ class Samples(LastingThread):
 
 
 def _ask(running: Running, *, until: float) -> tuple[Usage | None, bool]:
-    """What it uses, and whether the engine did not answer. What cannot be understood is not known.
+    """Returns the usage, or None if it is unknown, and whether the engine did not answer.
 
-    From `until` on, a moment of the monotonic clock, nobody is asked: the one thread of a process that gets no others
-    would ask a silent engine for a minute.
+    Asks nothing after `until` (on the monotonic clock): if no further threads can be started, a single one would ask a
+    silent engine for a minute.
     """
     if time.monotonic() > until:
         return None, True
@@ -186,5 +186,5 @@ def _find_running() -> list[Running]:
 
 
 def _until_next_minute() -> float:
-    """Seconds."""
+    """Returns the seconds until the next minute."""
     return EVERY.total_seconds() - clock.now().timestamp() % EVERY.total_seconds()

@@ -1,4 +1,4 @@
-"""Counts the events on, before retention deletes them."""
+"""Adds events to the tallies, before retention deletes them."""
 
 from collections import Counter
 
@@ -10,11 +10,11 @@ from projects.services.staff.metrics import CURSOR
 
 BATCH = 500
 MOST_BATCHES = 40
-"""That one call reads at most. It is made twice a minute."""
+"""The maximum of batches that one call reads. It is called twice a minute."""
 
 
 def tally_events() -> None:
-    """Reads from a cursor of its own. Where another watcher does the same, one of them has counted each event."""
+    """Counts new events with its own cursor. If two watchers do so at once, only one of them counts each event."""
     cursor, _ = EventCursor.objects.get_or_create(name=CURSOR, defaults={"last_event_id": 0})
     for _ in range(MOST_BATCHES):
         events = cursor.unread(limit=BATCH)
