@@ -1,6 +1,6 @@
-"""The answers that are asked for most, as JSON: without a serializer, which takes many times as long.
+"""Renders the most frequent responses as JSON without a serializer, which would take many times as long.
 
-The serializers describe the same shapes for the API's document, and a test holds both together byte by byte.
+The serializers describe the same shapes for the OpenAPI document; a test compares both byte by byte.
 """
 
 import json
@@ -16,11 +16,11 @@ from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts
 
 _UNSAFE_IN_SCRIPTS = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
-"""Line ends for JavaScript but not for JSON. The REST framework escapes them, and so do we."""
+"""Line breaks in JavaScript but not in JSON. The REST framework escapes them too."""
 
 
 def render_list(projects: Iterable[tuple[ProjectRow | Project, Facts]]) -> bytes:
-    """What `ProjectSerializer` makes of each."""
+    """Renders the list like `ProjectSerializer`."""
     return _dump(
         [
             {
@@ -36,7 +36,7 @@ def render_list(projects: Iterable[tuple[ProjectRow | Project, Facts]]) -> bytes
 
 
 def render_with(snapshots: Iterable[Snapshot], include: Collection[str]) -> bytes:
-    """What `ListedProjectSerializer` makes of each: the five fields, and of the others those that are asked for."""
+    """Renders the list like `ListedProjectSerializer`: the five fields, and others if `include` names them."""
     return _dump([_row_with(snapshot, include) for snapshot in snapshots])
 
 
@@ -57,7 +57,7 @@ def _row_with(snapshot: Snapshot, include: Collection[str]) -> dict[str, Any]:
 
 
 def render_detail(snapshot: Snapshot) -> bytes:
-    """What `ProjectDetailSerializer` makes of it."""
+    """Renders a project like `ProjectDetailSerializer`."""
     project = snapshot.project
     return _dump(
         {
@@ -67,7 +67,7 @@ def render_detail(snapshot: Snapshot) -> bytes:
             "plan": project.plan_id,
             "created_at": project.created_at,
             "type": project.agent_type_id,
-            # It may hold integers of any size, which orjson does not write.
+            # It may have integers of any size, which orjson cannot write.
             "settings": orjson.Fragment(json.dumps(project.settings, ensure_ascii=False, separators=(",", ":"))),
             "bot": project.bot,
             "provider": project.provider,

@@ -1,4 +1,4 @@
-"""Answers a retry with the same Idempotency-Key as the first request was answered, and makes nothing new."""
+"""Answers a retry with the same Idempotency-Key like the first request, without creating anything new."""
 
 import json
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from projects.rules.status.lifecycle import Desired
 
 
 class Answer(NamedTuple):
-    """`is_replay`: it is that to an earlier request, as it was then."""
+    """A response. `is_replay`: it is the stored response to an earlier request."""
 
     body: dict[str, Any]
     is_replay: bool
@@ -27,9 +27,9 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decision:
-    """What this request has to do: send `answer`, or make the project where that is None.
+    """What this request must do: send `answer`, or create the project if that is None.
 
-    `project_id` is the id for the project. An earlier request that died before it could answer may have made it.
+    `project_id` is the id for the project. An earlier request that died before it answered may have created it.
     """
 
     record_id: int
@@ -38,11 +38,11 @@ class _Decision:
 
 
 def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict[str, Any]]) -> Answer:
-    """Returns the answer of `make`, which takes the id for the project, or the answer to an earlier request.
+    """Returns the response of `make`, which takes the id for the project, or the response to an earlier request.
 
     Raises `IdempotencyMismatchError` for a key that came with another body, `OperationInProgressError` while the first
-    request is under way, and `ProjectGoneError` once the project that it made is deleted. Where `make` raises an error
-    and has left no project, nothing is stored, and a retry calls it again.
+    request is under way, and `ProjectGoneError` once its project is deleted. If `make` raises an error and leaves no
+    project, nothing is stored, and a retry calls it again.
     """
     decision = _decide(owner=owner, key=key, body=body)
     if decision.answer is not None:
@@ -50,26 +50,26 @@ def answer_once(*, owner: User, key: str, body: Any, make: Callable[[UUID], dict
     try:
         answer = make(decision.project_id)
     except BaseException:
-        # A retry after a request that made its project, and was cut off after that, must not make another.
+        # If this request created its project before it was interrupted, a retry must not create another.
         if not Project.objects.live().filter(pk=decision.project_id).exists():
             IdempotencyRecord.objects.filter(pk=decision.record_id, answer__in=("", GONE)).delete()
         raise
     record = IdempotencyRecord.objects.filter(pk=decision.record_id)
     if not record.filter(answer="").update(answer=json.dumps(_without_link(answer))):
-        # Another request with this key has answered since the project was there.
+        # Another request with this key has answered after the project was created.
         stored = record.exclude(answer=GONE).values_list("answer", flat=True).first()
         return Answer(json.loads(stored), is_replay=True) if stored else Answer(answer, is_replay=False)
     return Answer(answer, is_replay=False)
 
 
 def _without_link(answer: dict[str, Any]) -> dict[str, Any]:
-    """A link that pairs somebody with an agent is stored nowhere."""
+    """Returns the response without the pairing link, which is never stored."""
     bot = answer.get("bot")
     return answer | {"bot": bot | {"url": bot["url"].partition("?")[0]}} if bot else answer
 
 
 def _decide(*, owner: User, key: str, body: Any) -> _Decision:
-    """Records the key for this request, or finds what an earlier request with it has left."""
+    """Records the key for this request, or finds the state of an earlier request with it."""
     digest = _digest(owner, body)
     now = clock.now()
     mine = IdempotencyRecord.objects.filter(owner=owner, key=key)
@@ -94,9 +94,9 @@ def _decide(*, owner: User, key: str, body: Any) -> _Decision:
 
 
 def _follow(record: IdempotencyRecord) -> _Decision:
-    """Goes on where a first request without an answer is, or was when it was killed. Its project tells where that is.
+    """Continues a first request without a response. Its project shows how far it has come.
 
-    Raises `OperationInProgressError` while the project is being made, or may still come.
+    Raises `OperationInProgressError` while the project is being created or may still be created.
     """
     project = Project.objects.filter(pk=record.project_id).first()
     if project is None:
@@ -109,7 +109,7 @@ def _follow(record: IdempotencyRecord) -> _Decision:
 
 
 def _take_over(record: IdempotencyRecord) -> _Decision:
-    """Continues a first request that has made nothing and is too old to answer any more."""
+    """Continues a first request that created nothing and is too old to answer now."""
     now = clock.now()
     abandoned = not_recent("created_at", within=PENDING_FOR, now=now)
     if IdempotencyRecord.objects.filter(abandoned, pk=record.pk, answer="").update(created_at=now):
@@ -124,6 +124,6 @@ def _under_way() -> OperationInProgressError:
 
 
 def _digest(owner: User, body: Any) -> str:
-    """Keyed, because the body holds credentials."""
+    """Returns a keyed digest of the body, which has credentials."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return salted_hmac(f"projects.idempotency:{owner.pk}", text, algorithm="sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The parameters of the API's queries and headers: what each may be, and what to say where it is not."""
+"""The parameters of the API's queries and headers: their valid values, and messages for others."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ def number(*, low: int = 0, high: int, otherwise: str) -> Callable[[str], int]:
 
 
 def choice(name: str, *options: str, description: str = "") -> Parameter[str]:
-    """One of some words. The first is the default."""
+    """Returns a parameter with one of these words. The first is the default."""
     *others, last = options
     named = f"{', '.join(others)} or {last}" if others else last
 
@@ -50,7 +50,7 @@ def choice(name: str, *options: str, description: str = "") -> Parameter[str]:
 
 
 def words(name: str, options: Sequence[str], *, description: str) -> Parameter[tuple[str, ...]]:
-    """Any of some words, with commas in between. None where nothing is sent."""
+    """Returns a parameter with any of these words, separated by commas. It is empty if nothing is sent."""
 
     def read(raw: str) -> tuple[str, ...]:
         chosen = tuple(raw.split(","))
@@ -74,12 +74,12 @@ def flag(name: str, *, description: str) -> Parameter[bool]:
 
 
 def moment(name: str, *, description: str) -> Parameter[datetime | None]:
-    """In UTC, also where it was sent with another offset."""
+    """Returns a parameter with a time, converted to UTC."""
 
     def read(raw: str) -> datetime | None:
         try:
             return _read_ago(raw) if _AGO.fullmatch(raw) else _read_moment(raw)
-        except (ValueError, OverflowError):  # the first and the last day of the calendar are others elsewhere
+        except (ValueError, OverflowError):  # a conversion to UTC may leave the calendar
             raise ParameterError(
                 f"Set {name} to a time such as 2026-01-31T12:00:00Z, or to how long ago, such as 5m, 2h or 7d."
             ) from None
@@ -95,7 +95,7 @@ def _read_moment(raw: str) -> datetime:
 
 
 def _read_ago(raw: str) -> datetime:
-    """Longer ago than anything is from the beginning on."""
+    """Returns the moment so long ago, at the earliest the beginning of 1970."""
     try:
         ago = sum((timedelta(**{_UNITS[unit]: int(count)}) for count, unit in _PART.findall(raw)), timedelta())
         return max(clock.now() - ago, _BEGINNING)
@@ -110,7 +110,7 @@ def _read_idempotency_key(key: str) -> str:
 
 
 def refuse_parameter(field: str, message: str) -> NoReturn:
-    """Raises the 400 that names this parameter: one that is well-formed, and does not go with the others."""
+    """Raises a 400 that names this parameter, which is well-formed but not valid here."""
     raise serializers.ValidationError({field: [serializers.ErrorDetail(message, code="invalid")]})
 
 
@@ -119,8 +119,8 @@ WAIT = Parameter(
     schema={"type": "integer", "minimum": 0, "maximum": MAX_WAIT},
     read=number(high=MAX_WAIT, otherwise=f"Set wait to a whole number of seconds from 0 to {MAX_WAIT}."),
     default=0,
-    description="Hold the answer until the status is settled, at most this many seconds. Every request is answered "
-    "within 30 seconds, the command itself included, so that the longest wait ends some 3 seconds before that.",
+    description="Delay the response until the status is settled, at most this many seconds. Every request is answered "
+    "within 30 seconds, including the command itself, so the longest wait ends about 3 seconds before that.",
 )
 RESTART = flag("restart", description="Restart the agent, so that the change applies now.")
 TAIL: Parameter[int | None] = Parameter(
@@ -131,13 +131,13 @@ TAIL: Parameter[int | None] = Parameter(
     description="Only the last lines.",
 )
 SINCE = moment("since", description="Only lines from then on: a time, or how long ago (`5m`, `2h`, `7d`).")
-FOLLOW = flag("follow", description="Go on as server-sent events until the agent ends.")
+FOLLOW = flag("follow", description="Continue with new lines as server-sent events until the agent ends.")
 RUN: Parameter[int | None] = Parameter(
     name="run",
     schema={"type": "integer", "minimum": 1},
     read=number(low=1, high=10**9 - 1, otherwise="Set run to the number of a run, such as 3."),
     default=None,
-    description="An earlier run by its number (see `/runs`); without it the current one.",
+    description="The number of an earlier run (see `/runs`). Without it, the current run.",
 )
 IDEMPOTENCY_KEY: Parameter[str | None] = Parameter(
     name="Idempotency-Key",
@@ -145,14 +145,14 @@ IDEMPOTENCY_KEY: Parameter[str | None] = Parameter(
     location=OpenApiParameter.HEADER,
     read=_read_idempotency_key,
     default=None,
-    description="A retry with the same key and body gets the first answer, with the status of now, its reason "
-    "and the header `Idempotent-Replayed: true`, for 24 hours.",
+    description="For 24 hours, a retry with the same key and body gets the first response, with the present status and "
+    "its reason and the header `Idempotent-Replayed: true`.",
 )
 REPLAYED = OpenApiParameter(
     "Idempotent-Replayed",
     {"type": "string", "enum": ["true"]},
     OpenApiParameter.HEADER,
     response=[200, 201],
-    description="This is the answer to an earlier request with the same Idempotency-Key, with the status of now "
-    "and its reason.",
+    description="This is the response to an earlier request with the same Idempotency-Key, with the present status and "
+    "its reason.",
 )

@@ -24,14 +24,14 @@ _FIRST_PAGE = re.compile("limit=([1-9][0-9]{0,2})", re.ASCII)
 _USER_AND_PROJECT = TokenQuery(find_to_show, *SHOWN, user="owner__", samples=[UUID(int=2)])
 
 
-@lru_cache(maxsize=MAX_LIMIT + 2)  # one for each size of a page, and the whole list
+@lru_cache(maxsize=MAX_LIMIT + 2)  # one for each page size, and one for the whole list
 def _user_and_versions(newest: int | None) -> TokenQuery:
     return TokenQuery(lambda: with_row_versions(User.objects.all(), newest=newest), *COLUMNS)
 
 
 def _find_rows(query: str) -> int | None:
-    """How many rows tell what the list shows: those of the first page, and one that says whether there are more. None:
-    all of the owner's.
+    """Returns how many rows decide what the list shows: those of the first page, and one more that shows whether there
+    are further ones. Returns None for all of the owner's rows.
     """
     asked = _FIRST_PAGE.fullmatch(query)
     limit = int(asked[1]) if asked else MAX_LIMIT + 1
@@ -39,7 +39,7 @@ def _find_rows(query: str) -> int | None:
 
 
 def list_shortcut(request: HttpRequest) -> HttpResponse | None:
-    """Answers lists that are remembered and have not changed since."""
+    """Answers with a remembered list if it has not changed since. Otherwise returns None."""
     if not are_numbered():
         return None
     found = authenticate(request, _user_and_versions(_find_rows(request.META.get("QUERY_STRING", ""))))
@@ -55,7 +55,7 @@ def list_shortcut(request: HttpRequest) -> HttpResponse | None:
 
 
 def detail_shortcut(request: HttpRequest, **path: str) -> HttpResponse | None:
-    """Answers where the row alone tells the status."""
+    """Answers if the row alone is enough for the status. Otherwise returns None."""
     try:
         project_id = read_id(path["id"])
     except Http404:

@@ -1,4 +1,4 @@
-"""Which limit a request counts against: reads, commands or deploys. The counting is in `accounts`."""
+"""Decides which limit a request counts against: reads, commands or deploys. `accounts` does the counting."""
 
 from typing import TYPE_CHECKING
 
@@ -10,14 +10,14 @@ from accounts.models import User
 from accounts.throttling.rate_limits import RateLimitState, count_request
 
 if TYPE_CHECKING:
-    # The REST framework imports its default throttles, this module, while it makes APIView.
+    # The REST framework imports its default throttles, including this module, while it defines APIView.
     from rest_framework.views import APIView
 
 
 class UserThrottle(BaseThrottle):
     """Counts every request of a user: safe methods as reads, all others against the view's `throttle_scope`.
 
-    Requests without a valid token are not counted: they are refused, or the view is open to everybody.
+    Requests without a valid token are not counted, because they are refused or the view is open to everyone.
     """
 
     state: RateLimitState | None = None

@@ -1,1 +1,1 @@
-"""A project's credentials: asked about outside, and encrypted at rest."""
+"""A project's credentials: verified with outside servers, and encrypted at rest."""

@@ -1,7 +1,7 @@
-"""The picture that people have given a bot, as the form of a new project shows it.
+"""The bot's picture in the form for a new project.
 
-Telegram's address of it holds the token, so that it goes through here. Browsers get it as a `data:` address of a kind
-that they draw and never run.
+Telegram's address of the picture contains the token, so Berth fetches it. Browsers get it as a `data:` address with a
+type that they only draw and never execute.
 """
 
 import re
@@ -16,10 +16,10 @@ from containers.call_limits import time_limit
 from projects.credentials.outside import ask, fetch
 
 LIMIT = 2.0
-"""Seconds for all that is asked. The name of the bot waits for it."""
+"""Seconds for all requests, because the bot's name is shown only after them."""
 
 LARGEST = 32 * 1024
-"""Bytes. Telegram's small ones, of 160 px, have some 8 KB."""
+"""The maximum size in bytes. Telegram's small pictures of 160 px have about 8 KB."""
 
 KINDS = ((b"\xff\xd8\xff", "image/jpeg"), (b"\x89PNG\r\n\x1a\n", "image/png"))
 PATH = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
@@ -27,7 +27,7 @@ PATH = re.compile(r"(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
 
 @sensitive_variables("telegram_token", "secret", "base")
 def read_bot_picture(*, telegram_token: str, bot_id: int) -> str:
-    """A `data:` address. Empty where the bot has no picture, or Telegram does not give a small one in time."""
+    """Returns a `data:` address, or an empty text if the bot has no picture or Telegram sends no small one in time."""
     if not settings.BERTH_VERIFY_CREDENTIALS:
         return ""
     secret = f"bot{quote(telegram_token, safe=':')}"
@@ -45,7 +45,7 @@ def read_bot_picture(*, telegram_token: str, bot_id: int) -> str:
 
 
 def _find_smallest(photos: Any) -> str:
-    """The id of the first size of the newest picture."""
+    """Returns the id of the first size of the newest picture, or an empty text."""
     try:
         file_id = photos["photos"][0][0]["file_id"]
     except (TypeError, KeyError, IndexError):

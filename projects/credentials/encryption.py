@@ -1,4 +1,4 @@
-"""Credentials at rest: encrypted, and bound to their project and field."""
+"""Encrypts credentials at rest, and binds them to their project and field."""
 
 from uuid import UUID
 
@@ -39,5 +39,5 @@ def _context(project_id: UUID, field: str) -> dict[str, str]:
 
 
 def hint_of(value: str) -> str:
-    """The last characters of a credential, for its owner to tell two of them apart; none of a short one."""
+    """Returns the last characters of a credential, so that its owner can tell two apart; empty if it is short."""
     return value[-HINT_LENGTH:] if len(value) >= 4 * HINT_LENGTH else ""

@@ -1,4 +1,4 @@
-"""Asks a server outside one question, for a bounded time and a bounded answer. It follows no redirect."""
+"""Sends single requests to outside servers, with limits on time and response size, without following redirects."""
 
 import http.client
 import os
@@ -18,7 +18,7 @@ from containers.call_limits import size_limit
 from containers.foreign_json import read_json
 
 ANSWER_SIZE = 64 * 1024
-"""Bytes of an answer with its head. The largest that is read, Telegram's of a bot, has less than one tenth of it."""
+"""The maximum of bytes of a response with its head. The largest one that is needed has less than a tenth of this."""
 
 _OUR_HEADERS = {
     "Accept": "application/json",
@@ -37,7 +37,7 @@ _FAULTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The status, None where there was no answer, and the JSON object in the body, empty where there was none."""
+    """The status, or None if there was no response, and the JSON object in the body, or an empty one."""
 
     status: int | None = None
     body: dict[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Answer:
 
 @sensitive_variables()
 def ask(url: str, headers: dict[str, str] | None = None, *, reads_body: bool = True) -> Answer:
-    """The answer to a GET within the caller's `time_limit`. Raises nothing: what cannot be read is no answer."""
+    """Returns the response to a GET within the caller's `time_limit`. Raises nothing: errors count as no response."""
     status = None
     try:
         with _get(url, headers or {}) as response:
@@ -61,7 +61,7 @@ def ask(url: str, headers: dict[str, str] | None = None, *, reads_body: bool = T
 
 @sensitive_variables()
 def fetch(url: str) -> bytes:
-    """A file that is at this address, within the caller's `time_limit`; empty where there is none that can be read."""
+    """Returns the file at this address within the caller's `time_limit`, or nothing if it cannot be read."""
     try:
         with _get(url, {"Accept": "*/*"}) as response:
             return response.read(ANSWER_SIZE, decode_content=False) if response.status == 200 else b""
@@ -86,7 +86,7 @@ def _get(url: str, headers: dict[str, str]) -> Iterator[urllib3.BaseHTTPResponse
 
 
 def _read_object(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
-    """The JSON object in the body. A compressed body is not read: nobody asked for one, and it may hold any amount."""
+    """Returns the JSON object in the body. Does not read a compressed body, which may expand to any size."""
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         return {}
     body = read_json(response.read(ANSWER_SIZE, decode_content=False))
@@ -94,7 +94,7 @@ def _read_object(response: urllib3.BaseHTTPResponse) -> dict[str, Any]:
 
 
 def _open_pools(url: str) -> urllib3.PoolManager:
-    """Connections through the proxy that the environment names for this address, where it names one."""
+    """Returns connections, through the environment's proxy for this address if there is one."""
     authorities = (
         os.environ.get("REQUESTS_CA_BUNDLE")
         or os.environ.get("CURL_CA_BUNDLE")

@@ -1,7 +1,7 @@
-"""Takes an owner's credentials out of what their agent prints, also where they are printed in another form.
+"""Redacts an owner's credentials from the agent's output, also in encoded forms.
 
-It protects from accidents: a debugger that prints headers in base64, a client that quotes a URL. An agent that wants
-to tell its own credentials can always invent one more form.
+It protects from accidents, such as a debugger that prints headers in base64 or a client that quotes a URL. An agent
+that wants to reveal its own credentials can always invent another form.
 """
 
 import base64
@@ -16,13 +16,13 @@ from urllib.parse import unquote
 from containers.agent_contract import REDACTED, redact_credentials
 
 SHORTEST = 8
-"""Characters of a credential. What is shorter would be found in innocent words."""
+"""The minimum length of a credential. Shorter ones would be found in innocent words."""
 
 DISGUISED = "[redacted: this line held a credential in another form]"
 
 WINDOW = 12
 LONG = 2 * WINDOW - 1
-"""Letters and digits. A text is looked at in steps of `WINDOW`: `LONG` of a credential in a row hold one whole step."""
+"""Letters and digits. A text is searched in steps of `WINDOW`, and `LONG` characters in a row contain a whole step."""
 
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]+")
 _HEX_PREFIX = re.compile(r"0x|\\x", re.IGNORECASE)
@@ -31,11 +31,11 @@ _ESCAPED = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ux]\{([0-9a-fA-F]{1,8})\}|([0-7]{3})|[abefnrtv])"
 )
 _NESTED = 3
-"""How often one encoding may stand inside another, such as %2541."""
+"""How often encodings may be nested, such as %2541."""
 
 
 class Redactor:
-    """Finds these credentials. Make one for many lines: it works out once in which forms to look for them."""
+    """Finds these credentials. Use one redactor for many lines, because it derives their forms only once."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = [secret for secret in secrets if secret]
@@ -44,10 +44,10 @@ class Redactor:
         return f"<Redactor of {len(self._secrets)} credentials>"
 
     def redact(self, text: str) -> str:
-        """The text without the credentials. A line that holds one in another form is replaced as a whole.
+        """Returns the text without the credentials. A line with an encoded credential is replaced as a whole.
 
-        What looks like a credential goes too: after a change that waits for the next start, the agent still has, and
-        may print, one that nobody else knows any more.
+        Also removes everything that looks like a credential, because after a change the agent keeps its former
+        credential until its next start, and Berth no longer knows it.
         """
         for part in self._parts:
             text = text.replace(part, REDACTED)
@@ -56,13 +56,13 @@ class Redactor:
 
     @cached_property
     def _parts(self) -> list[str]:
-        """The credentials and the secret half of a bot token, the longest first."""
+        """The credentials and the secret halves of bot tokens, longest first."""
         parts = {part for secret in self._secrets for part in (secret, secret.partition(":")[2])}
         return sorted((part for part in parts if len(part) >= SHORTEST), key=len, reverse=True)
 
     @cached_property
     def _windows(self) -> frozenset[str]:
-        """Every window of every form of a credential. Digits only as they stand are a bot's number, and no secret."""
+        """Every window of every form of a credential, except plain digits, which are a bot's number."""
         found = {window for secret in self._secrets for form in _forms(secret) for window in _cut(form)}
         return frozenset(found - {window for secret in self._secrets for window in _cut(secret) if window.isdecimal()})
 
@@ -81,9 +81,9 @@ class Redactor:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """The credential as it is, in ROT13, in base 16, and in base 64 and base 32 at each place of a longer text.
+    """Yields the credential as it is, in ROT13, in base 16, and in base 64 and base 32 at each offset in a longer text.
 
-    Base 64 also of UTF-16, as PowerShell has it, and twice, as in a Kubernetes secret that holds an encoded header.
+    Also yields base 64 of UTF-16, as PowerShell writes it, and twice, like an encoded header in a Kubernetes secret.
     """
     yield secret
     yield codecs.encode(secret, "rot13")
@@ -103,7 +103,7 @@ def _in_base64(raw: bytes) -> Iterator[str]:
 
 
 def _inner(encoded: bytes, *, bits: int, before: int, length: int) -> str:
-    """The characters that depend on nothing but the credential: not on what stands before it or behind it."""
+    """Returns the characters that depend only on the credential, and not on the text before or after it."""
     return encoded[-(-8 * before // bits) : 8 * (before + length) // bits].decode()
 
 
@@ -114,7 +114,7 @@ def _cut(form: str) -> Iterator[str]:
 
 
 def _views(text: str) -> Iterator[str]:
-    """The letters and digits of the text as it stands and decoded, forwards and backwards."""
+    """Yields the letters and digits of the text as it is and decoded, forwards and backwards."""
     for plain in {text, _HEX_PREFIX.sub("", text), _decode(text)}:
         letters = _alphanumeric(plain)
         yield letters
@@ -122,7 +122,7 @@ def _views(text: str) -> Iterator[str]:
 
 
 def _decode(text: str) -> str:
-    """The text behind the escapes of URLs, HTML and programming languages, and behind lists of character codes."""
+    """Decodes escapes of URLs, HTML and programming languages, and lists of character codes."""
     for _ in range(_NESTED):
         decoded = _ESCAPED.sub(_unescape, html.unescape(unquote(text)))
         if decoded == text:
@@ -132,7 +132,7 @@ def _decode(text: str) -> str:
 
 
 def _unescape(match: re.Match[str]) -> str:
-    """The character, and nothing for one that is not seen, such as a line break."""
+    """Returns the character, or nothing for an invisible one such as a line break."""
     digits, base = (match[5], 8) if match[5] else (match[1] or match[2] or match[3] or match[4] or "0", 16)
     return chr(code) if 0 < (code := int(digits, base)) <= 0x10FFFF else ""
 

@@ -1,7 +1,7 @@
-"""Asks servers of tools whether they would let an agent in. What they answer is a warning at most.
+"""Asks tool servers whether they would accept an agent. The result is at most a warning.
 
-The setting is `mcp`, a list of addresses, in any agent type. Many of these servers ask for a sign-in by browser
-(OAuth), which agents cannot do: they would have to do without their tools.
+The setting is `mcp`, a list of addresses, in any agent type. Many of these servers require a sign-in by browser
+(OAuth), which agents cannot do, so they would have to work without those tools.
 """
 
 import json
@@ -19,10 +19,10 @@ from projects.rules.settings.keyed_servers import header_of, separate
 SETTING = "mcp"
 MOST = 5
 LIMIT = settings.BERTH_OUTSIDE_LIMIT
-"""Seconds for all of them together: each has its share of what is left, so that a slow one leaves others theirs."""
+"""Seconds for all servers together. Each gets its share of the rest, so that a slow one leaves time for others."""
 
 LEAST = 0.1
-"""Seconds for one of them."""
+"""The minimum of seconds for one server."""
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 _WHO = {"name": "berth", "version": settings.BERTH_VERSION}
@@ -36,10 +36,10 @@ SILENT = "tools_unverified: {} did not answer as a server of tools does, so it c
 
 @sensitive_variables()
 def look_at_servers(schema: Any, chosen: Mapping[str, Any], *, asker: str) -> tuple[str, ...]:
-    """Warnings, each a code and a sentence. `chosen` are settings whose credentials have been checked for their shape.
-    `asker` is the user who has chosen them.
+    """Returns warnings, each a code and a sentence.
 
-    None of a server in a private network: whether an agent may go there is for the staff to say.
+    `chosen` are settings whose credentials have a valid shape; `asker` is the user who chose them. Skips servers in
+    private networks, because staff decide whether agents may reach these.
     """
     named = chosen.get(SETTING)
     if not settings.BERTH_VERIFY_CREDENTIALS or not isinstance(named, list):

@@ -1,7 +1,7 @@
 """Asks Telegram and the provider whether the credentials work, before anything is deployed.
 
-Only a definite no is an error. Where the other side is silent or out of order, the deploy goes on with a warning.
-No exception that leaves this module holds a URL: Telegram's URLs hold the token.
+Only a definite refusal is an error. If the other side does not answer or fails, the deploy continues with a warning.
+No exception from this module contains a URL, because Telegram's URLs contain the token.
 """
 
 import logging
@@ -21,14 +21,14 @@ from projects.rules.bot import Bot, describe_bot
 from projects.rules.named_providers import ANTHROPIC, OPENAI, OPENROUTER, Named, recognise_provider
 
 TELEGRAM_LIMIT = settings.BERTH_OUTSIDE_LIMIT
-"""Seconds for all questions to Telegram together, from the look-up of its name to the last byte."""
+"""Seconds for all requests to Telegram together, from the name look-up to the last byte."""
 
 PROVIDER_LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """The same for the provider."""
 
 TOKEN_FORMAT = re.compile(r"([0-9]{1,18}):\S+")
 WHOLE_TOKEN = re.compile(r"[0-9]{1,18}:[A-Za-z0-9_-]{30,}")
-"""Telegram's have 35 characters behind the colon."""
+"""Telegram's tokens have 35 characters after the colon."""
 
 USERNAME_FORMAT = re.compile(r"[A-Za-z0-9_]{1,64}")
 NOBODY: Named = {}
@@ -38,21 +38,21 @@ PROBES = {
     OPENAI: "https://api.openai.com/v1/models",
 }
 
-# The log lines of urllib3 hold URLs, those about a head that cannot be parsed too, and Telegram's URLs hold the token.
+# urllib3 logs URLs, also if it cannot parse a response head, and Telegram's URLs contain the token.
 logging.getLogger("urllib3").setLevel(logging.ERROR)
 
 
 def sentence_of(warning: str) -> str:
-    """A warning without its code, which is for programs."""
+    """Returns a warning without its code, which is for programs."""
     return warning.partition(": ")[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CredentialCheck:
-    """What Telegram and the provider said. Each of the `warnings` is a code and a sentence for the owner.
+    """The answers of Telegram and the provider. Each of the `warnings` is a code and a sentence for the owner.
 
-    `token_confirmed` is False where Telegram was asked about the token and gave no usable answer. `bot_known` is True
-    where it was asked and said whose the token is.
+    `token_confirmed` is False if Telegram was asked about the token and gave no usable answer. `bot_known` is True if
+    it was asked and named the bot.
     """
 
     token_confirmed: bool = True
@@ -64,12 +64,12 @@ class CredentialCheck:
 
     @property
     def unconfirmed_at(self) -> datetime | None:
-        """When Telegram was asked and did not answer; None where it did, or was not asked."""
+        """When Telegram was asked and did not answer; None if it did or was not asked."""
         return None if self.token_confirmed else clock.now()
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The warnings as people read them."""
+        """The warnings for people, without their codes."""
         return tuple(map(sentence_of, self.warnings))
 
     @property
@@ -81,9 +81,9 @@ class CredentialCheck:
 def verify_credentials(
     *, telegram_token: str, api_key: str, provider: str = "", ask_provider: bool = True, named: Named = NOBODY
 ) -> CredentialCheck:
-    """Checks the credentials that are not empty. Raises `InvalidFieldError` for one that is certainly not valid.
+    """Checks the credentials that are not empty. Raises `InvalidFieldError` for one that is certainly invalid.
 
-    `named` are the providers that the staff have named.
+    `named` are the providers that staff added.
     """
     if provider and provider not in PROBES and provider not in named:
         known = ", ".join([*PROBES, *named])
@@ -113,9 +113,9 @@ def verify_credentials(
 
 @sensitive_variables("telegram_token")
 def parse_bot_id(telegram_token: str) -> int:
-    """Returns the number before the colon. Raises `InvalidFieldError` where there is none.
+    """Returns the number before the colon. Raises `InvalidFieldError` if there is none.
 
-    The format of the rest is left to Telegram, which decides what is a valid token.
+    Does not check the format of the rest, because Telegram decides what a valid token is.
     """
     found = TOKEN_FORMAT.fullmatch(telegram_token)
     if found is None:
@@ -129,13 +129,13 @@ def parse_bot_id(telegram_token: str) -> int:
 
 @sensitive_variables("telegram_token")
 def looks_whole(telegram_token: str) -> bool:
-    """Whether it is as long as a bot token: one that somebody still types is not, and Telegram need not be asked."""
+    """Returns whether this is as long as a bot token. If not, the user is still typing, and Telegram is not asked."""
     return WHOLE_TOKEN.fullmatch(telegram_token) is not None
 
 
 @sensitive_variables("telegram_token", "base")
 def _ask_telegram(telegram_token: str) -> tuple[str | None, list[str]]:
-    """Returns the bot's username, or None where Telegram gave no usable answer, and warnings."""
+    """Returns the bot's username, or None if Telegram gave no usable answer, and warnings."""
     base = f"{settings.BERTH_TELEGRAM_API}/bot{quote(telegram_token, safe=':')}"
     answer = ask(f"{base}/getMe")
     if answer.status in {401, 404}:
@@ -166,5 +166,5 @@ def _ask_provider(api_key: str, provider: str, named: Named) -> list[str]:
     if answer.status == 401:
         raise InvalidFieldError("The provider refused the API key. Paste a valid one.", field="apiKey", code="rejected")
     if answer.is_success or answer.status in {400, 402, 403, 404}:
-        return []  # the key may be right, and without the right or the credit for this question
+        return []  # the key may be valid, but without permission or credit for this request
     return ["provider_unverified: The provider did not answer, so the API key could not be checked."]

@@ -1,8 +1,8 @@
-"""Asks the operator before a command does what cannot be undone."""
+"""Asks the operator to confirm a command that cannot be undone."""
 
 
 def confirms(word: str, purpose: str) -> bool:
-    """Whether this word is typed. Where nobody can type anything, it is not."""
+    """Returns whether the operator types this word. Returns False if there is no input."""
     try:
         return input(f"Type {word} {purpose}: ").strip() == word
     except EOFError:

@@ -1,1 +1,1 @@
-"""What templates ask of projects."""
+"""Template tags and filters about projects."""

@@ -1,4 +1,4 @@
-"""How the installation is, on the first page of the admin."""
+"""The state of the installation for the first page of the admin."""
 
 from django import template
 

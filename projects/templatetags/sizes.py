@@ -1,4 +1,4 @@
-"""Sizes of which a column counts megabytes, as people read all others."""
+"""Formats sizes from columns that count megabytes."""
 
 from django import template
 from django.template.defaultfilters import filesizeformat

@@ -1,4 +1,4 @@
-"""What the staff have to know of this installation, for the first page of the admin."""
+"""What staff must know about this installation, for the first page of the admin."""
 
 from django import template
 from django.conf import settings
@@ -21,7 +21,7 @@ NOT_CLOSED_AT_BOOT = (
 
 @register.simple_tag
 def staff_notes() -> list[str]:
-    """Sentences, the most urgent first; none where all is well."""
+    """Returns sentences, the most urgent first; none if all is well."""
     watches = Watch.objects.filter(instance=settings.BERTH_INSTANCE)
     walls = [sentence for row in watches.values_list("firewall_warning", "names_warning") for sentence in row]
     notes = [read_hold(), describe_watcher(), *walls, describe_gateway_trouble(), describe_trouble()]

@@ -1,1 +1,1 @@
-"""Lists on the wire: their pages, their fast ways, and 304 to a client that has them already."""
+"""Lists in the API: pages, fast paths, and 304 for clients that already have the list."""

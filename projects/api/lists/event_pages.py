@@ -1,7 +1,7 @@
-"""Events on the wire: their ids, their pages, and where a reader goes on.
+"""Events in the API: their ids, their pages, and the position of a reader.
 
-An event's number would tell everybody how much happens on the whole installation, so that its id is that number
-encrypted into one block. It is a UUID like all ids, and stays the same as long as BERTH_SECRET_KEY does.
+An event's number would reveal how much happens on the whole installation. Its id is therefore the number encrypted as
+one block: a UUID like all ids, which stays the same as long as BERTH_SECRET_KEY does.
 """
 
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ from projects.api.parameters import moment, number, refuse_parameter
 from projects.models import Event
 
 MOST = 200
-"""Events of a page, and of an answer that no page was asked of."""
+"""The maximum of events on a page, and in a response without a limit."""
 
 _BLOCK, _NUMBER = 16, 8
 _SALT = "projects.api.event_pages"
-"""The ids of events depend on it, so it stays as it is, also where this module moves."""
+"""The ids of events depend on it, so it must not change, even if this module moves."""
 _NONE = "There is no such event. Begin again without a cursor."
-"""Also of an event of somebody else."""
+"""The message, also for another user's event."""
 
 
 def show_id(number_of_event: int) -> UUID:
@@ -39,7 +39,7 @@ def show_id(number_of_event: int) -> UUID:
 
 
 def read_event_id(text: str) -> int:
-    """Raises `ParameterError` for what is no id of an event."""
+    """Returns the number of the event with this id. Raises `ParameterError` if it is not the id of an event."""
     try:
         shown = UUID(text)
     except ValueError:
@@ -53,7 +53,7 @@ def read_event_id(text: str) -> int:
 
 @lru_cache(maxsize=1)
 def _cipher(secret: str) -> Cipher[CBC]:
-    """Of one block each, so that nothing is chained and the same number always has the same id."""
+    """Returns a cipher for single blocks, so that nothing is chained and a number always has the same id."""
     key = salted_hmac(_SALT, "ids of events", secret=secret, algorithm="sha256").digest()
     return Cipher(AES(key), CBC(bytes(_BLOCK)))
 
@@ -78,10 +78,10 @@ SINCE = moment("since", description="Only events from then on: a time, or how lo
 def read_page(
     events: "QuerySet[Event]", *, limit: int, cursor: int | None, since: datetime | None = None
 ) -> tuple[Sequence[Event], bool]:
-    """The newest events, or those that are older than the one of the cursor; and whether there are more.
+    """Returns the newest events, or those older than the cursor's event, and whether there are more.
 
-    The event of the cursor may be older than `since`, which moves while somebody pages. Raises the 400 that names the
-    cursor where its event is none of these, or is not kept any more.
+    The cursor's event may be older than `since`, which moves while a client pages. Raises a 400 that names the cursor
+    if its event is not one of these or no longer exists.
     """
     if cursor is not None:
         at = events.filter(pk=cursor).values_list("at", flat=True).first()
@@ -95,7 +95,7 @@ def read_page(
 
 
 def link_to_next(request: Any, events: Sequence[Event], *, more: bool) -> dict[str, str]:
-    """The `Link` header of a page."""
+    """Returns the `Link` header to the next page, if there is one."""
     if not more:
         return {}
     address = replace_query_param(request.build_absolute_uri(), "cursor", str(show_id(events[-1].pk)))

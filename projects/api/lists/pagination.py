@@ -28,7 +28,7 @@ LIMIT: Parameter[int | None] = Parameter(
 
 
 class LinkPagination(CursorPagination):
-    """Pages a list where the request has a limit or a cursor. Both have been read by `LIMIT` and `CURSOR` before."""
+    """Pages a list if the request has a limit or a cursor, which `LIMIT` and `CURSOR` have already checked."""
 
     ordering = ("-created_at", "-id")
     page_size = MAX_LIMIT
@@ -39,20 +39,20 @@ class LinkPagination(CursorPagination):
         return int(request.query_params.get("limit", self.page_size))
 
     def decode_cursor(self, request: Request) -> Cursor | None:
-        """Refuses a cursor of a list in another order, which `read_cursor` takes for well-formed."""
+        """Decodes a cursor. Refuses that of a list in another order, which `read_cursor` accepts as well-formed."""
         raw = request.query_params.get(self.cursor_query_param)
         if raw is not None and Position.read(raw) is not None:
             refuse_parameter(self.cursor_query_param, WRONG_CURSOR)
         return super().decode_cursor(request)
 
     def read_cursor(self, raw: str) -> str:
-        """Raises `ParameterError` for a cursor that is not ours.
+        """Checks and returns a cursor. Raises `ParameterError` if it is not one of ours.
 
-        The base class answers 404 to what it cannot read, accepts any text as a position, and also decodes other
-        spellings.
+        The base class is not enough: it answers 404 to an unreadable cursor, accepts any text as a position, and also
+        decodes other spellings.
         """
         if Position.read(raw) is not None:
-            return raw  # of a list that is sorted in another way
+            return raw  # for a list in another order
         try:
             asked = SimpleNamespace(query_params={self.cursor_query_param: raw})
             cursor = self.decode_cursor(cast(Request, asked))
@@ -63,7 +63,7 @@ class LinkPagination(CursorPagination):
         return raw
 
     def _spell(self, cursor: Cursor) -> str:
-        """The cursor as our links spell it."""
+        """Returns the cursor as our links spell it."""
         return QueryDict(urlsplit(self.encode_cursor(cursor)).query)[self.cursor_query_param]
 
     def get_headers(self) -> dict[str, str]:
@@ -77,7 +77,7 @@ class LinkPagination(CursorPagination):
 
 
 def _is_moment(position: Any) -> bool:
-    """Whether the position is a time of creation, which every cursor of ours holds, or None for the first page."""
+    """Returns whether the position is a time of creation, as in all of our cursors, or None for the first page."""
     if position is None:
         return True
     try:

@@ -1,8 +1,8 @@
-"""The answer to a list, and 304 to a client that has it already.
+"""The response to a list, or 304 for a client that already has it.
 
-Most polls are answered without reading the list: its rows have not changed, and the time that passed says nothing. A
-status follows from the row, the watcher's heartbeat and the clock, and while a watcher is alive, the rows of most lists
-say the same at any time (`Steadiness`); the others are read. Each process remembers the lists of those who poll.
+Most polls are answered without reading the list, because its rows have not changed and the passed time does not matter:
+a status follows from the row, the watcher's heartbeat and the clock, and while a watcher is alive, the statuses of most
+lists do not depend on the time (`Steadiness`). Other lists are read. Each process remembers the lists of its clients.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ from projects.models.rows.versions import RowVersions
 from projects.services.observation import refresh_rows
 
 REMEMBERED = 32 * 1024 * 1024
-"""Bytes of the lists that one process remembers. A list of 50 projects has 7 kB."""
+"""The maximum of bytes of lists that one process remembers. A list of 50 projects has 7 kB."""
 
 LARGEST = REMEMBERED // 16
-"""Bytes of one that is remembered."""
+"""The maximum of bytes of one remembered list."""
 
 _OVERHEAD = 1024
 _VERSIONS = "berth.row_versions"
-"""In the META of a request: what `hand_over` was given."""
+"""The key in a request's META for the value given to `hand_over`."""
 
 Page = tuple[Sequence[ProjectRow], dict[str, str]]
 Key = tuple[object, ...]
@@ -45,7 +45,7 @@ class _Told(NamedTuple):
 
 
 class _Memory:
-    """Forgets everything where it grows too large: what is asked for again comes back by itself."""
+    """A memory that forgets everything if it grows too large, because lists in use soon come back."""
 
     def __init__(self) -> None:
         self._told: dict[Key, _Told] = {}
@@ -83,12 +83,12 @@ _memory = _Memory()
 
 
 def hand_over(request: HttpRequest, versions: RowVersions | None) -> None:
-    """Tells the view of this request what was read just now."""
+    """Passes the versions that were just read to the view of this request."""
     request.META[_VERSIONS] = versions
 
 
 def answer_from_memory(request: HttpRequest, user: User, versions: RowVersions) -> HttpResponse | None:
-    """The answer that reading the rows would give, where one is remembered that still holds."""
+    """Returns a remembered response if it is still what reading the rows would give, else None."""
     told = _memory.get(_key(request, user))
     if told is None or not told.basis.holds(versions, clock.now()):
         return None
@@ -101,7 +101,7 @@ class PolledList:
     def __init__(self, request: AuthenticatedRequest) -> None:
         self._request = request
         self._key = _key(request, request.user)
-        # Both are of before the rows are read, so that a change in between is not missed.
+        # Both are from before the rows are read, so that no change in between is missed.
         self._began = clock.now()
         self._versions: RowVersions | None = request.META.pop(_VERSIONS, None)
 
@@ -118,12 +118,12 @@ class PolledList:
             _memory.forget(self._key)
             return
         basis = Basis(versions, steadiness)
-        # At both moments, and so at the one in between at which the statuses were derived.
+        # If it holds at both moments, it also held in between, when the statuses were derived.
         if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
             _memory.keep(self._key, _Told(body, etag, headers, basis))
 
 
 def _key(request: HttpRequest | Request, user: User) -> Key:
-    """Whose list it is, and all of the address: links to other pages repeat it."""
+    """Returns the owner and the whole address, because links to other pages repeat it."""
     meta = request.META
     return user.pk, request.scheme, request.get_host(), meta.get("PATH_INFO"), meta.get("QUERY_STRING")

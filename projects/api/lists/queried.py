@@ -1,6 +1,6 @@
-"""The list by status, text and order, and with more of each project.
+"""The list with filters, another order, or more fields.
 
-A few columns of all rows of the owner are read, in one query. Nothing of it is remembered for the next poll.
+It reads a few columns of all of the owner's rows with one query, and remembers nothing for the next poll.
 """
 
 from collections.abc import Sequence
@@ -30,27 +30,27 @@ def _read_text(raw: str) -> str:
     return raw.strip().casefold()
 
 
-STATUS = words("status", Status.values, description="Only projects of these statuses, with commas in between.")
+STATUS = words("status", Status.values, description="Only projects with these statuses, separated by commas.")
 TEXT = Parameter(
     name="q",
     schema={"type": "string", "maxLength": LONGEST_TEXT},
     read=_read_text,
     default="",
-    description="Only projects with this in their name, their id or the name of their bot, in any letter case.",
+    description="Only projects with this text in their name, id or bot's name, ignoring case.",
 )
 SORT = choice(
     "sort",
     *(sort for sort in SORTS if sort != TROUBLE_FIRST),
-    description="The order; with a minus the other way round. `status` begins with those in trouble.",
+    description="The order; a minus reverses it. `status` begins with projects in trouble.",
 )
-INCLUDE = words("include", ["status_reason", "bot"], description="What else to tell of each project, as in its detail.")
+INCLUDE = words("include", ["status_reason", "bot"], description="Further fields of each project, as in its detail.")
 PARAMETERS = (STATUS, TEXT, SORT, INCLUDE, LIMIT, CURSOR)
 
 _SECRET = ("telegram_token_ciphertext", "api_key_ciphertext")
 
 
 def is_queried(asked: Asked) -> bool:
-    """Whether the request asks for anything but pages of the usual list."""
+    """Returns whether the request asks for anything but pages of the usual list."""
     return bool(asked[STATUS] or asked[TEXT] or asked[INCLUDE]) or asked[SORT] != NEWEST_FIRST
 
 
@@ -92,5 +92,5 @@ def _render(known: Sequence[Known[ProjectRow | Project]], owner: UUID, include: 
     whole = rows.select_related("owner", "plan", "agent_type").defer(*_SECRET).in_bulk()
     found = [
         (each.row if isinstance(each.row, Project) else whole.get(each.row.id), each.facts) for each in known
-    ]  # one that is deleted meanwhile is left out
+    ]  # leaves out projects deleted meanwhile
     return render_with((Snapshot(project=project, facts=facts) for project, facts in found if project), include)

@@ -1,1 +1,1 @@
-"""Shapes on the wire: what the API accepts, and what it answers."""
+"""The API's requests and responses."""

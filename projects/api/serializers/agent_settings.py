@@ -1,6 +1,6 @@
-"""A project's settings against the JSON Schema of its agent type.
+"""Checks a project's settings against the JSON Schema of its agent type.
 
-No message quotes a value: people paste credentials into the wrong field.
+No message quotes a value, because people paste credentials into the wrong field.
 """
 
 import json
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 NOTHING: Mapping[str, Any] = {}
 ERRORS_NAMED = 20
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-"""All but tab and line feed, which instructions may hold."""
+"""All control characters except tab and line feed, which instructions may have."""
 
 SENTENCES = {
     "type": "Must be of type {limit}.",
@@ -49,9 +49,9 @@ OTHERWISE = "Does not fit the settings of this agent type (see /api/types)."
 
 
 def check_settings(agent_type: AgentType, settings: dict[str, Any], *, stored: Mapping[str, Any] = NOTHING) -> None:
-    """Raises the REST framework's `ValidationError` with the path of each setting that does not fit.
+    """Raises the REST framework's `ValidationError` with the path of each invalid setting.
 
-    An address that is among the `stored` settings already keeps nobody from changing others.
+    An address with a credential that is already in the `stored` settings does not prevent other changes.
     """
     if len(json.dumps(as_stored(agent_type.settings_schema, settings))) > SETTINGS_BYTES:
         raise _refused("The settings exceed 16 KB. Shorten them.", code="too_long")
@@ -70,7 +70,7 @@ def check_settings(agent_type: AgentType, settings: dict[str, Any], *, stored: M
 
 
 def _find_credentials(settings: Any) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Where an address with a credential stands, and the address. Instructions may tell of one; they are none."""
+    """Yields the path and the text of each address with a credential. Instructions may mention one."""
     left: list[tuple[tuple[str, ...], Any]] = [((), settings)]
     while left:
         path, value = left.pop()
@@ -82,7 +82,7 @@ def _find_credentials(settings: Any) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _find_errors(agent_type: AgentType, settings: dict[str, Any]) -> list[ValidationError]:
-    """What does not fit the type's schema, and of Berth's own settings also what does not fit Berth."""
+    """Returns the errors by the type's schema, and for other settings also those by Berth's own rules."""
     names = names_for(settings)
     schema = with_providers(agent_type.settings_schema, names)
     try:
@@ -111,7 +111,7 @@ def _details(error: ValidationError) -> Iterator[tuple[str, ErrorDetail]]:
 
 
 def _sentence(error: ValidationError) -> str:
-    """What the schema asks for, in words. The schema is public, the value is not."""
+    """Returns the schema's rule in words. The schema is public, the value is not."""
     limit: Any = error.validator_value
     listed = ", ".join(str(value) for value in limit) if isinstance(limit, list) else limit
     sentence = SENTENCES.get(str(error.validator), OTHERWISE).format(limit=listed)
@@ -120,7 +120,7 @@ def _sentence(error: ValidationError) -> str:
 
 
 def _schema(error: ValidationError) -> Mapping[str, Any]:
-    """The schema that the value does not fit. `false` is a schema too; it fits nothing and has no properties."""
+    """Returns the violated schema; empty for `false`, which is a schema too but has no properties."""
     return error.schema if isinstance(error.schema, Mapping) else {}
 
 
@@ -129,7 +129,7 @@ def _refused(message: str, *, code: str) -> serializers.ValidationError:
 
 
 def _text(value: Any) -> str:
-    """Every string in a JSON value, keys included."""
+    """Returns all strings in a JSON value, including keys."""
     if isinstance(value, dict):
         return "".join(f"{key}{_text(inner)}" for key, inner in value.items())
     if isinstance(value, list):

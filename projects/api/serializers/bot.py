@@ -1,4 +1,4 @@
-"""A Telegram bot on the wire."""
+"""A Telegram bot in the API."""
 
 from typing import Any
 
@@ -7,11 +7,12 @@ from rest_framework import serializers
 
 class BotSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
-    username = serializers.CharField(help_text="Empty where Telegram did not answer.")
+    username = serializers.CharField(help_text="Empty if Telegram did not answer.")
     url = serializers.CharField(
-        help_text="https://t.me/…, or empty as well. While nobody is paired with an agent that answers nobody else, it "
-        "is the one-time link that pairs the first one who opens it: another one each day, each for at least a day."
+        help_text="https://t.me/…, or empty as well. While nobody is paired with an agent that only answers paired "
+        "people, it is a one-time link that pairs the first person who opens it. It changes every day, and each link "
+        "is valid for at least a day."
     )
     paired = serializers.IntegerField(
-        allow_null=True, help_text="How many people are paired with it. Null where its agent has not said so."
+        allow_null=True, help_text="How many people are paired with it. Null if its agent has not reported it."
     )

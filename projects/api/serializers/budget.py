@@ -1,4 +1,4 @@
-"""Shapes on the wire of what an agent may spend, and of what it has used."""
+"""Budgets and usage in the API."""
 
 import re
 from decimal import Decimal
@@ -30,7 +30,7 @@ class TokensField(serializers.Field[int, Any, int, Any]):
 
 @extend_schema_field({"type": "string", "pattern": f"^{MONEY.pattern}$"})
 class MoneyField(serializers.Field[Decimal, Any, str, Any]):
-    """A JSON string, since JSON numbers are rounded on their way."""
+    """A JSON string, because JSON numbers may be rounded on the way."""
 
     default_error_messages = {"invalid": "Must be a string such as “12.50”."}
 
@@ -44,7 +44,7 @@ class MoneyField(serializers.Field[Decimal, Any, str, Any]):
 
 
 class OwnBudgetSerializer(StrictSerializer):
-    """What the owner sets, at most what the plan gives. What is not named stays as it is; null is the plan's."""
+    """The owner's limits, at most the plan's. Limits that are not named stay unchanged; null means the plan's."""
 
     day_tokens = TokensField(required=False, allow_null=True)
     month_tokens = TokensField(required=False, allow_null=True)
@@ -53,7 +53,7 @@ class OwnBudgetSerializer(StrictSerializer):
 
 
 class BudgetSerializer(serializers.Serializer[Any]):
-    """In a UTC day and month: tokens in and out together, money in the currency of the prices. Null is no limit."""
+    """Limits per UTC day and month on input and output tokens together, and on money. Null means no limit."""
 
     day_tokens = serializers.IntegerField(allow_null=True)
     month_tokens = serializers.IntegerField(allow_null=True)
@@ -62,16 +62,16 @@ class BudgetSerializer(serializers.Serializer[Any]):
 
 
 class SpentSerializer(serializers.Serializer[Any]):
-    """In the present UTC day or month. Tokens in and out together."""
+    """The usage in the present UTC day or month. `tokens` are input and output together."""
 
-    messages = serializers.IntegerField(help_text="That the bot has sent.")
+    messages = serializers.IntegerField(help_text="Messages that the bot has sent.")
     requests = serializers.IntegerField(help_text="Calls of models.")
     tokens = serializers.IntegerField()
-    money = serializers.CharField(help_text="Such as 12.50, by the prices that staff keep or the provider says.")
+    money = serializers.CharField(help_text="Such as 12.50, by the prices that staff maintain or the provider reports.")
 
 
 class UsageInShortSerializer(serializers.Serializer[Any]):
-    """What the gateway has counted, and the budget in force."""
+    """The usage counted by the gateway, and the budget in force."""
 
     today = SpentSerializer()
     month = SpentSerializer()
@@ -79,15 +79,15 @@ class UsageInShortSerializer(serializers.Serializer[Any]):
 
 
 class UsageLineSerializer(serializers.Serializer[Any]):
-    """One model in one hour or day. `model` is empty for what is no call of one, such as messages."""
+    """The usage of one model in one hour or day. `model` is empty for messages and other things without a model."""
 
     at = serializers.DateTimeField(help_text="When the hour or day begins.")
     model = serializers.CharField()
     messages = serializers.IntegerField()
     requests = serializers.IntegerField()
-    errors = serializers.IntegerField(help_text="Of the requests.")  # type: ignore[assignment]  # DRF takes fields away
-    estimated = serializers.IntegerField(help_text="Of the requests: those that were broken off.")
+    errors = serializers.IntegerField(help_text="How many of the requests failed.")  # type: ignore[assignment]  # DRF takes fields away
+    estimated = serializers.IntegerField(help_text="How many of the requests were interrupted and are estimates.")
     input_tokens = serializers.IntegerField()
     output_tokens = serializers.IntegerField()
-    cached_tokens = serializers.IntegerField(help_text="Of the input.")
+    cached_tokens = serializers.IntegerField(help_text="How many of the input tokens came from the provider's cache.")
     money = serializers.CharField()

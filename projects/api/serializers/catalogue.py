@@ -1,4 +1,4 @@
-"""Shapes of the catalogue on the wire."""
+"""The catalogue in the API."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ from projects.rules.named_providers import with_providers
 from projects.rules.permissions import Egress
 
 PROVIDERS = "providers"
-"""The name in the context of the names of the providers that the staff have named, read once for all types."""
+"""The context's key for the names of the providers that staff added, which are read once for all types."""
 
 
 class NamesModelsSerializer(serializers.Serializer[Any]):
-    """Of a plan or an agent type."""
+    """The models of a plan or an agent type."""
 
     models = serializers.ListField(
         source="model_names",
         child=serializers.CharField(),
         allow_null=True,
         read_only=True,
-        help_text="The models that its projects may use. Null: all. Where plan and type name some, what both name.",
+        help_text="The models that its projects may use. Null: all. If plan and type name some, both lists apply.",
     )
 
 
 class PlanSerializer(NamesModelsSerializer, serializers.ModelSerializer[Plan]):
-    """How much an agent gets of the machine and of its budget, and how many projects may have it."""
+    """A plan: an agent's resources and budget, and how many projects you may have on it."""
 
     cpus = serializers.FloatField()
     max_projects = serializers.IntegerField(
@@ -42,36 +42,37 @@ class PlanSerializer(NamesModelsSerializer, serializers.ModelSerializer[Plan]):
 
 
 class OfferedSchemaField(serializers.JSONField):
-    """The schema of a type with the providers that the staff have named, whose names the context has."""
+    """The schema of a type with the providers that staff added, whose names are in the context."""
 
     def to_representation(self, value: Any) -> Any:
         return with_providers(value, self.context[PROVIDERS])
 
 
 class AgentTypeSerializer(NamesModelsSerializer, serializers.ModelSerializer[AgentType]):
-    """What an agent can be: what it does, what it needs, and which settings it takes."""
+    """A kind of agent: what it does, what it needs, and which settings it has."""
 
     egress = serializers.ChoiceField(
-        source="least_egress", choices=Egress.choices, read_only=True, help_text="What its agents reach at most."
+        source="least_egress", choices=Egress.choices, read_only=True, help_text="The most that its agents may reach."
     )
     hosts = serializers.ListField(
         source="host_names",
         child=serializers.CharField(),
         read_only=True,
-        help_text="Hosts that its agents reach through the gateway. `HTTPS_PROXY` names it where they reach it alone.",
+        help_text="Hosts that its agents may reach through the gateway. If they may reach nothing else, `HTTPS_PROXY` "
+        "names the gateway.",
     )
 
     default_models = serializers.DictField(
         source="models_by_provider",
         child=serializers.CharField(),
         read_only=True,
-        help_text="The model of a project that names none, by its provider or for `any`. Else the image chooses.",
+        help_text="The model of a project that names none, by provider or for `any`. Otherwise the image chooses.",
     )
     capabilities = serializers.ListField(
         source="capability_names",
         child=serializers.ChoiceField([each.value for each in Capability]),
         read_only=True,
-        help_text="What its image declares, as the engine said within the last minutes.",
+        help_text="The capabilities that its image declares, as of the last minutes.",
     )
 
     settings_schema = OfferedSchemaField(read_only=True, help_text="JSON Schema of a project's settings.")

@@ -1,4 +1,4 @@
-"""Choosing from the catalogue: the field that takes a slug, and whether a plan is enough for a type."""
+"""Fields for choosing from the catalogue, and the check that a plan is large enough for a type."""
 
 from functools import lru_cache
 from typing import Any
@@ -25,7 +25,7 @@ class CatalogueField(StrictCharField):
         return self.queryset.all().filter(available=True)
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """Overrides this and not `to_internal_value`, because the validators of the base class look at the slug."""
+        """Returns the row. Overrides this method because the base class's validators need the slug."""
         slug = super().run_validation(data)
         row = self.find(slug)
         if row is None:
@@ -33,7 +33,7 @@ class CatalogueField(StrictCharField):
         return row
 
     def find(self, slug: str) -> Any:
-        """The row, if it is one of `available_rows`."""
+        """Returns the row if it is one of `available_rows`, else None."""
         model: Any = self.queryset.model
         return next(_available(model).read(slug), None)
 
@@ -55,9 +55,9 @@ class CatalogueField(StrictCharField):
 
 
 class PlanField(CatalogueField):
-    """Takes the slug of a plan that the owner may choose, or of the one that the project has already.
+    """Takes the slug of a plan that the owner may choose, or of the project's present plan.
 
-    The owner is the serializer's `context["owner"]`, and that of the project which it changes.
+    The owner is that of the project to change, or else the serializer's `context["owner"]`.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -84,7 +84,7 @@ def _available(model: Any) -> CompiledInstances[Any]:
 
 
 def check_memory(agent_type: AgentType, plan: Plan) -> None:
-    """Raises the REST framework's `ValidationError` where the plan has less memory than the type needs."""
+    """Raises the REST framework's `ValidationError` if the plan has less memory than the type needs."""
     if plan.memory_mb < agent_type.min_memory_mb:
         message = f"The {agent_type.slug} agent needs {agent_type.min_memory_mb} MB of memory. Choose a larger plan."
         raise serializers.ValidationError({"plan": [serializers.ErrorDetail(message, code="plan_too_small")]})

@@ -1,4 +1,4 @@
-"""The shape on the wire of a command to one project."""
+"""A command to one project in the API."""
 
 from accounts.api.fields import StrictChoiceField, StrictSerializer
 from projects.rules.status.lifecycle import Action

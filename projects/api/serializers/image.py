@@ -1,4 +1,4 @@
-"""What image an agent runs, on the wire."""
+"""An agent's image in the API."""
 
 from typing import Any
 
@@ -6,8 +6,6 @@ from rest_framework import serializers
 
 
 class ImageSerializer(serializers.Serializer[Any]):
-    update_available = serializers.BooleanField(
-        help_text="Its type has another image by now; `POST …/update` takes it."
-    )
+    update_available = serializers.BooleanField(help_text="Its type has a newer image; `POST …/update` takes it.")
     updating = serializers.BooleanField(help_text="A new image is about to be tried.")
-    pinned = serializers.BooleanField(help_text="The staff have decided that it keeps its image.")
+    pinned = serializers.BooleanField(help_text="The staff decided that it keeps its image.")

@@ -1,4 +1,4 @@
-"""Shapes on the wire: what the API accepts for a project, and what it answers."""
+"""Projects in the API: requests and responses."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -46,14 +46,14 @@ class StatusReasonSerializer(serializers.Serializer[Any]):
 
 
 class ListedProjectSerializer(ProjectSerializer):
-    """A row of the list, with what `include` asks for."""
+    """A row of the list, with the fields that `include` names."""
 
     status_reason = StatusReasonSerializer(source="reason", required=False, allow_null=True)
     bot = BotSerializer(source="project.bot", required=False, allow_null=True)
 
 
 class ProjectDetailSerializer(ProjectSerializer):
-    """All that is told of a project."""
+    """A project with all fields."""
 
     type = serializers.CharField(source="project.agent_type_id", read_only=True)
     settings = serializers.DictField(source="project.settings", read_only=True)
@@ -73,8 +73,8 @@ class ProjectDetailSerializer(ProjectSerializer):
         source="project.egress",
         choices=Egress.choices,
         read_only=True,
-        help_text="What its agent reaches, from its next start on: the strictest of what the installation, its type, "
-        "the staff and its owner say.",
+        help_text="What its agent may reach from its next start on: the strictest choice of the installation, its "
+        "type, the staff and its owner.",
     )
     models = serializers.ListField(
         source="project.model_names",
@@ -87,7 +87,7 @@ class ProjectDetailSerializer(ProjectSerializer):
 
 
 class ValidationSerializer(serializers.Serializer[Any]):
-    """The answer of a dry run."""
+    """The result of a dry run."""
 
     valid = serializers.BooleanField()
     bot = BotSerializer(allow_null=True)
@@ -96,7 +96,7 @@ class ValidationSerializer(serializers.Serializer[Any]):
 
 
 class ProjectFieldsSerializer(StrictSerializer):
-    """What create and change have in common."""
+    """The fields that creating and changing a project share."""
 
     name = NameField(max_length=64)
     plan = PlanField(required=False)
@@ -109,7 +109,7 @@ class ProjectFieldsSerializer(StrictSerializer):
     egress = StrictChoiceField(
         choices=Egress.choices,
         required=False,
-        help_text="`gateway`: its agent reaches the gateway alone, from its next start on. `internet`: as its type.",
+        help_text="`gateway`: its agent may reach only the gateway, from its next start on. `internet`: as its type.",
     )
 
     @sensitive_variables()
@@ -122,7 +122,7 @@ class ProjectFieldsSerializer(StrictSerializer):
 
 
 class NewProjectSerializer(ProjectFieldsSerializer):
-    """What a project is made of. The type says which credentials it needs."""
+    """A new project. Its type says which credentials it needs."""
 
     type = CatalogueField(queryset=AgentType.objects.all(), required=False)
 
@@ -164,11 +164,11 @@ class NewProjectSerializer(ProjectFieldsSerializer):
 
 
 class ProjectChangeSerializer(ProjectFieldsSerializer):
-    """Any of the fields. What is not named stays as it is."""
+    """A change of a project. Fields that are not named stay unchanged."""
 
     settings = serializers.DictField(
         required=False,
-        help_text="A JSON Merge Patch (RFC 7396): a setting that is not named stays as it is, and null removes one.",
+        help_text="A JSON Merge Patch (RFC 7396): settings that are not named stay unchanged, and null removes one.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Shapes on the wire of what a project tells of itself: its events, its runs, its use of the machine."""
+"""Events and runs of a project in the API."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from projects.models import Event
 
 
 class EventSerializer(serializers.ModelSerializer[Event]):
-    """As its owner sees it: what staff did is `staff`'s, without an address."""
+    """An event as its owner sees it: for actions of staff, the actor is `staff`, and there is no address."""
 
     actor = serializers.CharField(source="actor_for_owner", read_only=True, help_text="An email, `staff` or `system`.")
     address = serializers.IPAddressField(source="address_for_owner", read_only=True, allow_null=True)
@@ -27,7 +27,7 @@ class EventSerializer(serializers.ModelSerializer[Event]):
 
 
 class OwnEventSerializer(EventSerializer):
-    """An event of any project of the owner's; `project` may be one that is gone."""
+    """An event of any of the owner's projects; `project` may be gone."""
 
     project = serializers.UUIDField(source="project_id", read_only=True)
 
@@ -36,7 +36,7 @@ class OwnEventSerializer(EventSerializer):
 
 
 class RunSerializer(serializers.Serializer[Any]):
-    """One run of the agent. `exit_code` is null where it goes on, or ended because a start took its place."""
+    """One run of the agent. `exit_code` is null if it is still running, or was replaced by a start."""
 
     number = serializers.IntegerField()
     current = serializers.BooleanField()

@@ -1,4 +1,4 @@
-"""Shapes on the wire of what an agent uses: now, and since some time."""
+"""An agent's resource use in the API: now and over time."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 
 class UsageSerializer(serializers.Serializer[Any]):
-    """What a container uses. Bytes, but for `cpu_percent` (100 is one core) and `pids`."""
+    """What a container uses, in bytes except for `cpu_percent` (100 is one core) and `pids`."""
 
     cpu_percent = serializers.FloatField(allow_null=True)
     memory = serializers.IntegerField(allow_null=True)
@@ -18,30 +18,30 @@ class UsageSerializer(serializers.Serializer[Any]):
 
 
 class SampleSerializer(serializers.Serializer[Any]):
-    """What the agent used in `step` seconds from `at` on."""
+    """What the agent used in the `step` seconds from `at` on."""
 
     at = serializers.DateTimeField()
     cpu_percent = serializers.FloatField(source="cpu", help_text="The mean, in per cent of one core.")
-    memory = serializers.IntegerField(help_text="The most that was in use, in bytes.")
-    network_received = serializers.IntegerField(source="received", help_text="Bytes that came in that time.")
-    network_sent = serializers.IntegerField(source="sent", help_text="Bytes that went in that time.")
+    memory = serializers.IntegerField(help_text="The maximum, in bytes.")
+    network_received = serializers.IntegerField(source="received", help_text="Bytes received in that time.")
+    network_sent = serializers.IntegerField(source="sent", help_text="Bytes sent in that time.")
 
 
 class HourSerializer(serializers.Serializer[Any]):
-    """What the gateway has counted in an hour from `at` on."""
+    """The gateway's counts in the hour from `at` on."""
 
     at = serializers.DateTimeField()
     messages = serializers.IntegerField(help_text="Counted as in `/usage`.")
-    tokens = serializers.IntegerField(help_text="Tokens of questions and answers together.")
+    tokens = serializers.IntegerField(help_text="Input and output tokens together.")
 
 
 class SeriesSerializer(serializers.Serializer[Any]):
-    """The time since then. Where samples are missing the agent did not run, or was not measured."""
+    """What the agent used since then. Samples are missing while it did not run or was not measured."""
 
-    since = serializers.DateTimeField(help_text="What was asked for, or the oldest that is kept.")
+    since = serializers.DateTimeField(help_text="The requested time, or that of the oldest kept sample.")
     until = serializers.DateTimeField()
-    step = serializers.SerializerMethodField(help_text="Seconds that each sample is long: 60 or 900.")
-    memory_limit = serializers.IntegerField(help_text="What the plan of now allows, in bytes.")
+    step = serializers.SerializerMethodField(help_text="The length of each sample in seconds: 60 or 900.")
+    memory_limit = serializers.IntegerField(help_text="The present plan's limit, in bytes.")
     samples = SampleSerializer(many=True)
     usage = HourSerializer(many=True, source="hours", help_text="Empty without a gateway.")
 

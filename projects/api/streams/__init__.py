@@ -1,1 +1,1 @@
-"""Answers that last: logs and statuses as they come, and waiting for a status."""
+"""Long responses: followed logs and statuses, and waiting for a status."""

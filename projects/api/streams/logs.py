@@ -1,4 +1,4 @@
-"""Logs on the wire: as plain text, or followed as server-sent events (WHATWG HTML, section 9.2)."""
+"""Logs in the API: as plain text, or followed as server-sent events (WHATWG HTML, section 9.2)."""
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -23,14 +23,14 @@ from projects.models import Project
 from projects.services.bulkheads import STREAMS
 
 RENEWED_EVERY = 10.0
-"""Seconds after which a stream renews its lease, which lasts for a minute: that is a write."""
+"""Seconds after which a stream renews its lease, which lasts for a minute. Not more often, because that is a write."""
 
 _SILENCE = b": still here\n\n"
-"""A comment, which shows each side that the other is still connected."""
+"""A comment that shows each side that the other is still connected."""
 
 
 class Revalidates(Protocol):
-    """What a stream asks now and then: whether who follows is still let in, by a token or by a session."""
+    """What a stream regularly checks: whether the client's token or session is still valid."""
 
     @property
     def is_due(self) -> bool: ...
@@ -40,7 +40,7 @@ class Revalidates(Protocol):
 
 
 class AnyAccept(BaseContentNegotiation):
-    """Answers with text, no matter what the client accepts. Errors are problem documents as everywhere."""
+    """Answers with text, no matter what the client accepts. Errors are problem documents, as everywhere."""
 
     def select_parser(self, _request: Request, parsers: Iterable[BaseParser]) -> BaseParser:
         return next(iter(parsers))
@@ -53,7 +53,7 @@ class AnyAccept(BaseContentNegotiation):
 
 
 def follow(project: Project, lines: Generator[str, None, None], *, revalidation: Revalidation) -> HttpResponseBase:
-    """Returns a stream that ends with the lines, the token or the project.
+    """Returns a stream that ends when the lines, the token or the project end.
 
     Raises `TooManyStreamsError`, `EngineError` or `AuthenticationFailed` before it begins.
     """
@@ -69,12 +69,10 @@ def send_stream(events: "EventStream") -> HttpResponseBase:
 
 
 class EventStream:
-    """The events for one client. Not a generator, because one that was never started does not clean up.
+    """The events for one client. It is not a generator, because a generator that never started does not clean up.
 
-    `write` makes an event of a line; an empty line is a moment in which there is nothing to tell. `check` raises where
-    the stream has to end although its token has not.
-
-    It holds no database connection: it takes one for a moment, when it checks the token again.
+    `write` turns a line into an event; an empty line means that there is nothing new. `check` raises if the stream must
+    end although its token is valid. It takes a database connection only while it checks the token again.
     """
 
     def __init__(
@@ -93,9 +91,9 @@ class EventStream:
             self._renew_at = time.monotonic() + RENEWED_EVERY
             self._lines = lines
             stack.callback(self._lines.close)
-            self._first = next(self._lines, None)  # opens the log, and waits for no line of the agent
+            self._first = next(self._lines, None)  # opens the log without waiting for a line of the agent
             if revalidation.is_due:
-                revalidation.check_token()  # raises, and gives back what is held
+                revalidation.check_token()  # if it raises, the resources are released
             self._resources = stack.pop_all()
         self._events = self._make_events()
 
@@ -106,7 +104,7 @@ class EventStream:
         return next(self._events)
 
     def close(self) -> None:
-        """Gives back the lease and the connection to the engine. Django calls it at the end of every request."""
+        """Returns the lease and the connection to the engine. Django calls it at the end of every request."""
         self._events.close()
         self._resources.close()
 
@@ -127,7 +125,7 @@ class EventStream:
             yield b"event: error\ndata: The database does not answer, so the token cannot be checked. Follow again.\n\n"
 
     def _check(self) -> None:
-        """Raises where the stream has to end, because its token or its project has."""
+        """Raises if the stream must end because its token or its project has ended."""
         if not self._revalidation.is_due:
             return
         self._revalidation.check_token()

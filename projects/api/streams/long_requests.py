@@ -1,7 +1,7 @@
 """Leases for long requests, so that these never take all threads of the server.
 
-A user holds at most five leases, counted in the database and so over all servers. Each process has places for some of
-all users, and keeps the last of them for users who have none.
+A user holds at most five leases, counted in the database and so across all servers. Each process has a limited number
+of places for all users, and reserves the last of them for users who have none.
 """
 
 from collections.abc import Iterator
@@ -23,21 +23,21 @@ PER_USER = 5
 
 @contextmanager
 def acquire_lease(owner: User, places: Places) -> Iterator[LongRequest]:
-    """Holds a lease and one of the places. Raises `TooManyStreamsError` where none is left."""
+    """Holds a lease and one of the places. Raises `TooManyStreamsError` if none is left."""
     try:
         with places.take(owner.pk.hex):
             lease = _acquire(owner)
             try:
                 yield lease
             finally:
-                with suppress(Error):  # it ends by itself in a minute
+                with suppress(Error):  # it expires in a minute
                     LongRequest.objects.filter(pk=lease.pk).delete()
     except NoPlaceError:
         raise _no_lease_left() from None
 
 
 def renew(lease: LongRequest) -> None:
-    """Keeps the lease for `HELD_FOR` from now on."""
+    """Extends the lease to `HELD_FOR` from now."""
     LongRequest.objects.filter(pk=lease.pk).update(held_until=clock.now() + HELD_FOR)
 
 

@@ -1,4 +1,4 @@
-"""Checks again, while a request is being answered, that its token is good and its project still the caller's."""
+"""Checks during a long request that its token is still valid and its project still the caller's."""
 
 from typing import Any
 from uuid import UUID
@@ -14,15 +14,15 @@ from projects.rules.status.lifecycle import Desired
 
 
 class Revalidation(TokenRevalidation):
-    """Of a request about a project."""
+    """The revalidation of a request about a project."""
 
     def check_project(self, project: Project) -> None:
-        """Raises `ProjectGoneError` and `ProjectSuspendedError`."""
+        """Raises `ProjectGoneError` or `ProjectSuspendedError` if the request must end."""
         check_project_of(self._user, project)
 
 
 def check_project_of(user: User, project: Project) -> None:
-    """Raises `ProjectGoneError` where the project is not the user's by now, and `ProjectSuspendedError`."""
+    """Raises `ProjectGoneError` if the project is no longer the user's, and `ProjectSuspendedError`."""
     (found,) = _STANDING.rows(user.pk, project.pk) or [None]
     if found is None or found[0] == Desired.DELETED:
         raise ProjectGoneError
@@ -32,7 +32,7 @@ def check_project_of(user: User, project: Project) -> None:
 
 
 def release_connection() -> None:
-    """Gives the database connection of this thread back to its pool, if there is one, until it is needed again."""
+    """Returns this thread's database connection to its pool, if there is one, until it is needed again."""
     if not connection.in_atomic_block:
         close_old_connections()
 
@@ -43,4 +43,4 @@ def _write(owner_id: UUID, project_id: UUID) -> Any:
 
 
 _STANDING = CompiledQuery(_write, UUID(int=1), UUID(int=2))
-"""Every stream asks every two seconds."""
+"""Every stream runs it every two seconds."""

@@ -1,4 +1,4 @@
-"""What happens to somebody's projects, as it happens: their statuses, as often as one is another, and their events."""
+"""Streams changes of a user's projects: each change of a status, and each event."""
 
 import json
 import time
@@ -19,14 +19,14 @@ from projects.models.rows.project import OwnRows
 from projects.services.observation import refresh_rows
 
 POLL_SECONDS = 1.0
-"""Between two looks. A status is told within this and what the watcher takes."""
+"""Seconds between two polls. A new status is sent within this and the time that the watcher takes."""
 
 
 class NewEvents:
     """The events of an owner from a moment on, each once, oldest first.
 
-    On PostgreSQL an event may become visible after a younger one. What is as old as that takes is read again therefore,
-    and passed over where it has been told.
+    On PostgreSQL an event may become visible after a younger one. Therefore recent events are read again, without those
+    that were already sent.
     """
 
     def __init__(self, owner_id: UUID, *, since: datetime, told: int | None = None) -> None:
@@ -48,9 +48,9 @@ class NewEvents:
 
 
 def tell_what_happens(owner: User, *, after: Event | None) -> Generator[str, None, None]:
-    """Blocks of server-sent events: first each project as it is, and the events after the given one.
+    """Yields blocks of server-sent events: first each project and the events after the given one, then all changes.
 
-    An empty one tells that all of a look is told. It takes a database connection for each look only.
+    An empty block ends each poll. It takes a database connection only during a poll.
     """
     since = after.at if after else clock.now()
     events = NewEvents(owner.pk, since=since, told=after.pk if after else None)
@@ -77,6 +77,6 @@ def _show(event: Event) -> dict[str, Any]:
 
 
 def _block(name: str, data: dict[str, Any], *, event_id: UUID | None = None) -> str:
-    """JSON has no line end outside of its strings, and escapes those inside."""
+    """Returns a block. The JSON has no line breaks, because it escapes those in strings."""
     named = f"id: {event_id}\n" if event_id else ""
     return f"{named}event: {name}\ndata: {json.dumps(data)}"

@@ -1,4 +1,4 @@
-"""`?wait=N`: holds the answer until the status is settled."""
+"""`?wait=N`: delays the response until the status is settled."""
 
 import time
 
@@ -13,20 +13,20 @@ from projects.services.observation import refresh
 POLL_SECONDS = 0.25
 
 TO_ANSWER = 1.0
-"""Seconds that the last look and the answer need of the request's time."""
+"""Seconds of the request's time that the last poll and the response need."""
 
 
 def wait_until_settled(project: Project, *, seconds: float, revalidation: Revalidation) -> Project:
     """Returns the project when its status is settled, at the latest after `seconds`.
 
-    Returns it sooner where the time of the whole request ends before, and at once where no place is left for another
-    who waits. Raises `ProjectGoneError`, and `AuthenticationFailed` where the token is revoked meanwhile.
+    Returns it earlier if the time of the whole request ends before, and at once if there is no place for another
+    waiting request. Raises `ProjectGoneError`, and `AuthenticationFailed` if the token is revoked meanwhile.
     """
     try:
         with acquire_lease(project.owner, WAITS):
             return _wait(project, seconds=seconds, revalidation=revalidation)
     except TooManyStreamsError:
-        return project  # the command has been carried out, and waiting for it is a mere convenience
+        return project  # the command is done, and waiting is a mere convenience
 
 
 def _wait(project: Project, *, seconds: float, revalidation: Revalidation) -> Project:

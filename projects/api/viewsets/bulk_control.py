@@ -24,10 +24,10 @@ from projects.services.commands.bulk import act_on_each, carry_out
 from projects.services.observation import refresh
 
 MOST = 50
-"""Projects of one request."""
+"""The maximum of projects in one request."""
 
 BEGIN_WITHIN = 8.0
-"""Seconds within which a request goes on to a next project. The last one may take as long as any other command."""
+"""Seconds within which a request begins the next project. The last one may take as long as any single command."""
 
 DONE, NOT_DONE, LEFT = "done", "refused", "left"
 _LATER = "The time of this request is over. Send the rest in another one."
@@ -58,7 +58,7 @@ class BulkControlSerializer(StrictSerializer):
 
 
 class RefusalSerializer(serializers.Serializer[Any]):
-    """As the command for this project alone would have been refused."""
+    """The same refusal as for a command to this project alone."""
 
     status = serializers.IntegerField()
     code = serializers.CharField()
@@ -70,9 +70,12 @@ class BulkResultSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     outcome = serializers.ChoiceField(
         [DONE, NOT_DONE, LEFT],
-        help_text="`done`: as 200 or 202 for this project alone. `refused`: `problem` says why. `left`: send it again.",
+        help_text="`done`: like 200 or 202 for this project alone. `refused`: `problem` says why. `left`: send it "
+        "again.",
     )
-    status = serializers.ChoiceField(Status.choices, allow_null=True, help_text="Null: it is not yours, or gone.")
+    status = serializers.ChoiceField(
+        Status.choices, allow_null=True, help_text="Null: the project is not yours or is gone."
+    )
     problem = RefusalSerializer(allow_null=True)
 
 
@@ -115,7 +118,7 @@ class BulkControlView(OwnProjectsViewSet):
         return bulk.results + [_result(each, LEFT, left) for each in bulk.left]
 
     def _is_let_in(self) -> bool:
-        """Raises `AuthenticationFailed` for a token that ended."""
+        """Returns True. Raises `AuthenticationFailed` if the token has ended."""
         if self.revalidation is not None and self.revalidation.is_due:
             self.revalidation.check_token()
         return True
@@ -127,11 +130,11 @@ class BulkControlView(OwnProjectsViewSet):
             project = self.get_object()
             name = project.name
             carry_out(project, action, find_actor(self.request))
-        except Exception as error:  # noqa: BLE001 - as every view: the next line raises what it has no answer for
-            # The very answer that the command for this project alone would have. An unknown error is raised again.
+        except Exception as error:  # noqa: BLE001 - handle_exception raises unknown errors again
+            # Use exactly the response that a command to this project alone would get.
             refused = self.handle_exception(error)
             told = json.loads(refused.content)
-            # The name is nobody's any more once the project is deleted, and answers are kept for a day.
+            # Do not keep the name: responses are stored for a day, also if the project is deleted.
             detail = told["detail"].replace(f"“{name}”", "The project") if name else told["detail"]
             wait = refused.headers.get("Retry-After")
             return _result(project_id, NOT_DONE, _problem(told["status"], told["code"], detail, retry_after=wait))

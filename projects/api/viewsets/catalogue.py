@@ -1,4 +1,4 @@
-"""The catalogue under /api: the plans that are open to the caller, and the kinds of agent."""
+"""The catalogue under /api: the plans that are open to the caller, and the agent types."""
 
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet

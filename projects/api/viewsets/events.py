@@ -16,7 +16,7 @@ from projects.api.streams.logs import AnyAccept, EventStream, send_stream
 from projects.api.streams.statuses import tell_what_happens
 from projects.models import Event
 
-FOLLOW = flag("follow", description="Go on as server-sent events: your projects as they are, then what happens.")
+FOLLOW = flag("follow", description="Follow as server-sent events: first your projects as they are, then all changes.")
 NO_SUCH_EVENT = "There is no such event. Follow without the header."
 
 
@@ -33,7 +33,7 @@ LAST_EVENT_ID: Parameter[int | None] = Parameter(
     location=OpenApiParameter.HEADER,
     read=_read_last_event_id,
     default=None,
-    description="With `follow=true`: the id of the last event that you have. Those after it come first.",
+    description="With `follow=true`: the id of the last event that you have. Later ones come first.",
 )
 STREAM = {
     "type": "object",
@@ -64,7 +64,7 @@ class EventsView(RevalidatedView, ViewSet):
         },
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponseBase:
-        """Tell what happened to all of your projects, newest first; or follow what happens to them."""
+        """List the events of all your projects, newest first; or follow them."""
         if self.asked[FOLLOW]:
             return self._follow(request)
         events = Event.objects.filter(owner_id=request.user.pk)

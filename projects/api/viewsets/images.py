@@ -19,17 +19,17 @@ class ProjectImageViewSet(OwnProjectsViewSet):
         tags=["projects"],
         request=None,
         responses={
-            200: OpenApiResponse(ProjectDetailSerializer, description="It runs the newest image already."),
+            200: OpenApiResponse(ProjectDetailSerializer, description="It already runs the newest image."),
             202: OpenApiResponse(
                 ProjectDetailSerializer,
-                description="The watcher gives it the newest image. Follow `image.updating`, and the events.",
+                description="The watcher will give it the newest image. Follow `image.updating` and the events.",
             ),
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },
     )
     def update_image(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Take the newest image of the type. What the agent keeps is copied before. Where the new one does not get
-        ready in its type's time, the old one runs again with the copy, and an event says why.
+        """Update the agent to the newest image of its type. The agent's memory is copied first. If the new image does
+        not become ready in time, the old one runs again with the copy, and an event says why.
         """
         project = self.get_object()
         refresh([project])

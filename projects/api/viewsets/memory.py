@@ -19,6 +19,6 @@ class ProjectMemoryViewSet(OwnProjectsViewSet):
         responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 429, 502, 503)},
     )
     def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Delete what the agent remembers, for good. It begins anew, or stays stopped where it was."""
+        """Delete the agent's memory permanently. The agent starts again with an empty one, or stays stopped."""
         project = clear_memory(project=self.get_object(), actor=find_actor(request))
         return Response(show_detail(self.settle(project, self.asked[WAIT])))

@@ -1,4 +1,4 @@
-"""Finding the caller's own projects, for every view under /api/projects."""
+"""The base of all views under /api/projects, which finds the caller's own projects."""
 
 import json
 from typing import Any
@@ -19,21 +19,21 @@ from projects.models.rows.snapshot import Snapshot, take_snapshot
 
 
 class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
-    """The caller's own projects, and nobody else's: what is not in `get_queryset` does not exist."""
+    """The caller's own projects. Projects of others do not exist for these views."""
 
-    serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it takes a snapshot of a project
-    pagination_class = None  # the one list with pages reads its own
+    serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it serializes a snapshot
+    pagination_class = None  # the only list with pages reads them itself
     lookup_field = "id"
     goes_on = ("validate",)  # it changes nothing
     request: AuthenticatedRequest
-    revalidation: Revalidation | None = None  # what `make_revalidation` has made
+    revalidation: Revalidation | None = None  # set by `make_revalidation`
 
     def make_revalidation(self, request: AuthenticatedRequest) -> Revalidation:
         return Revalidation(request)
 
     @property
     def throttle_scope(self) -> str:
-        """The limit that all but safe methods count against."""
+        """The limit that unsafe methods count against."""
         return "commands"
 
     def get_queryset(self) -> QuerySet[Project]:
@@ -57,7 +57,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
         return read_id(self.kwargs["id"])
 
     def settle(self, project: Project, wait: int) -> Snapshot:
-        """The project as it is now, or when its status has settled, at most `wait` seconds later."""
+        """Returns the project as it is now, or once its status has settled, at most `wait` seconds later."""
         if not wait:
             return take_snapshot(project)
         revalidation = self.revalidation or Revalidation(self.request)
@@ -65,7 +65,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
 
 
 def read_id(text: str) -> UUID:
-    """Returns the id in the path. Raises Http404 for what is none, or is spelled in another way than ours are."""
+    """Returns the id in the path. Raises Http404 if it is not an id or has another spelling than ours."""
     try:
         project_id = UUID(text)
     except ValueError:
@@ -76,7 +76,7 @@ def read_id(text: str) -> UUID:
 
 
 def show_detail(snapshot: Snapshot) -> dict[str, Any]:
-    """What `ProjectDetailSerializer` makes of it, as JSON has it."""
+    """Returns the project's detail as a JSON object, like `ProjectDetailSerializer`."""
     shown: dict[str, Any] = json.loads(render_detail(snapshot))
     return shown
 

@@ -1,4 +1,4 @@
-"""Pairing people with an agent, under /api."""
+"""Pairing under /api."""
 
 from typing import Any
 
@@ -15,24 +15,24 @@ from projects.services import make_pairing_link
 
 
 class PairingSerializer(StrictSerializer):
-    """Whether one more person is paired, or one in the place of all."""
+    """Whether to pair one more person, or one person instead of all others."""
 
     mode = StrictChoiceField(
         choices=PairingMode.choices,
         required=False,
-        help_text="`add` pairs one more person, which it does unless told otherwise. `replace` pairs one person in the "
-        "place of all others, and voids all codes from before.",
+        help_text="`add` (the default) pairs one more person. `replace` pairs one person instead of all others, and "
+        "invalidates all earlier codes.",
     )
 
 
 class PairingLinkSerializer(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=PairingMode.choices)
     code = serializers.CharField(help_text="For `/start <code>`, in a private chat with the bot.")
-    url = serializers.CharField(help_text="https://t.me/…, or empty where Telegram has not told the bot's name.")
+    url = serializers.CharField(help_text="https://t.me/…, or empty if the bot's name is not known yet.")
     expires_at = serializers.DateTimeField()
     needs_start = serializers.BooleanField(
-        help_text="Whether it counts only after a start or restart: the agent has been running since before it could "
-        "pair. From then on it answers nobody but whom it is paired with and whom `allowed_users` lists."
+        help_text="Whether the link only works after a start or restart, because the agent was started before it could "
+        "pair. From then on it only answers paired people and those in `allowed_users`."
     )
 
 
@@ -44,7 +44,7 @@ class ProjectPairingViewSet(OwnProjectsViewSet):
         responses={201: PairingLinkSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 429)},
     )
     def create(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Make a one-time link by which somebody pairs with the agent, within a day."""
+        """Create a one-time link to pair with the agent. It is valid for a day."""
         project = self.get_object()
         serializer = PairingSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)

@@ -41,7 +41,7 @@ from projects.services.observation import refresh
 class ProjectViewSet(OwnProjectsViewSet):
     @property
     def throttle_scope(self) -> str:
-        """Both of these ask Telegram and the provider about a new agent."""
+        """The limit. Creating and validating count as deploys, because both ask Telegram and the provider."""
         return "deploys" if self.action in {"create", "validate"} else "commands"
 
     @describe(
@@ -51,7 +51,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         responses={200: ListedProjectSerializer(many=True), **UNCHANGED, **problems(400, 401, 404, 429)},
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponse:
-        """List your projects, newest first: all of them, or those that you ask for."""
+        """List your projects, newest first, optionally filtered, sorted and in pages."""
         if is_queried(self.asked):
             return answer_query(request, self.asked)
         return PolledList(request).answer(partial(self._read_rows, request))
@@ -70,12 +70,12 @@ class ProjectViewSet(OwnProjectsViewSet):
         serializer.is_valid(raise_exception=True)
 
         def deploy(project_id: UUID) -> dict[str, Any]:
-            project = self.get_queryset().filter(id=project_id).first() if key is not None else None  # made earlier
+            project = self.get_queryset().filter(id=project_id).first() if key is not None else None  # created earlier
             if project is None:
                 wanted = serializer.build(project_id, is_first=key is None)
                 project = create_project(owner=request.user, wanted=wanted, actor=find_actor(request))
             else:
-                refresh([project])  # an earlier request has made it, and was cut off since
+                refresh([project])  # an earlier request created it and was interrupted
             return show_detail(self.settle(project, wait))
 
         if key is None:
@@ -95,7 +95,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         responses={200: ValidationSerializer, **problems(400, 401, 403, 409, 413, 415, 429, 502, 503)},
     )
     def validate(self, request: AuthenticatedRequest) -> Response:
-        """Check what a creation would check, and deploy nothing."""
+        """Check everything that a creation would check, without deploying."""
         serializer = NewProjectSerializer(data=request.data, context={"owner": request.user})
         serializer.is_valid(raise_exception=True)
         check = check_creation(owner=request.user, wanted=serializer.build(uuid4()))
@@ -124,9 +124,10 @@ class ProjectViewSet(OwnProjectsViewSet):
         responses={200: ProjectDetailSerializer, **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503)},
     )
     def partial_update(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Change a project. It reaches the agent at its next start, or now with `?restart=true`.
+        """Change a project. The change reaches the agent at its next start, or now with `?restart=true`.
 
-        Behind the gateway a new token, key or budget is in force at once, and what crashed for its credential starts.
+        Behind the gateway, a new token, key or budget is in force at once. An agent that crashed because of its
+        credential is started again.
         """
         project, restart = self.get_object(), self.asked[RESTART]
         serializer = ProjectChangeSerializer(project, data=request.data)
@@ -141,14 +142,14 @@ class ProjectViewSet(OwnProjectsViewSet):
         tags=["projects"],
         responses={
             202: OpenApiResponse(
-                ProjectDetailSerializer, description="It is `deleting`: the engine is silent or the agent still ending."
+                ProjectDetailSerializer, description="It is `deleting`: the engine is silent or the agent still ends."
             ),
             204: OpenApiResponse(description="The container, its state and its secrets are gone."),
             **problems(401, 403, 404, 409, 429, 502),
         },
     )
     def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Delete a project, its container and its state. A suspended one stays until the staff lift the suspension."""
+        """Delete a project with its container and memory. A suspended project stays until staff lift the suspension."""
         project = self.get_object()
         if delete_project(project=project, actor=find_actor(request)):
             return Response(status=204)
@@ -163,13 +164,13 @@ class ProjectViewSet(OwnProjectsViewSet):
             200: ProjectDetailSerializer,
             202: OpenApiResponse(
                 ProjectDetailSerializer,
-                description="It is `stopping`, or `unknown` while the engine is silent, and is stopped all the same.",
+                description="It is `stopping`, or `unknown` if the engine does not answer, and will be stopped.",
             ),
             **problems(400, 401, 403, 404, 409, 413, 415, 429, 502, 503),
         },
     )
     def control(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Start, stop or restart the agent. The answer comes when the engine has carried it out."""
+        """Start, stop or restart the agent. The response comes when the engine has carried it out."""
         project, wait = self.get_object(), self.asked[WAIT]
         serializer = ControlSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
@@ -181,16 +182,16 @@ class ProjectViewSet(OwnProjectsViewSet):
         return Response(show_detail(self.settle(project, wait) if wait else snapshot))
 
     def _now(self, project_id: UUID, wait: int) -> dict[str, Any]:
-        """What an answer of before has to say anew: the status, and why, and a link to pair, which was not kept."""
+        """Returns the fields of a replayed response that must be current: status, reason, and bot with its link."""
         project = self.get_queryset().filter(id=project_id).first()
         if project is None:
-            return {"status": Status.DELETING, "status_reason": None}  # and this very moment gone
+            return {"status": Status.DELETING, "status_reason": None}  # it has just been deleted
         refresh([project])
         told = show_detail(self.settle(project, wait))
         return {name: told[name] for name in ("status", "status_reason", "bot")}
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
-        """The caller's projects, or those of the page that the request asks for, and the headers of that page."""
+        """Returns the caller's projects, or those of the requested page, and the page's headers."""
         if self.asked[LIMIT] is None and self.asked[CURSOR] is None:
             return OwnRows(request.user.pk)[:], {}
         pages = LinkPagination()

@@ -1,4 +1,4 @@
-"""What a project tells of itself under /api: its log, its runs, its use of the machine, and its events."""
+"""Reports about a project under /api: its log, its runs, its resource use, and its events."""
 
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.utils import OpenApiResponse
@@ -24,8 +24,8 @@ from projects.services.reports.stats import read_series, read_usage
 
 STATS_SINCE = moment(
     "since",
-    description="Samples since then instead: a time, or how long ago (`5m`, `2h`, `7d`). Of a minute each for up to 24 "
-    "hours, of 15 minutes beyond that; kept for 8 days.",
+    description="Return samples since then instead: a time, or how long ago (`5m`, `2h`, `7d`). Samples cover a minute "
+    "each for up to 24 hours, and 15 minutes beyond that. They are kept for 8 days.",
 )
 LOG_EVENT = {
     "type": "object",
@@ -42,9 +42,9 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
         responses={200: STATS, **problems(400, 401, 404, 429, 502, 503)},
     )
     def stats(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell what the agent uses at this moment, all null while it does not run; or what it used since some time.
+        """Show what the agent uses now (all null if it does not run), or what it has used since a time.
 
-        On a Swarm that is known on the manager's own node alone: of an agent on another one this is a 502 that says so.
+        On a Swarm this is only known for agents on the manager's own node. For others this is a 502.
         """
         project, since = self.get_object(), self.asked[STATS_SINCE]
         if since is not None:
@@ -59,7 +59,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
         responses={200: EventSerializer(many=True), **problems(400, 401, 404, 429)},
     )
     def events(self, request: AuthenticatedRequest, id: str) -> Response:
-        """Tell who did what to the project, when and from where, newest first."""
+        """List who did what to the project, when and from where, newest first."""
         events = Event.objects.filter(project_id=self.get_object().id)
         limit, cursor, since = self.asked[LIMIT], self.asked[CURSOR], self.asked[event_pages.SINCE]
         page, more = read_page(events, limit=limit, cursor=cursor, since=since)
@@ -92,7 +92,7 @@ class ProjectLogsView(OwnProjectsViewSet):
         },
     )
     def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
-        """Read what the agent printed, without its credentials: at most 1 MB. With `follow` it goes on."""
+        """Read the agent's log, without its credentials: at most 1 MB. With `follow` it continues with new lines."""
         project, tail, since = self.get_object(), self.asked[TAIL], self.asked[SINCE]
         follows, run = self.asked[FOLLOW], self.asked[RUN]
         if run is None or run == current_number(project):

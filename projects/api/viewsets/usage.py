@@ -1,4 +1,4 @@
-"""What an agent has used, under /api."""
+"""An agent's usage under /api."""
 
 from datetime import datetime, timedelta
 
@@ -16,8 +16,8 @@ from projects.api.streams.logs import AnyAccept
 from projects.api.viewsets.own_projects import OwnProjectsViewSet
 from projects.services.reports.usage import LONGEST, MOST_LINES, list_usage, write_csv
 
-SINCE = moment("since", description="From the hour or day on in which this lies. Else 30 days ago.")
-UNTIL = moment("until", description="Only what begins before this. Else now.")
+SINCE = moment("since", description="From the hour or day on that contains this time. The default is 30 days ago.")
+UNTIL = moment("until", description="Only hours or days that begin before this. The default is now.")
 BY = choice("by", "day", "hour", description="UTC days.")
 FORMAT = choice("format", "json", "csv")
 
@@ -31,12 +31,12 @@ class ProjectUsageView(OwnProjectsViewSet):
         parameters=[SINCE, UNTIL, BY, FORMAT],
         responses={
             (200, "application/json"): UsageLineSerializer(many=True),
-            (200, "text/csv"): OpenApiResponse({"type": "string"}, description="The same, with a line of names."),
+            (200, "text/csv"): OpenApiResponse({"type": "string"}, description="The same, with a header line."),
             **problems(400, 401, 404, 429),
         },
     )
     def usage(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
-        """List what the agent has used, by model: the oldest first."""
+        """List what the agent has used by model, oldest first."""
         project = self.get_object()
         by = self.asked[BY]
         since, until = _read_span(self.asked, LONGEST[by])

@@ -77,7 +77,7 @@ class Command(BaseCommand):
         self.stdout.write(self.style.SUCCESS("All agents have moved. Start Berth with these settings."))
 
     def _move_each(self, migration: Migration, left: list[Move], leadership: Leadership) -> Iterator[str]:
-        """What keeps each one from running; an empty text where nothing does."""
+        """Yields why each agent does not run after its move, or an empty text."""
         for number, move in enumerate(left, start=1):
             key = move.project.container_key
             self.stdout.write(f"{number} of {len(left)}: {key}")
@@ -92,7 +92,7 @@ class Command(BaseCommand):
 
 
 def _lack_of_room(moves: list[Move]) -> list[str]:
-    """All memories come to the manager's node, and so do the agents."""
+    """Returns an obstacle if the manager's node, to which all agents move, has too little memory for them."""
     needed = sum(move.project.memory for move in moves if move.there is None and move.is_to_run)
     free = free_here(Connection())
     if needed <= free:

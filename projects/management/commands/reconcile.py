@@ -32,6 +32,6 @@ class Command(BaseCommand):
 
 
 def _find_keys() -> set[str]:
-    """Of all projects that are known to have a container: each is inspected, for a list may be older than it seems."""
+    """Returns the keys of all projects with a known container, so that each is inspected: a list may be outdated."""
     known = Project.objects.filter(instance=settings.BERTH_INSTANCE).exclude(container_state="")
     return {str(pk) for pk in known.values_list("pk", flat=True)}
