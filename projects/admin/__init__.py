@@ -1,4 +1,4 @@
-"""Projects, the catalogue and what belongs to them in the admin. It acts on projects through the services only."""
+"""Projects, the catalogue and related rows in the admin, which acts on projects only through the services."""
 
 from projects.admin.projects import ProjectAdmin
 

@@ -1,7 +1,7 @@
-"""Actions of the admin on projects. On one it acts at once; many get a page that goes through them.
+"""The admin's actions on projects. An action on one project runs at once; one on many gets a page that runs it.
 
-The page asks for each next step by a small request. What was done stands in the database, so that a reload, a second
-tab or a later visit shows it and goes on with what is left. Without scripts a button goes on for as long as it may.
+The page requests each step with a small request. The results are in the database, so that a reload, a second tab or a
+later visit shows them and continues with the rest. Without scripts, a button runs as many as there is time for.
 """
 
 from functools import partial
@@ -29,10 +29,10 @@ from projects.services.staff import batches
 from projects.services.staff.batches import AT_ONCE, MOST
 
 STEP_SECONDS = 1.0
-"""For how long a step goes on to a next project. The last one may take as long as any command."""
+"""Seconds within which a step begins the next project. The last one may take as long as any command."""
 
 BATCH_SECONDS = 20.0
-"""The same without scripts. A proxy waits for 60."""
+"""The same without scripts. A proxy waits for 60 seconds."""
 
 _LEVELS = {ItemState.DONE: messages.SUCCESS, ItemState.NOTED: messages.WARNING}
 _COMMANDS = {"stop": batches.stop, "resume": batches.resume, "again": batches.try_again}
@@ -50,7 +50,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
     def act_on_each(
         self, request: HttpRequest, chosen: QuerySet[Project], action: str, *, because: str = ""
     ) -> HttpResponse | None:
-        """Carries out an action of `services.staff_actions`: on one project now, on many by the page of a batch."""
+        """Carries out an action of `services.staff.actions`: on one project now, on many by the page of a batch."""
         found = list(chosen.values_list("pk", "name")[: MOST + 1])
         if not found:
             self.message_user(request, "What you selected is gone already.", messages.WARNING)
@@ -71,9 +71,9 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
         return redirect("admin:projects_project_batch", batch.pk)
 
     def batch_view(self, request: HttpRequest, batch_id: UUID) -> HttpResponse:
-        """The page, and what its buttons and its steps ask for.
+        """Shows the page, and answers its buttons and steps.
 
-        All staff see it and may stop it. Its maker goes on with it, or who has taken that upon themselves.
+        All staff may see and stop a batch. Only the member of staff who started it or took it over may continue it.
         """
         batch = get_object_or_404(Batch.objects.select_related("by"), pk=batch_id)
         batches.end_what_was_lost(batch)
@@ -83,7 +83,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
         if do == "take":
             batches.take_over(batch, by=staff_user(request))
         elif batch.by_id != staff_user(request).pk and do != "stop":
-            # A page of one who has gone on with it until somebody else took it.
+            # This page belongs to the former owner of a batch that somebody else has taken over.
             return HttpResponseClientRefresh() if request.headers.get("HX-Request") else redirect(request.path)
         elif do in _COMMANDS:
             _COMMANDS[do](batch)
@@ -94,7 +94,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
         return redirect(request.path)
 
     def _step(self, request: HttpRequest, batch: Batch) -> HttpResponse:
-        """What has ended since the lane last asked, and the lane anew, as long as there is something to be done."""
+        """Runs a step, and returns the items that have ended since the last one, and the next step if there is one."""
         has_begun = self._go_on(request, batch, STEP_SECONDS)
         batch.refresh_from_db()
         told = describe(batch, after=_read_number(request, "seen"))
@@ -116,7 +116,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
 
 
 def describe(batch: Batch, *, after: int | None = None) -> dict[str, Any]:
-    """How far it is. `items` are all, or only those that have ended since the count of ends was `after`."""
+    """Describes the progress. `items` are all items, or only those that ended since the count of ends was `after`."""
     items = list(batch.items.all())
     states = [item.state for item in items]
     is_waiting = ItemState.WAITING in states and not batch.is_stopped

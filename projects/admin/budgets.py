@@ -1,4 +1,4 @@
-"""What may be spent and what was, in the admin: prices of models, top spenders, and what staff grant one project."""
+"""Budgets in the admin: prices of models, top spenders, and the budgets that staff grant single projects."""
 
 from typing import Any
 from uuid import UUID
@@ -23,12 +23,12 @@ DEAREST = (
     "enter the dearest. Only of GPT-5.4 and later, Gemini Pro and Grok enter that of short inputs: their long ones "
     "count twice by themselves."
 )
-"""What staff are told who enter a price."""
+"""The help text for staff who enter a price."""
 
 
 @admin.register(ModelPrice)
 class ModelPriceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """A change reaches the gateway within seconds."""
+    """Prices of models. A change reaches the gateway within seconds."""
 
     list_display = ("model", "input", "output", "cached")
     search_fields = ("model",)
@@ -63,7 +63,7 @@ class ModelPriceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-a
 
 @admin.register(Spending)
 class SpendingAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Those who have spent most this month come first."""
+    """Spending by project. The top spenders of the month come first."""
 
     list_display = (
         *("project", "owner", "month", "month_tokens", "spent_in_month", "month_requests", "month_messages"),
@@ -93,7 +93,7 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the t
 
 
 class GrantsBudget(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Adds the page on which staff grant one project more than its plan gives, or less."""
+    """Adds the page on which staff grant one project another budget than its plan's."""
 
     change_form_template = "admin/projects/project/change_form.html"
 

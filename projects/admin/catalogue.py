@@ -1,4 +1,4 @@
-"""What the staff offer, in the admin: plans, agent types, and who may take which plan."""
+"""The catalogue in the admin: plans, agent types, and allowances."""
 
 from typing import Any
 
@@ -32,11 +32,11 @@ FIRST = (
     *("open_to_all", "max_projects", "memory_mb", "cpus", "pids", "disk_mb", "min_memory_mb", "needs_telegram_token"),
     *("needs_api_key", "pairs_people", "stop_timeout", "ready_timeout", "default_models"),
 )
-"""Fields of plans and agent types, as a form has them. Others follow in the order of their columns."""
+"""The first fields of plans and agent types on a form. Others follow in the order of their columns."""
 
 
 class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
-    """Says above its list how much memory is promised, and how much there is to promise."""
+    """Shows above its list how much memory is promised, and how much can be promised."""
 
     change_list_template = "admin/projects/change_list_with_capacity.html"
 
@@ -52,7 +52,7 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
         return found
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """What tells one row from the others comes first, and what most rows leave empty last."""
+        """Returns the fields: those that distinguish rows first, and those that most rows leave empty last."""
         names = [str(name) for name in super().get_fields(request, obj)]
         return sorted(names, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
 
@@ -96,7 +96,7 @@ class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
         return [path("<slug:slug>/trial/", view, name="projects_agenttype_trial"), *super().get_urls()]
 
     def trial_view(self, request: HttpRequest, slug: str) -> HttpResponse:
-        """Runs the type's image as its agents run, and says what came of it. Nothing stays of it."""
+        """Tries the type's image under the same conditions as agents, and shows the result. Leaves nothing behind."""
         agent_type: AgentType | None = self.get_object(request, slug)
         if agent_type is None:
             raise Http404("There is no such type.")
@@ -115,7 +115,7 @@ class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
         return (*super().get_readonly_fields(request, obj), *(("base_image", "declared", "old_images") if obj else ()))
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """The engine is asked about a new image after Django's transaction: nobody waits for it in one."""
+        """Asks the engine about a new image only after Django's transaction."""
         before = dict(AgentType.objects.values_list("slug", "image")) if request.method == "POST" else {}
         answer = super().changeform_view(request, *args, **kwargs)
         for row in AgentType.objects.all() if request.method == "POST" else ():
@@ -130,14 +130,14 @@ class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
 
     @admin.display(description="capabilities")
     def declared(self, agent_type: AgentType) -> str:
-        """As the image's label says, when the engine was last asked."""
+        """The capabilities in the image's label when the engine was last asked."""
         if not agent_type.image_id:
             return "The image is not on the engine, or nobody has asked yet."
         return ", ".join(agent_type.capability_names) or "The image declares none."
 
     @admin.display(description="agents")
     def old_images(self, agent_type: AgentType) -> str:
-        """Start and restart keep an agent's image; an update takes the newest."""
+        """How many agents run an old image. Start and restart keep it; only an update takes the newest."""
         old = count_old_images(agent_type)
         return f"{old} run the old image." if agent_type.image_id else "The image is not on the engine."
 
@@ -147,7 +147,7 @@ class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
 
 
 class UserByEmailField(forms.ModelChoiceField):  # type: ignore[type-arg]  # generic for the type checker only
-    """Takes an email in place of a list of all users."""
+    """Takes an email instead of offering a list of all users."""
 
     def __init__(self) -> None:
         messages = {"invalid_choice": "There is no user with this email. Add them first."}
@@ -170,7 +170,7 @@ class AllowanceForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for t
 
 @admin.register(Allowance)
 class AllowanceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Staff say what ordinary users may take; only admins say it of staff and admins."""
+    """Staff set allowances for ordinary users; only admins set them for staff and admins."""
 
     form = AllowanceForm
     list_display = ("user", "plan", "max_projects")

@@ -1,4 +1,4 @@
-"""The staff's decision where one project's agent may go, in the admin."""
+"""The admin's actions that decide what single agents may reach."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

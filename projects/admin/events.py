@@ -1,4 +1,4 @@
-"""Events in the admin, found by the project that they are of."""
+"""Events in the admin, which can be found by their project."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from accounts.admin_permissions import ReadableByStaff
 from projects.models import Event, Project
 
 MOST_NAMED = 100
-"""Projects whose events one search by a name finds."""
+"""The maximum of projects whose events a search by name finds."""
 
 
 class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
@@ -29,7 +29,7 @@ class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  
 
     @admin.display(description="project", ordering="project_id")
     def project(self, event: Any) -> str:
-        """Its name and a link to its page; of one that is gone the id, by which its events are found."""
+        """Links to the project's page by its name. Shows the id of a deleted project, by which its events are found."""
         if event.project_name is None:
             return str(event.project_id)
         address = reverse("admin:projects_project_change", args=[event.project_id])
@@ -38,7 +38,7 @@ class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
     ) -> tuple[QuerySet[Event], bool]:
-        """Finds them by the names of projects, too."""
+        """Also finds events by the names of projects."""
         found, may_repeat = super().get_search_results(request, queryset, search_term)
         if search_term.strip() and not found.query.is_empty():
             named = Project.objects.filter(name__icontains=search_term.strip()).values_list("pk", flat=True)

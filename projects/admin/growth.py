@@ -1,4 +1,4 @@
-"""The page of the admin that says what has grown, and what bounds it."""
+"""The admin's page about the sizes of tables and the disk, and their bounds."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from projects.services.staff.growth import measure_disk, measure_tables
 
 
 class ShowsGrowth(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Adds the page to the model's own ones, for all staff. It tells numbers, and nothing of any row."""
+    """Adds the page to the model's own ones, for all staff. It shows only numbers, and no contents of rows."""
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_safe(self.growth_view))

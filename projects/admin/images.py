@@ -1,4 +1,4 @@
-"""What staff decide of the images of agents, in the admin."""
+"""The admin's actions on the images of agents."""
 
 from django.contrib import admin
 from django.db.models import QuerySet

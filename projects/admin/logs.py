@@ -1,4 +1,4 @@
-"""The log of a project in the admin, followed: the page asks again and again for what is new, and holds no thread."""
+"""The log of a project in the admin. The page polls for new lines, so that it holds no thread."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -20,15 +20,15 @@ from projects.services.reports.logs import read_logs
 
 FIRST_LINES = 200
 NOTED_AGAIN = timedelta(hours=1)
-"""How long the audit log's line stands for somebody who reads on."""
+"""How long one line in the audit log covers further reading."""
 
 _NOTES = "read_logs"
 _MOST_NOTES = 20
-"""Projects whose logs a session is known to have read."""
+"""How many projects a session remembers as read."""
 
 
 class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Adds the page, and what it asks for. Who reads is in the audit log, once an hour and session."""
+    """Adds the page and its polls. The audit log records each reader once an hour and session."""
 
     def get_urls(self) -> list[URLPattern]:
         page, news = (self.admin_site.admin_view(require_safe(view)) for view in (self.log_view, self.log_news))
@@ -57,7 +57,7 @@ class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
         return TemplateResponse(request, "admin/projects/project/log.html", context)
 
     def log_news(self, request: HttpRequest, project_id: UUID) -> HttpResponse:
-        """What was printed after the last line that the page has, as server-sent events. The browser asks again."""
+        """Returns the lines after the last one that the page has, as server-sent events. The browser asks again."""
         project = self._find(request, project_id)
         after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
         try:

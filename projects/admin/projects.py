@@ -1,4 +1,4 @@
-"""Projects in the admin, and the catalogue from a module of its own. It acts on projects through the services only."""
+"""Projects in the admin, which acts on them only through the services."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ from projects.services.observation import refresh
 
 
 class FreshChangeList(ChangeList):
-    """Brings the rows of a page up to date with one question to the engine, where the watcher has not."""
+    """Updates the rows of a page with one question to the engine if the watcher has not updated them."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -47,7 +47,7 @@ class ProjectAdmin(
     UpdatesImages,
     ShowsLog,
 ):
-    """Shows projects and acts on them. Credentials are not among the fields, not even encrypted."""
+    """Shows projects and acts on them. The fields do not include credentials, not even encrypted ones."""
 
     list_display = ("name", "owner", "agent_type", "plan", "current_status", "why", "memory_on_disk", "created_at")
     list_filter = (
@@ -101,7 +101,7 @@ class ProjectAdmin(
 
     @admin.display(description="status")
     def status_and_reason(self, project: Project) -> str:
-        """Both in one field, because they are derived from one moment."""
+        """The status and its reason in one field, because both must be derived from the same moment."""
         snapshot = take_snapshot(project)
         label = str(snapshot.status.label)
         return f"{label}: {snapshot.reason['message']}" if snapshot.reason else label

@@ -1,4 +1,4 @@
-"""The providers that the staff name, in the admin. Admins keep them, for users' keys are sent there."""
+"""The providers in the admin. Only admins may change them, because users' keys are sent to them."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -36,20 +36,20 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for th
         fields = ("slug", "title", "base_url", "key_prefix", "default_model", "is_private")
 
     faults: Mapping[str, str] = MappingProxyType({})
-    """By the addresses that were looked up, what is wrong with where they lead, or an empty text."""
+    """The faults of the addresses that were looked up, by address; empty texts for good ones."""
 
     def clean(self) -> dict[str, Any]:
-        """That it is private is for the staff to say."""
+        """Checks that the address leads to a public server, unless staff marked the provider as private."""
         found: dict[str, Any] = super().clean() or self.cleaned_data
         base = found.get("base_url", "")
-        is_public = not found.get("is_private") and base.startswith("https://")  # what is wrong with others, the model
+        is_public = not found.get("is_private") and base.startswith("https://")  # the model checks others
         if is_public and (fault := self.faults.get(base, NOT_LOOKED_UP)):
             self.add_error("base_url", fault)
         return found
 
 
 def _find_faults(sent: QueryDict) -> dict[str, str]:
-    """Looks up where the address leads that a form has, unless it says that it is private."""
+    """Looks up where the form's address leads, unless the provider is marked as private."""
     base = sent.get("base_url", "").strip()
     if sent.get("is_private") or not base.startswith("https://"):
         return {}
@@ -63,13 +63,13 @@ def _find_faults(sent: QueryDict) -> dict[str, str]:
 
 
 class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-arg]  # likewise
-    """A change of where it is reaches the gateway within seconds."""
+    """Providers that staff added. A change of an address reaches the gateway within seconds."""
 
     form = ProviderForm
     list_display = ("slug", "title", "base_url", "key_prefix", "default_model", "is_private", "used_by")
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Django's is one transaction, in which nobody may wait for a name server."""
+        """Looks the address up before Django's transaction, in which nothing may wait for a name server."""
         if request.method == "POST" and is_admin(request):
             vars(request)[_FAULTS] = _find_faults(request.POST)
         return super().changeform_view(request, *args, **kwargs)
@@ -89,13 +89,13 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
         return "1 project" if row.used == 1 else f"{row.used} projects"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Provider | None = None) -> tuple[str, ...]:
-        """Projects refer to the slug, and by the beginning of their keys they were told to be this one's."""
+        """Makes the slug read-only, to which projects refer, and the prefix by which a project's provider was found."""
         if obj is None:
             return ()
         return ("slug", *(("key_prefix",) if _is_used(obj) else ()), *super().get_readonly_fields(request, obj))
 
     def has_delete_permission(self, request: HttpRequest, obj: Provider | None = None) -> bool:
-        """One after the other, and none that a project uses."""
+        """Allows deleting single providers that no project uses."""
         return is_admin(request) and obj is not None and not _is_used(obj)
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
@@ -104,9 +104,9 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
             pass_on_provider(obj.slug)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Provider]) -> list[LogEntry]:
-        """A deletion is logged before it is carried out, in the same transaction: what is refused is refused here."""
+        """Refuses to delete providers in use. Django calls this in the same transaction before the deletion."""
         for row in queryset:
-            Provider.objects.select_for_update().filter(pk=row.pk).first()  # who is about to use it has it locked
+            Provider.objects.select_for_update().filter(pk=row.pk).first()  # requests about to use it lock it
             if _is_used(row):
                 raise PermissionDenied("A project uses this provider.")
         return super().log_deletions(request, queryset)

@@ -27,7 +27,7 @@ from projects.services.inventory.decisions import (
 
 
 class WarnsOfHold(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Says above the list why nothing is repaired, where that is so."""
+    """Shows above the list why nothing is repaired, if repairs are on hold."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         because = read_hold()
@@ -42,7 +42,7 @@ def describe_entry(entry: Quarantined) -> str:
 
 
 class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
-    """Nothing here is ever deleted by itself. What has been here for long is said above the list and marked in it."""
+    """Agents in quarantine. Berth never deletes them by itself; overdue ones are marked and named above the list."""
 
     list_display = ("key", "owner", "container_name", "generation", "since", "kept_until", "needs_a_decision")
     search_fields = ("key", "owner_key", "container_name")

@@ -1,4 +1,4 @@
-"""The settings of an agent type in the admin: a list of them and a form for each, in place of its JSON Schema."""
+"""The settings of an agent type in the admin: a list and a form for each, instead of its JSON Schema."""
 
 from typing import Any
 
@@ -43,14 +43,14 @@ class SettingForm(forms.Form):
     choices = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text="Of one of several texts: one on each line.",
+        help_text="For one of several texts: the texts, one per line.",
     )
-    minimum = forms.DecimalField(required=False, help_text="Of a number.")
-    maximum = forms.DecimalField(required=False, help_text="Of a number.")
+    minimum = forms.DecimalField(required=False, help_text="For a number.")
+    maximum = forms.DecimalField(required=False, help_text="For a number.")
     default = forms.CharField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="What it is where nobody sets it. Yes or no for such a one; of a list one text on each line.",
+        help_text="The value if nobody sets it: yes or no for a yes-or-no setting, one text per line for a list.",
     )
     is_required = forms.BooleanField(label="Has to be set", required=False)
 
@@ -83,7 +83,7 @@ class SettingForm(forms.Form):
 
 
 def _describe(row: AgentType, setting: Setting) -> dict[str, Any]:
-    """What the list says of a setting. One of Berth's own that the schema leaves open is no part of it."""
+    """Describes a setting for the list. `is_own`: it is one of Berth's settings that the schema does not mention."""
     shape = find_shape(setting)
     return {
         "setting": setting,
@@ -95,7 +95,7 @@ def _describe(row: AgentType, setting: Setting) -> dict[str, Any]:
 
 
 class EditsSchema(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """For the admin of agent types. What the forms cannot describe stays to be edited as JSON."""
+    """Adds the pages to the admin of agent types. Settings that the forms cannot describe are edited as JSON."""
 
     def get_urls(self) -> list[URLPattern]:
         listed, one = (
@@ -114,7 +114,7 @@ class EditsSchema(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
         return self._show(request, row, "settings", listed=listed, title=f"Settings of {row.title}")
 
     def setting_view(self, request: HttpRequest, slug: str) -> HttpResponse:
-        """The form of the setting that `?name=` names, or of a new one."""
+        """Shows the form of the setting that `?name=` names, or of a new one."""
         name = request.GET.get("name", "")
         with transaction.atomic():
             row = self._find(request, slug, lock=request.method == "POST")
@@ -139,7 +139,7 @@ class EditsSchema(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
         return self._save(request, row, schema, form.cleaned_data["name"], done)
 
     def _save(self, request: HttpRequest, row: AgentType, schema: Any, name: str, done: str) -> bool:
-        """Returns False, and says why, where the type cannot have this schema."""
+        """Saves the schema. Returns False and shows why if the type cannot have it."""
         row.settings_schema = schema
         try:
             row.clean()

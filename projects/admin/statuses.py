@@ -1,4 +1,4 @@
-"""The list of projects by status and by reason, which are derived: no column of the database holds them."""
+"""Filters the list of projects by status and reason, which are derived and not columns of the database."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _KNOWN = "_berth_known_projects"
 
 
 def _known_of(request: HttpRequest) -> list[Known]:
-    """All projects with their statuses, read once for a request."""
+    """Returns all projects with their statuses, read once per request."""
     if not hasattr(request, _KNOWN):
         setattr(request, _KNOWN, know_all(Project.objects.all()))
     known: list[Known] = getattr(request, _KNOWN)
@@ -32,7 +32,7 @@ def _known_of(request: HttpRequest) -> list[Known]:
 
 
 class _DerivedFilter(admin.SimpleListFilter):
-    """Offers what there is, with how many there are of each."""
+    """Offers the present values, with the number of projects for each."""
 
     def value_of(self, known: Known) -> str:
         raise NotImplementedError
@@ -46,7 +46,7 @@ class _DerivedFilter(admin.SimpleListFilter):
             yield value, f"{self.name_of(value)} ({numbers[value]})"
 
     def has_output(self) -> bool:
-        """Also where nothing fits what is asked for: without output Django would leave out the filter, and list all."""
+        """Also returns True if nothing matches a chosen value, because Django would otherwise drop the filter."""
         return super().has_output() or self.value() is not None
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Project]) -> QuerySet[Project]:
@@ -79,7 +79,7 @@ class ReasonFilter(_DerivedFilter):
 
 
 class ReasonForm(ActionForm):
-    """The form beside the actions, with what the owner is told of a suspension."""
+    """The form next to the actions, with the reason of a suspension for the owner."""
 
     reason = forms.CharField(
         required=False,
@@ -89,7 +89,7 @@ class ReasonForm(ActionForm):
 
 
 class TellsStatus(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Adds the columns of the list that tell how a project is."""
+    """Adds the columns for status and reason to the list."""
 
     @admin.display(description="status")
     def current_status(self, project: Project) -> str:
@@ -102,7 +102,7 @@ class TellsStatus(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
         return reason.message if reason else ""
 
     def read_reason(self, request: HttpRequest) -> str | None:
-        """What was typed beside the actions; None, and a message, where it cannot be told."""
+        """Returns the typed reason, or None after a message if it is not valid."""
         reason = request.POST.get("reason", "").strip()
         try:
             check_hides_nothing(reason)

@@ -1,1 +1,1 @@
-"""The pages on which owners see their projects and act on them."""
+"""The pages on which owners see and control their projects."""

@@ -1,4 +1,4 @@
-"""Whose projects a page shows, and who acts on them: the signed-in owner, and nobody else's."""
+"""Finds the signed-in owner's projects for pages, and names the owner as the actor."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -14,7 +14,7 @@ from projects.models import Actor, Project
 from projects.services.observation import refresh
 
 LONG = 10
-"""Digits of a number that is no run's."""
+"""The number of digits from which a number cannot be that of a run."""
 
 
 def own_projects(request: SignedInRequest) -> Any:
@@ -26,22 +26,22 @@ def own_projects(request: SignedInRequest) -> Any:
 
 
 def find_project(request: SignedInRequest, project_id: UUID) -> Project:
-    """The project as its row says. Raises `Http404`, also for somebody else's."""
+    """Returns the project as its row says. Raises `Http404`, also for another user's project."""
     project: Project = get_object_or_404(own_projects(request), pk=project_id)
     return project
 
 
 def own_project(request: SignedInRequest, project_id: UUID) -> Project:
-    """The project as of this moment. Raises `Http404`, also for somebody else's."""
+    """Returns the project as of this moment. Raises `Http404`, also for another user's project."""
     project = find_project(request, project_id)
     refresh([project])
     return project
 
 
 def leads_away_once_gone(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """For what a script of a page asks again and again: once its project is gone, the answer leads to the list.
+    """Decorates views that scripts poll: once the project is gone, the response redirects to the list.
 
-    A browser would write a 404 down as an error of the page. It says by itself that a script asks.
+    Browsers log a 404 as an error of the page. They mark requests by scripts with a header.
     """
 
     @wraps(view)
@@ -61,6 +61,6 @@ def actor(request: SignedInRequest) -> Actor:
 
 
 def read_run_number(request: HttpRequest) -> int | None:
-    """The run that an address asks for, if it names one."""
+    """Returns the number of the run in the address, or None."""
     sent = request.GET.get("run", "")
     return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < LONG else None

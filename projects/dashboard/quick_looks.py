@@ -1,8 +1,8 @@
-"""Answers open pages of which nothing is new, with one query and past all that other requests of pages need.
+"""Answers polls of open pages if nothing is new, with one query and without the work of other page requests.
 
-Most requests of a service whose users leave pages open are these. Each is answered here only where the session and its
-user are known to be let in, and the page is known to show what there is. All others go on to the views, which answer
-the same. Tests hold both to that.
+If users leave pages open, most requests are such polls. A poll is answered here only if its session and user are known
+to be valid and the page is known to be up to date. All others go to the views, which give the same responses; tests
+compare both.
 """
 
 import re
@@ -35,18 +35,18 @@ _PATH = re.compile(r"/projects/(?:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})/
 
 
 class _LetIn(NamedTuple):
-    """Whom a session let in, and by which rows. None: they were not read yet."""
+    """The user of a valid session, and its rows, or None if they were not read yet."""
 
     user_id: UUID
     by: SessionRows | None
 
 
 _let_in: Memory[str, _LetIn] = Memory()
-"""By the digests of the keys of sessions."""
+"""Known sessions by the digests of their keys."""
 
 
 class QuickLooks:
-    """Stands before the middleware of pages."""
+    """The middleware that answers polls before the middleware of pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -57,9 +57,9 @@ class QuickLooks:
             return self.get_response(request)
         view_from = time.monotonic() + ASK_AGAIN_AFTER
         answer = look.answer()
-        # What took long is not told to somebody whose session was ended meanwhile: the middleware of pages asks again.
+        # If it took long, the session may have ended meanwhile, so the middleware of pages checks it again.
         if answer is not None and time.monotonic() < view_from:
-            request.resolver_match = resolve(request.path_info)  # by which requests are counted
+            request.resolver_match = resolve(request.path_info)  # for counting requests by route
             patch_vary_headers(answer, ["Cookie"])
             answer["X-Frame-Options"] = settings.X_FRAME_OPTIONS
             return answer
@@ -77,21 +77,21 @@ def _begin(request: HttpRequest) -> "_QuickLook | None":
 
 
 class _QuickLook:
-    """One question: of the list, or of the page of a project."""
+    """One poll: of the list, or of the page of a project."""
 
     def __init__(self, request: HttpRequest, digest: str, project_id: UUID | None) -> None:
         self._request, self._digest, self._project_id = request, digest, project_id
         self._rows: SessionRows | None = None
 
     def answer(self) -> HttpResponse | None:
-        """None where all of it has to be read."""
+        """Returns the response, or None if everything must be read."""
         known = _let_in.get(self._digest)
         if known is None:
             return None
         try:
             answer = self._look(known, clock.now())
         except DatabaseError:
-            return None  # the middleware of pages asks it again, and says so
+            return None  # the middleware of pages tries again and reports it
         return answer if answer is not None and self._is_allowed(known) else None
 
     def _look(self, known: _LetIn, now: datetime) -> HttpResponse | None:
@@ -113,17 +113,17 @@ class _QuickLook:
         return known.by is not None and rows is not None and rows.are_those(known.by, now)
 
     def _is_allowed(self, known: _LetIn) -> bool:
-        """Counts the request, as the middleware of pages does."""
+        """Counts the request like the middleware of pages. Returns whether it is within the limit."""
         user = make_instance(User, ("id",), (known.user_id,))
         state = count_request(self._request.META, user=user, scope="reads")
         return state is None or state.allowed
 
     def learn(self, response: HttpResponse) -> None:
-        """The rows were read before the session was asked: where they are these again, it lets in again."""
+        """Remembers the session's rows, which were read before the view checked it: while unchanged, it stays valid."""
         user = getattr(self._request, "user", None)
         if response.status_code not in {200, 204} or not isinstance(user, User):
             return
-        # Whether somebody has a second factor stands in another row.
+        # Whether the user has a second factor is in another row.
         if settings.BERTH_REQUIRE_STAFF_MFA and user.is_staff:
             return
         known = _let_in.get(self._digest)

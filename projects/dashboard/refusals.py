@@ -1,4 +1,4 @@
-"""The page of a form that was refused: the same form once more, and the sentence that says why."""
+"""Shows a refused form again, with the sentence that says why."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
@@ -14,11 +14,11 @@ from projects.errors import ProjectError, ProjectSuspendedError
 from projects.models import Project
 
 REFUSALS = (ProjectError, EngineError, SecretUnreadableError)
-"""What a service may say no with. Everything else is a fault of ours."""
+"""The errors with which a service refuses. Any other error is a bug."""
 
 
 class RefusableForm(Protocol):
-    """A form that can show why a service has refused what it asks for."""
+    """A form that can show why a service refused it."""
 
     def is_valid(self) -> bool: ...
 
@@ -34,7 +34,7 @@ def act_on_form(
     check: Callable[[Project], None],
     act: Callable[[], HttpResponse],
 ) -> HttpResponse:
-    """The answer of `act` to a valid form. Otherwise, and where a service refuses, the form once more."""
+    """Returns the response of `act` to a valid form. If it is invalid or a service refuses, shows the form again."""
     page = {"project": project, "form": form}
     if not form.is_valid():
         return _ask(request, template, page, check)
@@ -48,7 +48,7 @@ def act_on_form(
 def _ask(
     request: SignedInRequest, template: str, page: Mapping[str, Any], check: Callable[[Project], None]
 ) -> HttpResponse:
-    """The form, empty or with what is wrong, or the sentence that says why nobody may fill it in now."""
+    """Shows the form, empty or with its errors, or the sentence that says why it cannot be filled in now."""
     try:
         check(page["project"])
     except ProjectSuspendedError as error:
@@ -57,7 +57,7 @@ def _ask(
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status that the API has for this error. Raises the error where it has none."""
+    """Returns the API's HTTP status for this error. Raises the error if there is none."""
     answer = APIView().get_exception_handler()(error, {})
     if answer is None:
         raise error
@@ -65,12 +65,12 @@ def status_of(error: Exception) -> int:
 
 
 def refused(request: SignedInRequest, template: str, page: Mapping[str, Any], error: Exception) -> HttpResponse:
-    """The page once more, with the HTTP status that the API has for this error."""
+    """Shows the page again, with the API's HTTP status for this error. Raises the error if there is none."""
     answer = APIView().get_exception_handler()(error, {})
     if answer is None:
         raise error
     if isinstance(error, ProjectSuspendedError) and "form" in page:
-        template = "projects/suspended.html"  # every such form is refused, however it is filled in
+        template = "projects/suspended.html"  # every such form is refused, no matter how it is filled in
     response = render(request, template, {**page, "error": error}, status=answer.status_code)
     if "Retry-After" in answer.headers:
         response["Retry-After"] = answer.headers["Retry-After"]

@@ -1,1 +1,1 @@
-"""What pages show, apart from how they are asked for: rows, curves, cards and steps."""
+"""The contents of pages, independent of requests: rows, curves, cards and steps."""

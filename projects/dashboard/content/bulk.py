@@ -1,4 +1,4 @@
-"""A command on many projects, one after the other, as far as the time of one request goes."""
+"""Runs a command on many projects, one after the other, within the time of one request."""
 
 import time
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from projects.services.commands.bulk import DELETE, act_on_each, carry_out_and_t
 LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}
 
 BATCH_SECONDS = 3.0
-"""For how long a request goes on to a next project. The last one may take as long as any other command."""
+"""Seconds within which a request begins the next project. The last one may take as long as any single command."""
 
 GONE = "It is gone."
 LATER = "You have given as many commands as a minute has."
@@ -26,7 +26,7 @@ LATER = "You have given as many commands as a minute has."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """`action` is a key of `LABELS`."""
+    """A command on many projects. `action` is a key of `LABELS`."""
 
     action: str
     ids: Sequence[UUID]
@@ -41,7 +41,7 @@ class Batch:
 
 
 class Result(NamedTuple):
-    """`level` is the class of a message: success, warning or error."""
+    """The result for one project. `level` is the CSS class of the message: success, warning or error."""
 
     project_id: UUID
     name: str
@@ -51,9 +51,9 @@ class Result(NamedTuple):
 
 
 def act_on_many(request: SignedInRequest, batch: Batch) -> dict[str, Any]:
-    """The results, and what is left to be done: `wait` are the seconds until it may go on.
+    """Returns the results and the rest. `wait` is the number of seconds until the next request may continue.
 
-    None is begun with once the session has ended, which the middleware tells then.
+    Begins no project once the session has ended, to which the middleware then responds.
     """
     by, ask_again_at = actor(request), time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
     bulk = act_on_each(

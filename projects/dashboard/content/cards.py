@@ -1,4 +1,4 @@
-"""The plans and types among which the form of a new project has one chosen, each as a card."""
+"""Cards for the plans and types from which the form of a new project lets the user choose."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from projects.rules.disk import describe_size
 
 
 class PlanCard(NamedTuple):
-    """`fault` says why it cannot be chosen; else it is empty."""
+    """A plan. `fault` says why it cannot be chosen, or is empty."""
 
     slug: str
     limits: str
@@ -26,7 +26,7 @@ class TypeCard(NamedTuple):
 
 
 def describe_plans(plans: Iterable[Plan], *, chosen: str, agent_type: AgentType | None) -> list[PlanCard]:
-    """`plans` come from `plans_with_room`."""
+    """Describes plans that come from `plans_with_room`."""
     return [_describe_plan(plan, chosen, agent_type) for plan in plans]
 
 

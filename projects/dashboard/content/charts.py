@@ -1,4 +1,4 @@
-"""The charts of a project: what it used in the last hour, day or week, drawn and as a table of the same numbers."""
+"""The charts of a project's resource use in the last hour, day or week, and a table of the same numbers."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -21,8 +21,7 @@ ON_SWARM = "Of a Swarm, processor, memory and network are measured on the machin
 
 
 class Used(NamedTuple):
-    """What was used in one step: the mean of the processor in per cent of a core, the most memory in bytes, and bytes a
-    second over the network."""
+    """The use in one step: mean CPU in per cent of a core, maximum memory in bytes, and network bytes per second."""
 
     at: datetime
     cpu: float
@@ -33,7 +32,7 @@ class Used(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """A drawing. `lines` are paths with their names, `bars` is one path; `top` is what the upper end stands for."""
+    """A drawing. `lines` are names and paths, `bars` is one path, and `top` is the value at the upper edge."""
 
     title: str
     summary: str
@@ -46,12 +45,12 @@ class Chart:
 
 
 def read_span(text: str) -> Span:
-    """The shortest one where the text is none."""
+    """Returns the span with this name, or the shortest if there is none."""
     return Span(text) if text in set(Span) else Span.HOUR
 
 
 def describe_charts(project: Project, span: Span) -> dict[str, Any]:
-    """The context of the charts, in two queries. The engine is not asked."""
+    """Returns the template context of the charts, with two queries and without asking the engine."""
     now = clock.now()
     begin = floor(now - SETTLED, span.step) - span.length + span.step
     series = read_series(project, since=begin, now=now)
@@ -71,7 +70,7 @@ def describe_charts(project: Project, span: Span) -> dict[str, Any]:
 
 
 def gather(points: Iterable[Point], *, begin: datetime, span: Span, minutes: int) -> list[Used | None]:
-    """What was used in each step of the span; None where there is no sample."""
+    """Returns the use in each step of the span, or None for steps without a sample."""
     steps: dict[int, list[Point]] = defaultdict(list)
     for point in points:
         steps[(point.at - begin) // span.step].append(point)
@@ -116,7 +115,7 @@ def _draw_machine(used: list[Used | None], series: Series, span: Span) -> list[C
 
 
 def _draw_hours(hours: list[Hour], begin: datetime, span: Span) -> list[Chart]:
-    """None where no gateway has counted anything."""
+    """Draws charts of messages and tokens; none if the gateway has counted nothing."""
     charts = []
     for title, values in (("Messages", [hour.messages for hour in hours]), ("Tokens", [hour.tokens for hour in hours])):
         top = round_up(max(values, default=0))

@@ -1,4 +1,4 @@
-"""The events that the page of a project shows, each told as a sentence."""
+"""The events on a project's page, each as a sentence."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class ShownEvent(NamedTuple):
 
 
 class ShownEvents(NamedTuple):
-    """The newest, all or those of one action, and the actions that there are."""
+    """The newest events, all or those of one action, and all existing actions."""
 
     newest: list[ShownEvent]
     actions: list[str]
@@ -32,5 +32,5 @@ def read_events(project: Project, action: str) -> ShownEvents:
 
 
 def of_action(rows: "QuerySet[Event]", action: str) -> "QuerySet[Event]":
-    """All where `action` is empty."""
+    """Returns the rows of this action, or all if it is empty."""
     return rows.filter(action=action) if action else rows

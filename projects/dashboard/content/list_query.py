@@ -1,4 +1,4 @@
-"""What somebody asks of their list: a status, a text, an order and a page. All of it stands in the address."""
+"""The query of a list: a status, a text, an order and a page. All of it is in the address."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -19,7 +19,7 @@ class Order(TextChoices):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListQuery:
-    """No address is refused: what it holds that is nothing of ours counts as not being there."""
+    """A query. No address is refused, because invalid parameters are ignored."""
 
     status: Status | None = None
     text: str = ""
@@ -38,16 +38,16 @@ class ListQuery:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it leaves out projects."""
+        """Whether the query may leave out projects."""
         return bool(self.status or self.text)
 
     def change(self, **values: Any) -> str:
-        """The address of the same list but for these, from its first page on unless a page is given."""
+        """Returns the address of the list with these values changed, on its first page unless a page is given."""
         return replace(self, **{"page": 1, **values}).address
 
     @property
     def address(self) -> str:
-        """The part behind the path; without what is so anyway."""
+        """The part of the address after the path, without default values."""
         sent = QueryDict(mutable=True)
         if self.status:
             sent["status"] = self.status.value

@@ -1,7 +1,7 @@
-"""The list of somebody's projects: which rows a page of it has, in which order, and how many there are of each status.
+"""A page of an owner's list of projects: its rows, their order, and the number of projects by status.
 
-A status is derived and never stored, so that all rows of the owner are read for any filter: a few columns of each, in
-one query. Another one reads the last event of each row that is shown.
+A status is derived and never stored, so a filter needs a few columns of all of the owner's rows, read with one query.
+Another query reads the last event of each shown row.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from projects.services.lists.sorted_pages import numbered
 from projects.services.observation import refresh
 
 PAGE = 25
-"""Rows of a page."""
+"""The number of rows on a page."""
 
 SORT_OF = {
     Order.TROUBLE: TROUBLE_FIRST,
@@ -37,7 +37,7 @@ UNSHOWN = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphert
 
 
 class Chip(NamedTuple):
-    """A filter by status. `status` is None for all."""
+    """A filter by status. `status` is None for all projects."""
 
     status: Status | None
     label: str
@@ -49,8 +49,8 @@ class Chip(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectList:
-    """One page of the list, as of one moment. `total` are the projects that the query finds, `trouble` those of all
-    that need attention; `steadiness` is that of all the rows that were read."""
+    """One page of the list at one moment. `total` counts the projects that the query finds, and `trouble` all projects
+    that need attention; `steadiness` is that of all rows read."""
 
     query: ListQuery
     page: int
@@ -72,7 +72,7 @@ class ProjectList:
 
     @cached_property
     def seen_order(self) -> str:
-        """Differs where the page has other rows, has them in another order, or has other neighbours."""
+        """A digest that differs if the page has other rows, another order, or other neighbouring pages."""
         return make_digest([self.page, self.pages, *(row.id for row in self.rows)])
 
     @cached_property
@@ -81,8 +81,7 @@ class ProjectList:
 
 
 def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
-    """The page that the query asks for, or the last one where it asks for one beyond. Asks the engine about rows that
-    nobody watches."""
+    """Returns the requested page, or the last one if there are fewer. Asks the engine about rows that are not fresh."""
     read = list(projects.defer(*UNSHOWN))
     refresh(read)
     now = clock.now()
@@ -104,7 +103,7 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
 
 
 def _make_chips(matching: Sequence[Known[Project]], query: ListQuery) -> list[Chip]:
-    """All, then each status that there is, in the order of urgency; and the one that is asked for, if none has it."""
+    """Returns the filters: all, then each present or requested status in order of urgency."""
     numbers = Counter(each.status for each in matching)
     looks = {status: ORDER.index(TRAITS[status].look) for status in Status}
     shown = sorted((status for status in Status if numbers[status] or status is query.status), key=looks.__getitem__)

@@ -1,4 +1,4 @@
-"""What the page of one project shows."""
+"""The contents of a project's page."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ class Button(NamedTuple):
 
 
 class ShownRun(NamedTuple):
-    """The run whose log the page shows, among those of which a log can be read. `ended` is None for the current one."""
+    """The run whose log the page shows, and its neighbours with a log. `ended` is None for the current run."""
 
     number: int
     newest: int
@@ -42,10 +42,10 @@ class ShownRun(NamedTuple):
 
 
 def describe_project(project: Project, *, run: int | None = None, event: str = "", span: str = "") -> dict[str, Any]:
-    """The context of its page: what changes while it is looked at, the charts, and the log.
+    """Returns the template context of the page: its live parts, the charts, and the log.
 
-    `run` is the number of an ended run whose log is shown instead, and `event` an action whose events are shown alone.
-    Asks the engine for the log, and then for the status. Raises `UnknownRunError`.
+    `run` is the number of an ended run whose log to show instead, and `event` an action whose events to show. Asks the
+    engine for the log, then for the status. Raises `UnknownRunError`.
     """
     page = describe_live(project, run=run, event=event, has_log=True)
     reason = page["snapshot"].reason
@@ -54,9 +54,9 @@ def describe_project(project: Project, *, run: int | None = None, event: str = "
 
 
 def describe_live(project: Project, *, run: int | None, event: str, has_log: bool) -> dict[str, Any]:
-    """What may change on the page while somebody looks at it. One that follows the log does without it here.
+    """Returns the context of the page's live parts. A page that follows the log needs no log here.
 
-    Reading the log may take seconds. The snapshot is taken after that, so that it is as of the moment of the answer.
+    Reading the log may take seconds, so the snapshot is taken after it, to be as recent as the response.
     """
     shown = _find_run(project, run)
     log, silence = _read_log(project, shown) if has_log else ([], "")
@@ -81,7 +81,7 @@ def describe_live(project: Project, *, run: int | None, event: str, has_log: boo
 
 
 def _read_tail(page: dict[str, Any]) -> list[LogLine]:
-    """The last lines of an agent that ended, unless they stand in the log of the page: no line stands twice."""
+    """Returns the last lines of an ended agent, unless the page's log already has them."""
     snapshot: Snapshot = page["snapshot"]
     has_ended = snapshot.status.traits.condition == Condition.ENDED
     if not (snapshot.reason and has_ended and (page["run"].ended or not page["log"])):
@@ -112,7 +112,7 @@ def _make_button(action: Action, snapshot: Snapshot) -> Button:
 
 
 def _first_sentence(text: str) -> str:
-    """What follows it is for readers of the README."""
+    """Returns the first sentence. The others are for readers of the README."""
     return f"{text.partition('. ')[0].rstrip('.')}." if text else ""
 
 
@@ -131,7 +131,7 @@ def _find_run(project: Project, number: int | None) -> ShownRun:
 
 
 def _read_log(project: Project, shown: ShownRun) -> tuple[list[LogLine], str]:
-    """Returns the last lines, and a sentence that says why there are none where they cannot be read."""
+    """Returns the last lines, or none and a sentence that says why they cannot be read."""
     try:
         if shown.ended:
             lines: Iterable[str] = read_run(project=project, number=shown.number)

@@ -1,4 +1,4 @@
-"""The rows of a list of projects, as far as they are shown."""
+"""The shown rows of a list of projects."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ class LastEvent(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What a list shows of a project. `up_since` is None where it does not run."""
+    """What a list shows of a project. `up_since` is None if it does not run."""
 
     id: str
     name: str
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
     @property
     def seen(self) -> str:
-        """Differs where the row looks different. No credential is in it."""
+        """A digest that differs if the row looks different. It depends on no credential."""
         return make_digest(self)
 
     @property

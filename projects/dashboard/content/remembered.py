@@ -1,7 +1,7 @@
-"""Which open lists have nothing new to be told, remembered by each process.
+"""Remembers in each process which open lists are up to date.
 
-Every open page asks every few seconds what has changed, and mostly nothing has. What was compared once, and found to be
-the same, is not read again while the rows and events of its owner are what they were.
+Every open page asks every few seconds what has changed, and mostly nothing has. Once a list was found to be unchanged,
+it is not read again until rows or events of its owner change.
 """
 
 import time
@@ -16,10 +16,10 @@ from projects.models.rows.steadiness import Steadiness
 from projects.models.rows.unchanged import Basis, Marks, read_marks
 
 COMPARED_EVERY = 60.0
-"""Seconds after which a page is compared as a whole again: staff may have changed what is in no row of a project."""
+"""Seconds after which a page is compared completely again, because staff may have changed other rows than projects."""
 
 REMEMBERED = 2000
-"""Pages of a process: a kilobyte each."""
+"""How many pages a process remembers, with a kilobyte each."""
 
 Key = tuple[UUID, str]
 K = TypeVar("K")
@@ -33,10 +33,10 @@ class _Same(NamedTuple):
 
 
 class Memory(Generic[K, V]):
-    """Forgets a quarter where it grows too large: what is asked for again comes back by itself.
+    """A memory that forgets a quarter if it grows too large, because pages in use soon come back.
 
-    Every fourth, and not the oldest: open pages ask in turn, so that the oldest are those that ask next. With a few
-    more pages than there is room for, most are still remembered.
+    It forgets every fourth entry instead of the oldest: open pages ask in turn, so the oldest would ask next. With only
+    a few pages too many, most are still remembered.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ _memory: Memory[Key, _Same] = Memory()
 
 
 def is_unchanged(key: Key, marks: Marks | None, now: datetime) -> bool:
-    """Whether the list of this owner, at this address, is known to be what its page shows. `marks` are of now."""
+    """Returns whether the owner's list at this address is known to be unchanged. `marks` are the present ones."""
     same = _memory.get(key)
     if same is None or marks is None or time.monotonic() >= same.until:
         return False
@@ -66,11 +66,11 @@ def is_unchanged(key: Key, marks: Marks | None, now: datetime) -> bool:
 
 
 class Look:
-    """One question of an open list. Its address says all that the page shows."""
+    """One poll of an open list. Its address has everything that the page shows."""
 
     def __init__(self, request: SignedInRequest) -> None:
         self._key = (request.user.pk, request.META.get("QUERY_STRING", ""))
-        # All of it is of before the rows are read, so that a change in between is not missed.
+        # Everything is from before the rows are read, so that no change in between is missed.
         self._began = clock.now()
         self._marks = read_marks(request.user.pk)
 
@@ -78,11 +78,11 @@ class Look:
         return is_unchanged(self._key, self._marks, self._began)
 
     def found_nothing(self, steadiness: Steadiness | None) -> None:
-        """`steadiness` is that of all the rows that were compared."""
+        """Remembers that the list is unchanged. `steadiness` is that of all compared rows."""
         if self._marks is None or steadiness is None or not self._marks.versions.are_all_here:
             return
         versions, newest_event = self._marks
         basis = Basis(versions, steadiness)
-        # At both moments, and so at the one in between at which the statuses were derived.
+        # If it holds at both moments, it also held in between, when the statuses were derived.
         if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
             _memory.keep(self._key, _Same(basis, newest_event, time.monotonic() + COMPARED_EVERY))

@@ -1,17 +1,14 @@
-"""What open pages of projects show already, remembered by each process.
+"""Remembers in each process what open pages of projects show.
 
-Mostly the moment of the last look alone is new.
+Usually only the time of the last check is new. The parts of a page depend on these facts, and stay the same if they do:
+- the versions of the project's row, its plan, type, spending, ended runs and newest events;
+- the run whose log is shown, from the page's address;
+- the present day in UTC, on which usage and the link to the bot depend;
+- whether the status depends on the time (`Steadiness`), and whether there is a recent heartbeat (`Basis`);
+- the owner, who is the user that asks.
 
-What the parts of a page show follows from these, and is the same where they are:
-
-- the versions of the project's row, of those of its plan, type and spending, of its ended runs and its newest events;
-- the run whose log is shown, by the page's address;
-- the present day in UTC, which usage and the link to the bot go by;
-- whether the statuses depend on a clock (`Steadiness`), and whether the watcher has just been there (`Basis`);
-- the owner, who is the one that asks.
-
-A page is read each time while an operation or an update is under way, while the steps of a new deploy are shown, and
-while a budget is reached; and where it shows its log, or the events of one kind alone.
+A page is always read while an operation or an update is under way, while the steps of a new deploy are shown, while a
+budget is reached, and if it shows its log or only the events of one action.
 """
 
 import time
@@ -38,7 +35,10 @@ Key = tuple[UUID, UUID, int | None]
 
 
 class _Shown(NamedTuple):
-    """`marks` are those of all parts but the moment of the last look. `old_at`: from then on it is no new deploy."""
+    """What a page shows. `marks` are those of all parts except the time of the last check.
+
+    `old_at` is when the project is no longer a new deploy.
+    """
 
     basis: Basis
     marks: frozenset[str]
@@ -48,7 +48,7 @@ class _Shown(NamedTuple):
     until: float
 
     def holds(self, current: RowVersions, now: datetime) -> bool:
-        """Whether reading all of it now would give the same parts."""
+        """Returns whether reading everything now would give the same parts."""
         return (
             self.basis.holds(current, now)
             and (self.observed_at is None or self.observed_at <= now)
@@ -61,34 +61,33 @@ _memory: Memory[Key, _Shown] = Memory()
 
 
 class Question(NamedTuple):
-    """What the address of a page asks that is remembered. `seen` are the marks of the parts that the page shows."""
+    """The relevant part of a page's address. `seen` are the marks of the parts that the page shows."""
 
     run: int | None
     seen: frozenset[str]
 
 
 def knows_quick_answers(request: HttpRequest) -> bool:
-    """Whether the page reads the header `Checked-At`. One that was opened before an upgrade may not."""
+    """Returns whether the page reads the header `Checked-At`. A page opened before an upgrade may not."""
     return "quick" in request.GET
 
 
 def read_question(request: HttpRequest) -> Question | None:
-    """None where the log is asked for, or the events of one kind alone, or by a script that knows no quick answers."""
+    """Returns the question, or None if it asks for the log or one kind of events, or knows no quick answers."""
     if not knows_quick_answers(request) or "log" in request.GET or request.GET.get("event"):
         return None
     return Question(read_run_number(request), frozenset(request.GET.getlist("seen")))
 
 
 def answer_checked(at: datetime) -> HttpResponse:
-    """Where the moment of the last look alone is new."""
+    """Returns the response if only the time of the last check is new."""
     return HttpResponse(status=204, headers={"Checked-At": at.astimezone(UTC).isoformat()})
 
 
 def find_checked(key: Key, current: RowVersions | None, now: datetime, seen: Set[str]) -> datetime | None:
-    """The moment of the last look, where the page is known to show everything else by these marks.
+    """Returns the time of the last check if, by its marks, the page is known to show everything else, or else None.
 
-    `current` are the versions of now. The key is the owner, the project, and the number of the run, if the page names
-    one.
+    `current` are the present versions. The key is the owner, the project and the number of the run, if there is one.
     """
     shown = _memory.get(key)
     if shown is None or current is None or time.monotonic() >= shown.until:
@@ -99,20 +98,20 @@ def find_checked(key: Key, current: RowVersions | None, now: datetime, seen: Set
 
 
 class PageLook:
-    """One question of an open page. `run` is the number of the run whose log it shows, if its address names one."""
+    """One poll of an open page. `run` is the number of the run whose log it shows, if its address names one."""
 
     def __init__(self, owner_id: UUID, project_id: UUID, run: int | None) -> None:
         self._key = (owner_id, project_id, run)
-        # All of it is of before the rows are read, so that a change in between is not missed.
+        # Everything is from before the rows are read, so that no change in between is missed.
         self._began = clock.now()
         self._versions = read_page_versions(owner_id, project_id)
 
     def find_checked(self, seen: Set[str]) -> datetime | None:
-        """The moment of the last look, where the page is known to show everything else by these marks."""
+        """Returns the time of the last check like the function `find_checked`."""
         return find_checked(self._key, self._versions, self._began, seen)
 
     def remember(self, snapshot: Snapshot, marks: Iterable[str]) -> None:
-        """`marks` are those of the parts that were made of this snapshot, without the moment of the last look."""
+        """Remembers a page. `marks` are those of the parts built from this snapshot, except the time of the check."""
         project, before = snapshot.project, self._versions
         steadiness = find_steadiness([project])
         if before is None or steadiness is None or project.update_step or project.desired == Desired.DELETED:
@@ -126,7 +125,7 @@ class PageLook:
             time.monotonic() + COMPARED_EVERY,
         )
         read = RowVersions(before.rows, project.heartbeat_at, project.watched_until)
-        # When it was asked, when the status was derived, and now that all is written.
+        # At the beginning, when the status was derived, and now that everything is rendered.
         moments = ((before, self._began), (read, snapshot.facts.now), (before, clock.now()))
         if all(shown.holds(versions, at) for versions, at in moments):
             _memory.keep(self._key, shown)

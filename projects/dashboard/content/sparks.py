@@ -1,4 +1,4 @@
-"""The small curves of a list's rows: what each running agent used in the last hour. One query for all rows."""
+"""The small curves in a list's rows: what each running agent used in the last hour, with one query for all rows."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -13,14 +13,14 @@ from projects.rules.disk import describe_size
 from projects.services.reports.samples import Point, floor, read_samples
 
 STEP, PLACES = timedelta(minutes=3), 20
-"""Of a curve."""
+"""The length of a step and the number of steps of a curve."""
 
 LEAST_MEMORY = 64 << 20
-"""Bytes as which a curve of memory is drawn at least, so that a small agent does not look as if it filled its plan."""
+"""The minimum of a memory curve's scale in bytes, so that a small agent does not look as if it filled its plan."""
 
 
 class Curves(NamedTuple):
-    """The last value of each, and a path `PLACES` wide."""
+    """The last values and paths that are `PLACES` wide."""
 
     cpu: str
     cpu_path: str
@@ -29,7 +29,7 @@ class Curves(NamedTuple):
 
 
 class RowInUse(NamedTuple):
-    """A row, and its curves where its agent runs and was measured."""
+    """A row, and its curves if its agent runs and was measured."""
 
     row: Row
     used: Curves | None

@@ -1,4 +1,4 @@
-"""How far a deploy has come, as steps with times. All of it stands in the row and the record of its form."""
+"""The progress of a deploy as steps with times, from the row and the record of its form."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ SHOWN_FOR = timedelta(minutes=15)
 
 
 class State(Enum):
-    """The words of a step, which its look goes by too."""
+    """The state of a step. Its value is shown and also decides its look."""
 
     DONE = "done"
     NOW = "under way"
@@ -28,7 +28,7 @@ class State(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """`seconds` is how long it took, and `at` when it was done, where that is known; `remark` says how it is known."""
+    """A step. `seconds` is how long it took and `at` when it was done, if known; `remark` says how it is known."""
 
     title: str
     state: State
@@ -43,7 +43,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Steps:
-    """`goes_on`: something may still change, so that it is worth asking again."""
+    """The steps. `goes_on`: something may still change, so the page asks again."""
 
     steps: list[Step]
     goes_on: bool
@@ -59,12 +59,12 @@ _BY_NOBODY = ("Running", "nothing tells whether it polls Telegram")
 
 
 def is_new(project: Project, now: datetime) -> bool:
-    """Whether this is its first deploy, a short while ago."""
+    """Returns whether this is the project's first deploy, a short while ago."""
     return project.generation == 1 and is_recent(project.created_at, within=SHOWN_FOR, now=now)
 
 
 def find_of_form(owner: User, key: str) -> Project | None:
-    """The project that the form with this key makes, as soon as there is one."""
+    """Returns the project that the form with this key creates, or None if there is none yet."""
     record = IdempotencyRecord.objects.filter(owner=owner, key=key).first()
     rows = Project.objects.owned_by(owner).live().with_heartbeat().select_related("owner", "plan", "agent_type")
     return rows.filter(pk=record.project_id).first() if record else None
@@ -78,10 +78,9 @@ def before_there_is_a_row() -> Steps:
 
 
 def describe_steps(snapshot: Snapshot) -> Steps:
-    """The steps of a project that there is: so its credentials were checked.
+    """Returns the steps of an existing project, whose credentials were therefore checked.
 
-    One that is degraded can be written to, and the page says what its trouble is. Nobody waits for one longer than its
-    steps are shown.
+    A degraded agent counts as done: people can write to it, and the page explains its trouble.
     """
     project, facts = snapshot.project, snapshot.facts
     sent = IdempotencyRecord.objects.filter(owner=project.owner_id, project_id=project.pk).first()
@@ -106,13 +105,13 @@ def describe_steps(snapshot: Snapshot) -> Steps:
         for title, state, (at, seconds) in zip((*TITLES[:-1], title), states, times, strict=True)
     ]
     steps[-1] = replace(steps[-1], remark=remark)
-    # The gateway is asked every few seconds when it was polled first; the agent itself may have said so before.
+    # The first poll is read from the gateway every few seconds; the agent itself may have reported earlier.
     has_more = reached < len(TITLES) or (polled_at is None and project.has_virtual_credentials)
     return Steps(steps=steps, goes_on=not ended and has_more and is_new(project, facts.now))
 
 
 def _name_last(project: Project, facts: Facts) -> tuple[str, str]:
-    """The last step of an agent that runs, with a remark. The gateway sees polls; without one the agent may report."""
+    """Returns the last step of a running agent and a remark. Without the gateway, only the agent itself can report."""
     if project.has_virtual_credentials:
         return TITLES[-1], ""
     says_so = facts.agent_state == AgentState.RUNNING and facts.health != Health.UNHEALTHY

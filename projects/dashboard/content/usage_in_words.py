@@ -1,4 +1,4 @@
-"""What an agent has used in the present day and month, beside its budget."""
+"""An agent's usage and budget in words."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -21,7 +21,7 @@ class ShownLine(NamedTuple):
 
 
 def describe_usage(project: Project) -> dict[str, Any]:
-    """The present day and month, and the budget of each in words."""
+    """Describes the usage of the present day and month, and the budget of each."""
     snapshot = take_snapshot(project)
     usage, budget = snapshot.usage, snapshot.usage["budget"]
     periods = [
@@ -55,7 +55,7 @@ def describe_lines(lines: Iterable[UsageLine]) -> list[ShownLine]:
 
 def _describe(spent: SpentFacts) -> str:
     calls, messages = _count(spent["requests"], "call"), _count(spent["messages"], "message")
-    money = Decimal(spent["money"])  # nothing where no model has a price
+    money = Decimal(spent["money"])  # 0 if no model has a price
     told = [_count(spent["tokens"], "token"), *([f"{money:,} in money"] if money else []), calls, messages]
     return ", ".join(told)
 

@@ -1,4 +1,4 @@
-"""The forms of the page of alerts."""
+"""The forms on the page of alerts."""
 
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ from projects.rules.alerts import BY_DEFAULT, OF_STAFF, AlertKind, Way
 
 
 class KindsForm(forms.Form):
-    """What one way tells of. Each way has a form of its own on the page, so their fields have a prefix."""
+    """The kinds of alerts of one channel. Each channel has its own form on the page, so the fields have a prefix."""
 
     kinds = forms.MultipleChoiceField(
         label="Tell me of", choices=AlertKind.choices, required=False, widget=forms.CheckboxSelectMultiple

@@ -22,7 +22,7 @@ def _money(label: str) -> forms.DecimalField:
 
 
 class LimitsForm(forms.Form):
-    """An empty field stands for the limit that holds otherwise, which its help names."""
+    """The limits. An empty field stands for the default limit, which its help text names."""
 
     day_tokens = _tokens("Tokens a day")
     month_tokens = _tokens("Tokens a month")
@@ -30,7 +30,7 @@ class LimitsForm(forms.Form):
     month_money = _money("Money a month")
 
     def refuse(self, error: Exception) -> None:
-        """Shows why a service refused, beside its field or above all fields."""
+        """Shows why a service refused, next to the field or above all fields."""
         name = error.field.partition(".")[2] if isinstance(error, InvalidFieldError) else ""
         self.add_error(name if name in self.fields else None, str(error))
 

@@ -1,4 +1,4 @@
-"""The form of a command on many projects, and the question before many are deleted."""
+"""The form of a command on many projects, and the confirmation before many are deleted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,11 +9,11 @@ from django import forms
 from projects.dashboard.content.bulk import LABELS
 
 MOST = 200
-"""Projects of one command: more than a page of the list has."""
+"""The maximum of projects in one command: more than a page of the list has."""
 
 
 class _ProjectsField(forms.TypedMultipleChoiceField):
-    """Ids of projects in the order in which they were sent. Whose they are is looked up with each."""
+    """Ids of projects in the order in which they were sent. Their owner is checked later, for each project."""
 
     def valid_value(self, _value: Any) -> bool:
         return True
@@ -44,7 +44,7 @@ class BulkForm(forms.Form):
 
 
 class ConfirmDeletionForm(forms.Form):
-    """Asks for the number of projects, so that nobody deletes many by one key too much."""
+    """Asks for the number of projects, so that nobody deletes many by accident."""
 
     number = forms.IntegerField(
         label="How many projects are to be deleted",

@@ -1,4 +1,4 @@
-"""The fields of the projects' forms, and how a setting is written in a text field."""
+"""Fields of the projects' forms."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def text_field(help_text: str = "", *, rows: int = 0, **attrs: Any) -> forms.Cha
 
 
 def choices_of(find_rows: Callable[[], Any]) -> Callable[[], list[tuple[str, str]]]:
-    """The choices of a field, read anew for each form."""
+    """Returns the choices of a field, which are read again for each form."""
     return lambda: [(row.slug, describe_row(row)) for row in find_rows()]
 
 

@@ -22,7 +22,7 @@ SENTENCES_FOR_FORMS = {
     OperationInProgressError: "This form was sent a moment ago, and its deploy is under way. Look at your projects.",
     IdempotencyMismatchError: "This form has deployed a project already. Check what it says now, then deploy again.",
 }
-"""Used in place of the errors' own sentences, which are about a header of the API."""
+"""Used instead of the errors' own sentences, which are about a header of the API."""
 
 COPY, LONGEST_NAME = " copy", 64
 NOT_COPIED = "What the original has here is not copied: this field cannot hold it."
@@ -38,7 +38,7 @@ WHILE_TYPING = {
     },
     "api_key": {"hx-trigger": "input changed delay:300ms", "hx-target": "#key-hint", "hx-params": "not telegram_token"},
 }
-"""By their fields, when the page asks what can be said of what stands there, and with what (htmx)."""
+"""The htmx attributes of fields whose value is checked while the user types."""
 
 
 class TokenForm(forms.Form):
@@ -46,19 +46,19 @@ class TokenForm(forms.Form):
 
 
 def _as_dict(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a field that came more than once, the last one counts."""
+    """Returns the data with the last value of each field."""
     return {name: data[name] for name in data}
 
 
 class NewProjectForm(ProjectForm):
-    """A form for a new project. Its hidden `id` is drawn with it, so that a form sent twice deploys one project."""
+    """A form for a new project. Its hidden `id` is created with it, so that a form sent twice deploys one project."""
 
     serializer: NewProjectSerializer
     field_order = ["id", "name", "type", "plan"]
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
     shown_type = forms.CharField(widget=forms.HiddenInput, required=False)
-    """The type whose settings the form shows. While it does, another one may be chosen."""
+    """The type whose settings the form shows. The user may have chosen another one meanwhile."""
     type = forms.ChoiceField(choices=choices_of(lambda: AgentType.objects.filter(available=True)))
 
     def __init__(self, owner: User, data: Mapping[str, Any] | None = None, *, type_slug: str = "") -> None:
@@ -76,7 +76,7 @@ class NewProjectForm(ProjectForm):
             self._type_seen = data.get("shown_type") or slug
             self.data = {**_as_dict(data), "shown_type": slug}
         self.ask_settings(self.asked_type, {})
-        # The browser asks for a credential that every type needs, before it sends the form and both are lost. The
+        # The browser requires credentials that every type needs, because they are lost when the form is sent. The
         # serializer decides what the chosen type needs.
         needed = types.values_list("needs_telegram_token", "needs_api_key")
         for secret, by_all in zip(SECRETS.values(), map(all, zip(*needed, strict=True)), strict=False):
@@ -92,12 +92,12 @@ class NewProjectForm(ProjectForm):
             self.fields[model].widget.attrs["list"] = "models"
 
     def keep_typed(self, typed: Mapping[str, Any]) -> None:
-        """Fills in again what was typed for another type, where this one has the same settings."""
+        """Fills in what was typed for another type, if this one has the same settings."""
         names = {"plan", *self.settings.by_field} & set(typed)
         self.initial = {**self.initial, **{name: typed[name] for name in names}}
 
     def _first_plan(self) -> str:
-        """The default where it has room, else the smallest that has."""
+        """Returns the default plan if it has room, else the smallest one with room."""
         cards = describe_plans(self.plans, chosen="", agent_type=self.asked_type)
         free = [plan for plan, card in zip(self.plans, cards, strict=True) if not card.fault]
         return min(free, key=lambda plan: (not plan.is_default, plan.memory_mb)).slug if free else ""
@@ -111,7 +111,7 @@ class NewProjectForm(ProjectForm):
         return describe_types(self.types, chosen=self.asked_type.slug if self.asked_type else "")
 
     def begin_with(self, original: Project | None) -> None:
-        """Fills in what the original has, but for its credentials: two agents cannot share a bot."""
+        """Fills in the original's values except its credentials, because two agents cannot share a bot."""
         if original is None:
             return
         name = f"{original.name[: LONGEST_NAME - len(COPY)]}{COPY}"
@@ -125,7 +125,7 @@ class NewProjectForm(ProjectForm):
             self._copy_settings(original.settings)
 
     def _copy_settings(self, stored: Mapping[str, Any]) -> None:
-        """But for what needs another field than one that the form is read with when it is sent."""
+        """Copies the settings, except those that need another field than the form will be read with."""
         for field, setting in self.settings.by_field.items():
             value = None if setting.holds_credentials else stored.get(setting.name)
             if setting.for_value(value).kind is setting.kind:

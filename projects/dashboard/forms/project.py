@@ -1,4 +1,4 @@
-"""The forms of a project that there is."""
+"""The forms of an existing project."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -51,7 +51,7 @@ class ChangeProjectForm(ProjectForm):
 
     @sensitive_variables()
     def make_serializer(self) -> ProjectChangeSerializer:
-        """Holds only what differs. What stays as it is may be a plan or a setting that is no longer available."""
+        """Returns a serializer with only the changes, because unchanged values may no longer be available."""
         sent = {"name": self.cleaned_data.get("name", ""), "plan": self.cleaned_data.get("plan", self.project.plan_id)}
         stored = {"name": self.project.name, "plan": self.project.plan_id, "egress": self.project.own_egress}
         sent["egress"] = self.cleaned_data.get("egress") or stored["egress"]

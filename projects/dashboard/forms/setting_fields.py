@@ -1,4 +1,4 @@
-"""The fields that a form has for the settings of an agent type, made of its schema."""
+"""The form fields for the settings of an agent type, built from its schema."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,16 +12,16 @@ from projects.rules.settings.merge_patch import is_same_json, make_patch, merge_
 from projects.rules.settings.schema import FIRST, settings_of
 
 PREFIX = "setting_"
-"""Begins the field of a setting whose name the form has already for something else."""
+"""The prefix of a setting's field if the form already uses its name for something else."""
 
 USABLE, UNUSABLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]*"), re.compile(r"[^A-Za-z0-9_-]")
-"""Names, and what is in none, that are good for the id of an element."""
+"""Names that can be the id of an element, and characters that cannot be in one."""
 
 NO_SETTINGS: Any = False
-"""The schema that nothing fits."""
+"""The schema that accepts nothing."""
 
 LONGEST_SHOWN = 200
-"""Characters of a default that a form names."""
+"""The maximum length of a default that a form shows."""
 
 NULL_INSIDE = "A change cannot store null in an object. Leave that name out, or give it another value."
 
@@ -30,14 +30,14 @@ ROWS = {"instructions": 5}
 
 
 class CredentialLines(forms.Textarea):
-    """Never repeats a credential that was typed."""
+    """A text area that never repeats a typed credential."""
 
     def format_value(self, value: Any) -> str | None:
         return without_credentials(str(value)) if value else None
 
 
 class SettingFields:
-    """The settings of one agent type on one form, by the names of their fields."""
+    """The settings of one agent type on one form, by field name."""
 
     def __init__(self, schema: Any, stored: Mapping[str, Any], *, taken: Iterable[str]) -> None:
         self._stored = stored
@@ -53,7 +53,7 @@ class SettingFields:
 
     @property
     def main_fields(self) -> list[str]:
-        """The fields of the settings that come first, and of those that are needed."""
+        """The fields of Berth's own settings and of required ones."""
         return [field for field, setting in self.by_field.items() if setting.name in FIRST or setting.is_required]
 
     def make_fields(self) -> dict[str, forms.CharField]:
@@ -63,11 +63,11 @@ class SettingFields:
         return {field: setting.show(self._stored.get(setting.name)) for field, setting in self.by_field.items()}
 
     def find_field(self, name: str) -> str | None:
-        """The field of the setting with this name."""
+        """Returns the field of the setting with this name, or None."""
         return next((field for field, setting in self.by_field.items() if setting.name == name), None)
 
     def unread(self, typed: Mapping[str, str]) -> dict[str, str]:
-        """By their fields, sentences about what is no JSON, and about what is empty and must not be."""
+        """Returns sentences by field about invalid JSON and about missing required settings."""
         found = {}
         for field, setting in self.by_field.items():
             if field not in typed:
@@ -82,10 +82,10 @@ class SettingFields:
         return found
 
     def patch(self, typed: Mapping[str, str]) -> dict[str, Any]:
-        """What the form changes of the stored settings, as a merge patch. A setting that it leaves keeps its type."""
+        """Returns the form's changes to the stored settings as a merge patch. Unchanged ones keep their JSON type."""
         changes = {}
         for field, setting in self.by_field.items():
-            if field not in typed:  # the form was drawn before the type had this setting
+            if field not in typed:  # the form was rendered before the type had this setting
                 continue
             stored = self._stored.get(setting.name)
             try:
@@ -97,7 +97,7 @@ class SettingFields:
         return changes
 
     def unsaid(self, typed: Mapping[str, str]) -> dict[str, str]:
-        """By their fields, a sentence about each value that no merge patch can make of the stored one."""
+        """Returns a sentence by field for each value that no merge patch can produce from the stored one."""
         patch, found = self.patch(typed), {}
         for field, setting in self.by_field.items():
             if setting.name in patch:
@@ -108,7 +108,7 @@ class SettingFields:
 
 
 def _make_field(setting: Setting) -> forms.CharField:
-    """A field for any text: the schema says what is wrong with it, as it does in the API."""
+    """Returns a field that accepts any text, because the schema checks it as in the API."""
     field = forms.CharField(
         label=setting.title, required=False, strip=False, widget=_widget(setting), help_text=_help(setting)
     )

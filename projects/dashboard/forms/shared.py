@@ -1,6 +1,6 @@
-"""What the forms for a new and for a changed project have in common.
+"""The common base of the forms for new and for changed projects.
 
-The API's serializers judge the input, so that each rule is written once.
+The API's serializers validate the input, so that each rule is written once.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from projects.rules.permissions import Egress
 from projects.rules.settings.own import OWN_SETTINGS
 
 SECRETS = {"telegramToken": "telegram_token", "apiKey": "api_key"}
-"""The names of the credentials in the API, and in the forms."""
+"""The names of the credentials in the API and in the forms."""
 
 EGRESS = [(Egress.INTERNET.value, "As its type says"), (Egress.GATEWAY.value, "The gateway alone")]
 
@@ -31,12 +31,12 @@ PASTE_AGAIN = "Paste it again: no page ever repeats a credential."
 class ProjectForm(forms.Form):
     """The fields and checks of both forms. `serializer` is set when the form is cleaned.
 
-    Settings that the type's schema does not name, which only the API sets, are kept as they are.
+    Settings that the type's schema does not name can only be set by the API, and are kept.
     """
 
     serializer: ProjectFieldsSerializer
     loses_secrets = True
-    """Whether the page is made anew after an error, and with it empty fields for the credentials."""
+    """Whether the page is rendered again after an error, with empty fields for the credentials."""
 
     name = text_field("What you call it. Chats never see it.", autocomplete="off", required=True)
     plan = forms.ChoiceField(help_text="Ask the staff for more projects or another plan.")
@@ -68,7 +68,7 @@ class ProjectForm(forms.Form):
 
     @property
     def main_settings(self) -> list[forms.BoundField]:
-        """Those that nearly everybody sets, and those that the type needs."""
+        """The fields of settings that nearly everyone sets, and of required ones."""
         return [self[name] for name in self.settings.main_fields]
 
     @property
@@ -77,7 +77,7 @@ class ProjectForm(forms.Form):
 
     @property
     def shows_more(self) -> bool:
-        """Whether one of the others is set, or wrong."""
+        """Whether one of the other settings is set or has an error."""
         return any(field.value() or field.errors for field in self.more_settings)
 
     @property
@@ -85,11 +85,11 @@ class ProjectForm(forms.Form):
         raise NotImplementedError
 
     def settings_after(self, sent: dict[str, Any]) -> dict[str, Any]:
-        """All settings of the project, once it has what is sent."""
+        """Returns all settings of the project after the change."""
         return sent
 
     def unread_settings(self) -> dict[str, str]:
-        """By their fields, sentences about settings that cannot be sent."""
+        """Returns sentences by field about settings that cannot be sent."""
         return self.settings.unread(self.typed())
 
     def make_serializer(self) -> ProjectFieldsSerializer:
@@ -105,14 +105,14 @@ class ProjectForm(forms.Form):
         if not self.serializer.is_valid():
             for path, messages in {**self._settings_errors(), **self.serializer.errors}.items():
                 field, sentence = self._place(path)
-                if path == "settings" and unread:  # what is missing is told beside its field
+                if path == "settings" and unread:  # the fields themselves show what is missing
                     continue
                 for message in messages if field not in already else ():
                     self.add_error(field, sentence or message)
         return self.cleaned_data
 
     def add_error(self, field: str | None, error: Any) -> None:
-        """Adds the error, and asks for the credentials again: a page never repeats one."""
+        """Adds the error, and asks for the credentials again, because a page never repeats one."""
         super().add_error(field, error)
         for secret in SECRETS.values():
             if self.loses_secrets and self.data.get(secret):
@@ -120,12 +120,12 @@ class ProjectForm(forms.Form):
 
     @property
     def lost_secrets(self) -> list[str]:
-        """The labels of the credentials that were sent and have to be pasted again."""
+        """The labels of the credentials that must be pasted again."""
         sent = [secret for secret in SECRETS.values() if self.data.get(secret)]
         return [str(self[secret].label) for secret in sent] if self.errors and self.loses_secrets else []
 
     def refuse(self, error: Exception) -> None:
-        """Shows why a service refused, beside its field or above all fields."""
+        """Shows why a service refused, next to the field or above all fields."""
         field = self._place(error.field)[0] if isinstance(error, InvalidFieldError) else None
         self.add_error(field, str(error))
 
@@ -134,18 +134,18 @@ class ProjectForm(forms.Form):
         return {wire: value for wire, name in SECRETS.items() if (value := self.cleaned_data.get(name))}
 
     def settings_patch(self) -> dict[str, Any]:
-        """What the form changes of the stored settings, as a merge patch."""
+        """Returns the form's changes to the stored settings as a merge patch."""
         return self.settings.patch(self.typed())
 
     def typed(self) -> dict[str, str]:
-        """What stands in the fields of settings that were sent."""
+        """Returns the sent texts of settings by field."""
         return {name: str(self.data[name]) for name in self.settings.by_field if name in self.data}
 
     def _settings_errors(self) -> dict[str, Any]:
-        """The errors of the settings, also where other fields have errors.
+        """Returns the errors of the settings, even if other fields have errors.
 
-        The serializer checks the settings only when all other fields are right. Somebody who has to paste credentials
-        again should see all errors at once.
+        The serializer checks settings only if all other fields are valid, but a user who must paste credentials again
+        should see all errors at once.
         """
         patch = self.serializer.initial_data.get("settings")
         if self.agent_type is None or patch is None:
@@ -157,7 +157,7 @@ class ProjectForm(forms.Form):
         return {}
 
     def _place(self, path: str) -> tuple[str | None, str]:
-        """The field of the form for an error of the API, and a sentence where the error is about an entry of a list."""
+        """Returns the form's field for an error of the API, and a sentence if the error is about an entry of a list."""
         first, _, rest = path.partition(".")
         name, _, position = rest.partition(".")
         if first == "settings" and (found := self.settings.find_field(name)):
@@ -167,7 +167,7 @@ class ProjectForm(forms.Form):
 
     def _of_entry(self, setting: str, number: int) -> str:
         schema: Any = self.agent_type.settings_schema if self.agent_type else {}
-        for step in ("properties", setting, "description"):  # any of them may be `true`, which is a schema as well
+        for step in ("properties", setting, "description"):  # any of them may be `true`, which is a schema too
             schema = schema.get(step, "") if isinstance(schema, Mapping) else ""
         description = schema or OWN_SETTINGS["properties"].get(setting, {}).get("description", "")
         return f"Entry {number} does not fit. {description}".strip()

@@ -1,1 +1,1 @@
-"""The pages, one module for each subject: they take a request apart, call a service, and render a template."""
+"""The pages, one module per subject: each reads the request, calls a service, and renders a template."""

@@ -1,4 +1,4 @@
-"""What somebody may do with the whole account: take all its data along, and have it deleted."""
+"""The pages for a whole account: exporting its data, and deleting it."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -26,13 +26,13 @@ from projects.services.account.export import start_export
 from projects.services.bulkheads import STREAMS
 
 RENEW_EVERY = 15.0
-"""Seconds. A lease lasts longer than that, and than a client may keep a piece waiting."""
+"""Seconds between renewals. A lease lasts longer than this plus the time that a client may take for a piece."""
 
 WITHIN = 900.0
-"""Seconds for all of a download. A client that takes it more slowly keeps a place from others."""
+"""Seconds for a whole download, because a slow client keeps a place from others."""
 
 
-@settings_form  # type: ignore[arg-type]  # a stream is no HttpResponse, and the decorator needs none
+@settings_form  # type: ignore[arg-type]  # a stream is not an HttpResponse, which the decorator does not need
 def export_data(request: SignedInRequest) -> HttpResponseBase:
     try:
         download = _Download(request)
@@ -47,14 +47,14 @@ def export_data(request: SignedInRequest) -> HttpResponseBase:
 
 class _DownloadResponse(StreamingHttpResponse):
     has_own_thread = True
-    """The web server looks for it."""
+    """An attribute that the web server checks."""
 
 
 class _Download:
-    """Holds one of the places of streams until all of it is made, and no database connection in between.
+    """Holds a place for streams until everything is sent, but no database connection between pieces.
 
-    It breaks off, and so is no whole archive and no whole answer, where the session is ended meanwhile or the client
-    takes it too slowly: `ConnectionAbortedError` is for the web server what a client is that has left.
+    If the session ends meanwhile or the client is too slow, it raises `ConnectionAbortedError`, which the web server
+    treats like a client that has left. So the archive and the response are visibly incomplete.
     """
 
     def __init__(self, request: SignedInRequest) -> None:

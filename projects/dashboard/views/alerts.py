@@ -1,4 +1,4 @@
-"""The page on which people say how they are told of their agents."""
+"""The page on which users choose their alerts."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from projects.services.alerts.chat import find_chat, set_chat
 from projects.services.alerts.sending import send_test
 
 LOG = 15
-"""Messages of a way that the page shows."""
+"""The maximum of messages per channel that the page shows."""
 
 
 @for_signed_in
@@ -40,7 +40,7 @@ def show_alerts(request: SignedInRequest) -> HttpResponse:
 @for_signed_in
 @sensitive_variables()
 def change_alerts(request: SignedInRequest, way: str) -> HttpResponse:
-    """One form for each way; its button says what to do."""
+    """Handles the form of one channel. Its button says what to do."""
     if way not in FORMS:
         raise Http404("There is no such way.")
     if request.method != "POST":
@@ -105,7 +105,7 @@ def _act(request: SignedInRequest, channel: AlertChannel, what: str) -> HttpResp
 def _page(
     request: SignedInRequest, bound: KindsForm | None = None, *, secret: str = "", status: int = 200
 ) -> HttpResponse:
-    """`bound` is a form with what is wrong in it, in place of an empty one. `secret` is shown this once."""
+    """Shows the page. `bound` is a form with errors, instead of an empty one. `secret` is shown only this once."""
     channels = find_channels(request.user)
     ways: dict[str, Any] = {}
     for way, form_class in FORMS.items():

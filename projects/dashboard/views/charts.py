@@ -1,4 +1,4 @@
-"""The charts of a project, apart from its page."""
+"""The charts of a project, without its page."""
 
 from uuid import UUID
 
@@ -16,6 +16,6 @@ from projects.dashboard.own_projects import find_project, leads_away_once_gone
 @require_safe
 @leads_away_once_gone
 def show_charts(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """What takes the place of the charts that the page shows."""
+    """Renders the charts that replace those on the page."""
     project = find_project(request, project_id)
     return render(request, "projects/charts.html", describe_charts(project, read_span(request.GET.get("span", ""))))

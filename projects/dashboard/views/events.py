@@ -17,7 +17,7 @@ from projects.rules.event_sentences import tell_event
 from projects.services.reports.usage import FORMULAS
 
 MOST = 10_000
-"""Of a file."""
+"""The maximum of events in a file."""
 
 COLUMNS = ("at", "sentence", "actor", "source", "address", "action", "outcome", "detail")
 
@@ -25,7 +25,7 @@ COLUMNS = ("at", "sentence", "actor", "source", "address", "action", "outcome", 
 @login_required
 @require_safe
 def download_events(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """All events, or those of one action, newest first. What staff did is `staff`'s, without an address."""
+    """Returns all events, or those of one action, newest first. Actions of staff have the actor `staff`, no address."""
     project = find_project(request, project_id)
     rows = of_action(Event.objects.filter(project_id=project.pk), request.GET.get("event", "").replace("\0", ""))
     answer = HttpResponse("".join(_write(rows[:MOST])), content_type="text/csv; charset=utf-8")
@@ -34,7 +34,7 @@ def download_events(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 
 
 class _Echo:
-    """A file for the writer of CSV that gives back each line."""
+    """A file for the CSV writer that returns each line."""
 
     def write(self, line: str) -> str:
         return line
@@ -54,5 +54,5 @@ def _write(events: "QuerySet[Event]") -> Iterator[str]:
             event.outcome,
             event.detail,
         ]
-        # A table calculation must not take what somebody has called their key for a formula.
+        # A spreadsheet must not take the name of a key for a formula.
         yield writer.writerow([f"'{cell}" if cell.startswith(FORMULAS) else cell for cell in cells])

@@ -18,7 +18,7 @@ from projects.services.images.update import request_update
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def update_image(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """A GET, such as after signing in again, leads back to the page."""
+    """Requests the update. A GET, for example after signing in again, redirects to the page."""
     project = own_project(request, project_id)
     if request.method != "POST":
         return redirect("projects:show", project_id)

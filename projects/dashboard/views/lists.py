@@ -1,4 +1,4 @@
-"""The list of projects, what has changed of it, and commands to many of them."""
+"""The list of projects, its changes, and commands on many projects."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from projects.dashboard.forms.bulk import BulkForm, ConfirmDeletionForm
 from projects.dashboard.own_projects import own_projects
 
 MOST_SEEN = 100
-"""Marks of rows that are read; a page has fewer."""
+"""The maximum of row marks that are read. A page has fewer."""
 
 
 def _read(request: SignedInRequest) -> ProjectList:
@@ -34,8 +34,8 @@ def _describe(shown: ProjectList) -> dict[str, Any]:
 @login_required
 @require_safe
 def list_projects(request: SignedInRequest) -> HttpResponse:
-    """The page, or only its list where that is to take the place of the one that the page shows."""
-    # htmx asks for the whole page where somebody goes back to it.
+    """Renders the page, or only its list if that replaces the list on an open page."""
+    # htmx asks for the whole page if the user goes back to it.
     is_part = bool(request.htmx) and not request.htmx.history_restore_request
     page = _describe(_read(request)) | {"orders": Order, "renews_call": is_part}
     return render(request, "projects/list_part.html" if is_part else "projects/list.html", page)
@@ -44,7 +44,7 @@ def list_projects(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def list_changes(request: SignedInRequest) -> HttpResponse:
-    """What differs from what the page shows, each piece to be put in its place; 204 where nothing does."""
+    """Renders the parts of an open list that have changed, or returns 204 if none has."""
     look = Look(request)
     if look.is_known_to_find_nothing():
         return HttpResponse(status=204)
@@ -64,9 +64,9 @@ def list_changes(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def list_curves(request: SignedInRequest) -> HttpResponse:
-    """What the agents of the page use, each piece to be put into its row. To use more or less is no change.
+    """Renders the curves of the page's rows. Changes of resource use alone do not count as changes of the list.
 
-    A browser that asks without htmx, as after signing in again, is led to the list.
+    A request without htmx, for example after signing in again, is redirected to the list.
     """
     if not request.htmx:
         return redirect(f"{reverse('projects:list')}{ListQuery.read(request.GET).address}")
@@ -78,8 +78,8 @@ def list_curves(request: SignedInRequest) -> HttpResponse:
 def act_on_many(request: SignedInRequest) -> HttpResponse:
     """Carries out a command on each chosen project, with a result for each.
 
-    It takes as many as there is time for. The page goes on with the rest by itself, or by a button without scripts. A
-    GET, such as after signing in again, leads back to the list.
+    It processes as many as there is time for. The page continues with the rest by itself, or by a button without
+    scripts. A GET, for example after signing in again, redirects to the list.
     """
     if request.method != "POST":
         return redirect("projects:list")
@@ -95,7 +95,7 @@ def act_on_many(request: SignedInRequest) -> HttpResponse:
 
 
 def _ask(request: SignedInRequest, batch: Batch) -> HttpResponse:
-    """The question before a deletion, and where it is answered, the deletion."""
+    """Asks for confirmation of a deletion, and deletes after it."""
     chosen = list(own_projects(request).filter(pk__in=batch.ids))
     form = ConfirmDeletionForm(len(chosen), request.POST if "number" in request.POST else None)
     if not form.is_valid():

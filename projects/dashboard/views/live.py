@@ -1,4 +1,4 @@
-"""What has changed of a project's page since its reader's browser last asked."""
+"""The parts of a project's page that have changed since the browser last asked."""
 
 import re
 from typing import Any
@@ -30,7 +30,7 @@ PARTS = {
     "log": "projects/log.html",
     "events": "projects/events.html",
 }
-"""The parts of the page that are marked `data-live`, by their ids."""
+"""The templates of the parts that are marked `data-live`, by element id."""
 
 _AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
 
@@ -39,9 +39,9 @@ _AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
 @require_safe
 @leads_away_once_gone
 def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """The parts that differ from those whose marks are in `seen`; 204 where none does. The log comes if asked for.
+    """Renders the parts whose marks are not in `seen`, with the log if requested, or returns 204 if there are none.
 
-    Where the moment of the last look alone is new, a header of the 204 tells it to a page that asks with `quick`.
+    If only the time of the last check is new, a page that asks with `quick` gets it in a header of the 204.
     """
     question = read_question(request)
     look = PageLook(request.user.pk, project_id, question.run) if question else None
@@ -66,7 +66,7 @@ def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 
 
 def _make_part(name: str, page: dict[str, Any]) -> dict[str, str]:
-    """Its mark leaves out how long ago something was, in words: times.js keeps to that by itself."""
+    """Renders a part with its mark. The mark ignores words for how long ago something was, which times.js updates."""
     text = render_to_string(PARTS[name], page)
     ageless = _AGES.sub(r"\1", text)
     return {"name": name, "text": text, "mark": f"{name}.{make_digest(ageless)}"}

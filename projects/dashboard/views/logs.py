@@ -1,4 +1,4 @@
-"""The log of an agent on its page: followed as it is printed, and as a file."""
+"""The log of an agent for its page: followed live, and as a file."""
 
 import time
 from functools import partial
@@ -28,7 +28,7 @@ from projects.services.reports.runs import current_number, read_run
 
 
 class SessionRevalidation:
-    """What a stream asks before its parts: whether the session is still there, and the project still its owner's."""
+    """What a stream checks while it runs: that the session is still valid and the project still its owner's."""
 
     def __init__(self, request: SignedInRequest) -> None:
         self._request = request
@@ -40,13 +40,13 @@ class SessionRevalidation:
         return time.monotonic() >= self._again_at
 
     def check_token(self) -> None:
-        """Raises `AuthenticationFailed` where the session was ended, or its user is another one by now."""
+        """Raises `AuthenticationFailed` if the session has ended or has another user now."""
         self._put_off()
         if not is_still_in(self._request, self._user):
             raise AuthenticationFailed(str(InvalidTokenError()), code="invalid_token")
 
     def check_project(self, project: Project) -> None:
-        """Raises `ProjectGoneError` and `ProjectSuspendedError`."""
+        """Raises `ProjectGoneError` or `ProjectSuspendedError` if the stream must end."""
         check_project_of(self._user, project)
 
     def _put_off(self) -> None:
@@ -57,7 +57,7 @@ class SessionRevalidation:
 @require_safe
 @leads_away_once_gone
 def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
-    """The lines that come after the one with the moment `after`, as server-sent events, each told as a sentence."""
+    """Streams the lines after the one with the timestamp `after`, as server-sent events."""
     project = find_project(request, project_id)
     after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
     since = parse_time(after)
@@ -74,7 +74,7 @@ def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
 @login_required
 @require_safe
 def download_log(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """All of a run's log that there is, as its lines were printed, without credentials."""
+    """Returns the whole log of a run as it was printed, without credentials."""
     project = find_project(request, project_id)
     number = read_run_number(request)
     try:

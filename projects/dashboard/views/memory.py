@@ -1,4 +1,4 @@
-"""The page that asks before an agent's memory is cleared."""
+"""The page that asks for confirmation before it clears an agent's memory."""
 
 from uuid import UUID
 

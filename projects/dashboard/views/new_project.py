@@ -1,4 +1,4 @@
-"""The page of a new project, and the pieces of it that come while it is filled in."""
+"""The page for a new project, and the pieces that it loads while the user fills it in."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ Page = Callable[[SignedInRequest], HttpResponse]
 
 
 def piece(view: Page) -> Page:
-    """A piece of the page, asked for by its fields. A GET, as after signing in again, leads to the page."""
+    """Decorates the view of a piece of the page. A GET, for example after signing in again, redirects to the page."""
 
     def wrapped(request: SignedInRequest) -> HttpResponse:
         return view(request) if request.method == "POST" else redirect("projects:new")
@@ -39,13 +39,13 @@ def piece(view: Page) -> Page:
     return sensitive_post_parameters()(login_required(methods(wrapped)))
 
 
-@csp_update({"img-src": ["data:"]})  # the picture of the bot, which has no address without its token
+@csp_update({"img-src": ["data:"]})  # the bot's picture, whose real address contains the token
 @counts_as("deploys")
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_post_parameters()
 def new_project(request: SignedInRequest) -> HttpResponse:
-    """With htmx the answer to a form that is refused is the form alone, and the page keeps the credentials."""
+    """Shows and handles the form. With htmx, returns a refused form alone, so that the page keeps the credentials."""
     sent = request.POST if request.method == "POST" else None
     form = NewProjectForm(request.user, sent, type_slug=request.GET.get("type", ""))
     if request.method != "POST":
@@ -67,7 +67,7 @@ def new_project(request: SignedInRequest) -> HttpResponse:
 @counts_as("deploys")
 @piece
 def show_bot(request: SignedInRequest) -> HttpResponse:
-    """Whose the token is, as far as it is typed."""
+    """Shows which bot has the token, as far as it is typed."""
     form = TokenForm(request.POST)
     page: dict[str, Any] = {}
     if form.is_valid() and (token := form.cleaned_data["telegram_token"]):
@@ -82,14 +82,14 @@ def show_bot(request: SignedInRequest) -> HttpResponse:
 @counts_as("reads")
 @piece
 def show_provider(request: SignedInRequest) -> HttpResponse:
-    """Whose the key is by its looks, and the models to choose from. Nobody is asked."""
+    """Shows the provider that the key looks like and its models, without asking the provider."""
     return render(request, "projects/key_hint.html", _describe_key(request))
 
 
 @counts_as("reads")
 @piece
 def show_settings(request: SignedInRequest) -> HttpResponse:
-    """The settings of another type, and the plans that are enough for it. What was typed stays where it can."""
+    """Shows the settings of another type and the plans that suit it, and keeps typed values if possible."""
     form = NewProjectForm(request.user, type_slug=request.POST.get("type", ""))
     form.keep_typed(request.POST)
     return render(request, "projects/type_settings.html", {"form": form, "out_of_band": True, **_describe_key(request)})
@@ -98,7 +98,7 @@ def show_settings(request: SignedInRequest) -> HttpResponse:
 @counts_as("deploys")
 @piece
 def check_form(request: SignedInRequest) -> HttpResponse:
-    """What a deploy would say, without one."""
+    """Shows the result of a dry run."""
     form, check = NewProjectForm(request.user, request.POST), None
     form.loses_secrets = False
     if form.is_valid():
@@ -112,7 +112,7 @@ def check_form(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_safe
 def show_deploy(request: SignedInRequest) -> HttpResponse:
-    """How far the deploy of a form has come whose answer is not there yet."""
+    """Shows the progress of a form's deploy while its response is still pending."""
     project = find_of_form(request.user, _key(_read_id(request, "form")))
     steps = describe_steps(take_snapshot(project)) if project else before_there_is_a_row()
     return render(request, "projects/deploy_steps.html", {"steps": steps})
@@ -130,7 +130,7 @@ def _describe_key(request: SignedInRequest) -> dict[str, Any]:
 
 
 def _find_original(request: SignedInRequest) -> Project | None:
-    """The project of the owner that the new one is to be like, if the address names one."""
+    """Returns the owner's project to copy, if the address names one."""
     asked = _read_id(request, "from")
     return own_projects(request).filter(pk=asked).first() if asked else None
 
@@ -147,7 +147,7 @@ def _key(form_id: UUID | None) -> str:
 
 
 def _deploy_once(request: SignedInRequest, form: NewProjectForm) -> UUID:
-    """Returns the id of the project of this form, and deploys it only the first time that the form comes."""
+    """Returns the id of this form's project. Deploys it only the first time that the form is sent."""
 
     def deploy(project_id: UUID) -> dict[str, str]:
         if not Project.objects.owned_by(request.user).filter(pk=project_id).exists():

@@ -1,4 +1,4 @@
-"""The page on which an owner makes links that pair people with an agent."""
+"""The page on which an owner creates links to pair people with an agent."""
 
 from uuid import UUID
 
@@ -26,7 +26,7 @@ class PairingForm(forms.Form):
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def pair(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """A link is shown once, in the answer to the form that made it."""
+    """Shows the page. A link is shown once, in the response to the form that created it."""
     project = own_project(request, project_id)
     form = PairingForm(request.POST if request.method == "POST" else None)
 

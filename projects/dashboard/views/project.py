@@ -52,7 +52,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @require_safe
 @leads_away_once_gone
 def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """How far its first deploy has come. It is a part of the page, to which a browser without htmx is led."""
+    """Shows the progress of the first deploy, as a part of the page. Without htmx, redirects to the page."""
     if not request.htmx:
         return redirect("projects:show", project_id)
     snapshot = take_snapshot(own_project(request, project_id))
@@ -64,7 +64,7 @@ def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @login_required
 @require_safe
 def draw_link(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """The address of its bot for a telephone's camera."""
+    """Draws the address of the bot as a QR code."""
     bot = find_project(request, project_id).bot
     if not (bot and bot["url"]):
         raise Http404("Its bot has no address.")
@@ -74,7 +74,7 @@ def draw_link(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 @login_required
 @pages_and_forms
 def control(request: SignedInRequest, project_id: UUID) -> HttpResponse:
-    """Carries out the command of a button. A GET, such as after signing in again, leads back to the page."""
+    """Carries out a button's command. A GET, for example after signing in again, redirects to the page."""
     project = own_project(request, project_id)
     if request.method != "POST":
         return redirect("projects:show", project_id)
@@ -130,7 +130,7 @@ def remove_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 
 
 def _after_change(request: SignedInRequest, project: Project, form: ChangeProjectForm) -> HttpResponse:
-    """Restarts the agent where the form says so. The change is written already, and stays if that is refused."""
+    """Restarts the agent if the form says so. The change is already saved, and stays if the restart is refused."""
     saved = "The change is saved." if form.changes_something else "Nothing was changed."
     if form.cleaned_data["restart"]:
         try:

@@ -1,4 +1,4 @@
-"""The page of what an agent has used, and of its budget."""
+"""The pages of an agent's usage and budget."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
