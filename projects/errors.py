@@ -37,7 +37,7 @@ class TooManyExportsError(ProjectError):
     """The user has downloaded their data too often; `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__("You have downloaded your data as often as an hour has. Try again in the next one.")
+        super().__init__("You have downloaded your data as often as is allowed in an hour. Try again in the next one.")
         self.retry_after = retry_after
 
 
@@ -102,7 +102,7 @@ class GatewayOffError(ProjectError):
     """The agent may reach nothing but the gateway, and the gateway is switched off."""
 
     def __init__(self) -> None:
-        super().__init__("This agent may reach the gateway alone, and the gateway is switched off. Ask the staff.")
+        super().__init__("This agent may only reach the gateway, and the gateway is switched off. Ask the staff.")
 
 
 class TooManyStreamsError(ProjectError):

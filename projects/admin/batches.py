@@ -65,7 +65,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
             self.message_user(request, format_html("{}: {}", name, sentence), level)
             return None
         if len(found) > MOST:
-            left = f"These are the first {MOST}. Select the others again afterwards."
+            left = f"These are the first {MOST}. Select the others again when they are done."
             self.message_user(request, left, messages.WARNING)
         batch = batches.begin_batch(by=staff_user(request), action=action, chosen=found[:MOST], because=because)
         return redirect("admin:projects_project_batch", batch.pk)

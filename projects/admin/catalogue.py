@@ -132,7 +132,7 @@ class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
     def declared(self, agent_type: AgentType) -> str:
         """The capabilities in the image's label when the engine was last asked."""
         if not agent_type.image_id:
-            return "The image is not on the engine, or nobody has asked yet."
+            return "The image is not on the engine, or Berth has not asked yet."
         return ", ".join(agent_type.capability_names) or "The image declares none."
 
     @admin.display(description="agents")

@@ -145,7 +145,7 @@ class ProjectAdmin(
 
     @asks_first(
         verb="Clear the memory of",
-        consequence="What the agents remember is deleted for good. Those that are to run begin anew.",
+        consequence="What the agents remember is deleted permanently. Running agents start again with an empty memory.",
         typed=True,
         describe=lambda project: f"{project.name}, of {project.owner}",
     )
@@ -155,7 +155,7 @@ class ProjectAdmin(
 
     @asks_first(
         verb="Delete",
-        consequence="The containers, what the agents remember and their credentials are removed for good.",
+        consequence="The containers, what the agents remember and their credentials are removed permanently.",
         typed=True,
         describe=lambda project: f"{project.name}, of {project.owner}",
     )

@@ -25,7 +25,7 @@ NOT_PUBLIC = (
 )
 
 
-NOT_LOOKED_UP = "Nobody has looked up where this leads. Save it again."
+NOT_LOOKED_UP = "This address has not been looked up yet. Save it again."
 
 _FAULTS = "faults of the address"
 

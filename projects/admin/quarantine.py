@@ -93,7 +93,7 @@ class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
 
     @asks_first(
         verb="Delete",
-        consequence="The containers and what the agents remember are removed for good.",
+        consequence="The containers and what the agents remember are removed permanently.",
         typed=True,
         describe=describe_entry,
     )

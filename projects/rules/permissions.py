@@ -84,10 +84,10 @@ def _read_host(entry: str) -> str:
         raise ValueError(message)
     found = "" if hides_something(name) else _to_ascii(name)
     if not _NAME.fullmatch(found):
-        message = f"“{entry}” is no name of a host. Write it as api.example.com: no address, scheme or path."
+        message = f"“{entry}” is not the name of a host. Write it like api.example.com: no address, scheme or path."
         raise ValueError(message)
     if found.rpartition(".")[2] in _NOT_PUBLIC:
-        message = f"“{entry}” is no public host, and the gateway leads to no other."
+        message = f"“{entry}” is not a public host, and the gateway only reaches public hosts."
         raise ValueError(message)
     return found if not colon or int(port) == HTTPS else f"{found}:{port}"
 
@@ -104,6 +104,6 @@ def _to_ascii(name: str) -> str:
 
 def _read_model(entry: str) -> str:
     if not _MODEL.fullmatch(entry):
-        message = f"“{entry[:80]}” is no name of a model. Write it as its provider does, such as openai/gpt-5."
+        message = f"“{entry[:80]}” is not the name of a model. Write it like its provider, such as openai/gpt-5."
         raise ValueError(message)
     return entry

@@ -37,7 +37,7 @@ def read_default_models(text: str) -> dict[str, str]:
             provider, model = ANY_PROVIDER, line
         provider, model = provider.strip(), model.strip()
         if not _MODEL.fullmatch(model):
-            raise ValueError(f"“{line[:60]}” is no name of a model. Write one, or a provider, a colon and one.")
+            raise ValueError(f"“{line[:60]}” is not the name of a model. Write one, or a provider, a colon and one.")
         if provider in found:
             whose = "for all providers" if provider == ANY_PROVIDER else f"for {provider}"
             raise ValueError(f"There are two models {whose}. Leave one.")
@@ -57,11 +57,11 @@ def read_variables(text: str) -> dict[str, str]:
     for line in split_list(text):
         name, equals, template = line.partition("=")
         if not equals or not _NAME.fullmatch(name):
-            raise ValueError(f"“{line[:60]}” is no variable. Write NAME=value, one on each line.")
+            raise ValueError(f"“{line[:60]}” is not a variable. Write NAME=value, one per line.")
         if RESERVED.fullmatch(name):
             raise ValueError(f"{name} is not for a type to set.")
         if name in found:
-            raise ValueError(f"{name} stands there twice. Leave one.")
+            raise ValueError(f"{name} is there twice. Leave one.")
         _check_template(name, template)
         found[name] = template
     if len(found) > MOST_VARIABLES:
@@ -71,7 +71,7 @@ def read_variables(text: str) -> dict[str, str]:
 
 def _check_template(name: str, template: str) -> None:
     if hides_something(template):
-        raise ValueError(f"The value of {name} holds a character that nobody sees. Take it out.")
+        raise ValueError(f"The value of {name} has an invisible character. Remove it.")
     for place in _PLACE.findall(template):
         if place not in PLACES and not place.startswith(SETTING):
             raise ValueError(f"There is no {{{place}}}. Known are {', '.join(PLACES)} and settings.NAME.")

@@ -149,7 +149,7 @@ def _describe_end(run: TrialRun) -> str:
     if run.is_out_of_memory:
         return "it needs more memory than the type's minimum"
     if run.exit_code is None:
-        return f"it goes on{_last_words(run)}"
+        return f"it keeps running{_last_words(run)}"
     problems = PROBLEMS_OF_EXIT.get(ExitCode(run.exit_code)) if run.exit_code in set(ExitCode) else None
     meaning = f" ({problems[0].value})" if problems else ""
     return f"it ended with exit code {run.exit_code}{meaning}{_last_words(run)}"

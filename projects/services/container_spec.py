@@ -153,7 +153,7 @@ def _find_provider(provider: str) -> NamedProvider | None:
     """
     named = find_named(provider)
     if provider and not (named or provider in PROVIDERS or settings.BERTH_PROVIDER_API):
-        raise UnusableSettingsError(f"There is no provider {provider} any more. Choose another in the settings.")
+        raise UnusableSettingsError(f"The provider {provider} no longer exists. Choose another in the settings.")
     return named
 
 

@@ -138,7 +138,7 @@ def failure(code: str) -> dict[str, Any]:
 
 
 def operation_lost(project: Project) -> OperationLostError:
-    return OperationLostError(f"A stop or a deletion of “{project.name}” came in meanwhile and won. Look at it again.")
+    return OperationLostError(f"A stop or a deletion of “{project.name}” took precedence. Look at it again.")
 
 
 def operation_in_progress(project: Project) -> OperationInProgressError:

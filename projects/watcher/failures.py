@@ -165,7 +165,7 @@ def note_success(project: Project) -> None:
     """Forgets the failures of earlier rounds."""
     if project.reconcile_failures:
         Project.objects.filter(pk=project.pk).update(**NO_TROUBLE)
-        log.info("%s gives no trouble any more.", project.container_name)
+        log.info("%s gives no more trouble.", project.container_name)
 
 
 def _engine_answers() -> bool:

@@ -82,6 +82,6 @@ def command(page: Page, rows: Locator) -> None:
     expect(rows).to_have_count(3)
     page.get_by_label("All on this page").check()
     page.get_by_role("button", name="Delete").click()
-    page.get_by_label("How many projects are to be deleted").fill("3")
+    page.get_by_label("How many projects to delete").fill("3")
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Nothing is left to be done.")).to_be_visible()

@@ -31,7 +31,7 @@ BEGIN_WITHIN = 8.0
 
 DONE, NOT_DONE, LEFT = "done", "refused", "left"
 _LATER = "The time of this request is over. Send the rest in another one."
-_THROTTLED = "You have given as many commands as a minute has. Send the rest as soon as `retry_after` says."
+_THROTTLED = "You have given as many commands as are allowed in a minute. Send the rest as soon as `retry_after` says."
 
 
 @extend_schema_field({"type": "string", "format": "uuid"})

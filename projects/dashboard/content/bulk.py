@@ -21,7 +21,7 @@ BATCH_SECONDS = 3.0
 """Seconds within which a request begins the next project. The last one may take as long as any single command."""
 
 GONE = "It is gone."
-LATER = "You have given as many commands as a minute has."
+LATER = "You have given as many commands as are allowed in a minute."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,7 @@ class BotForm(KindsForm):
         max_length=20,
         required=False,
         widget=forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"}),
-        help_text="Its number, where you know it.",
+        help_text="Its number, if you know it.",
     )
 
     def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None, *, is_staff: bool = False) -> None:

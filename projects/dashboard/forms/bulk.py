@@ -47,7 +47,7 @@ class ConfirmDeletionForm(forms.Form):
     """Asks for the number of projects, so that nobody deletes many by accident."""
 
     number = forms.IntegerField(
-        label="How many projects are to be deleted",
+        label="How many projects to delete",
         widget=forms.TextInput(attrs={"autocomplete": "off", "inputmode": "numeric"}),
     )
 

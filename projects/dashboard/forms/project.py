@@ -21,7 +21,7 @@ class ChangeProjectForm(ProjectForm):
     restart = forms.BooleanField(
         label="Restart now",
         required=False,
-        help_text="Otherwise a change counts from the next start on, and behind the gateway a credential at once.",
+        help_text="Otherwise a change applies from the next start on; behind the gateway, credentials apply at once.",
     )
 
     def __init__(self, project: Project, data: Mapping[str, Any] | None = None) -> None:

@@ -43,13 +43,13 @@ class ProjectForm(forms.Form):
     telegram_token = secret_field("Bot token", "From @BotFather, such as 123456789:AAE…")
     api_key = secret_field(
         "API key",
-        "Of Anthropic, OpenRouter, OpenAI or another that the staff have named; which one is told from the key.",
+        "Of Anthropic, OpenRouter, OpenAI or a provider that staff added; Berth recognises which by the key.",
     )
     egress = forms.ChoiceField(
         label="What it reaches",
         choices=EGRESS,
         required=False,
-        help_text="With the gateway alone it talks to Telegram, to its provider, and to what the staff allow its type.",
+        help_text="With only the gateway, it reaches Telegram, its provider, and hosts that staff allow its type.",
     )
 
     def __init__(self, owner: User, data: Mapping[str, Any] | None = None, **kwargs: Any) -> None:

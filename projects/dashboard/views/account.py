@@ -112,7 +112,7 @@ def remove_account(request: SignedInRequest) -> HttpResponse:
     else:
         messages.warning(
             request,
-            "Your account is closed: nobody can sign in to it any more. Your agents are being removed, and the account "
+            "Your account is closed: nobody can sign in to it. Your agents are being removed, and the account "
             "is gone when the engine has confirmed it.",
         )
     return redirect("accounts:sign-in")

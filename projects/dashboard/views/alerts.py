@@ -86,7 +86,7 @@ def _act(request: SignedInRequest, channel: AlertChannel, what: str) -> HttpResp
     try:
         if what == "remove":
             remove_channel(user=request.user, way=Way(channel.way))
-            messages.success(request, f"{channel.get_way_display()}: nothing is kept of it any more.")
+            messages.success(request, f"{channel.get_way_display()}: nothing of it is kept.")
         elif what == "renew" and channel.way == Way.WEBHOOK:
             return _page(request, secret=renew_secret(user=request.user))
         elif what == "find" and channel.way == Way.TELEGRAM:

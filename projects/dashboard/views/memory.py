@@ -24,7 +24,7 @@ def clear_project_memory(request: SignedInRequest, project_id: UUID) -> HttpResp
 
     def clear() -> HttpResponse:
         clear_memory(project=project, actor=actor(request))
-        messages.success(request, f"“{project.name}” remembers nothing any more.")
+        messages.success(request, f"“{project.name}” no longer remembers anything.")
         return redirect("projects:show", project_id)
 
     return act_on_form(request, "projects/clear_memory.html", project, form, check=check_may_be_changed, act=clear)

@@ -36,7 +36,7 @@ class Command(BaseCommand):
         adopt.add_argument("--owner", metavar="EMAIL", help="by default the owner that its labels name")
         adopt.add_argument("--plan", metavar="SLUG", help="by default the default plan")
         adopt.add_argument("--type", metavar="SLUG", help="by default the default agent type")
-        delete = verbs.add_parser("delete", help="remove containers and what the agents remember, for good")
+        delete = verbs.add_parser("delete", help="permanently remove containers and what the agents remember")
         delete.add_argument("project", nargs="*", help="the ids, as the list has them")
         delete.add_argument("--expired", action="store_true", help="all that have been kept for 30 days")
         delete.add_argument("--yes", action="store_true", help="do not ask")
@@ -89,7 +89,7 @@ class Command(BaseCommand):
         if not chosen:
             raise CommandError("Name the projects to delete, or say --expired for all that were kept for 30 days.")
         self._list(chosen.values())
-        if not options["yes"] and not confirms(str(len(chosen)), "to delete that many for good"):
+        if not options["yes"] and not confirms(str(len(chosen)), "to delete that many permanently"):
             raise CommandError("Nothing was deleted.")
         for entry in chosen.values():
             delete_from_quarantine(entry=entry, actor=OPERATOR)

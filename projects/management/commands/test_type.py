@@ -55,7 +55,7 @@ def _read_settings(text: str, agent_type: AgentType) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError:
-        raise CommandError("--project-settings is no JSON.") from None
+        raise CommandError("--project-settings is not JSON.") from None
     if not isinstance(found, dict) or not fits_schema(
         defaults_of(agent_type.settings_schema) | found, agent_type.settings_schema
     ):

@@ -46,7 +46,7 @@ def check_own_settings(settings: Any, *, own: Any = OWN_SETTINGS) -> None:
     """
     for error in SettingsValidator(own).iter_errors(settings):
         name = ".".join(["settings", *(str(part)[:64] for part in error.absolute_path)])
-        raise UnusableSettingsError(f"{name} does not fit, so no container can be made. Correct it, then start.")
+        raise UnusableSettingsError(f"{name} is invalid, so no container can be created. Correct it, then start.")
 
 
 def may_be_default(name: str, value: Any) -> bool:

@@ -34,19 +34,19 @@ SENTENCES = {
     "out_of_memory": "The agent used more memory than its plan allows. Choose a larger plan, then start.",
     "exited": "The agent ended by itself although it should run. Read the log, then start.",
     "crash": "The agent crashed (exit code {exit_code}). Read the log, then start.",
-    "killed": "The agent was killed (exit code {exit_code}), by somebody or because memory ran out. Start it again.",
-    "terminated": "The agent was told to end (exit code {exit_code}), and not by Berth. Start it again.",
+    "killed": "The agent was killed (exit code {exit_code}), by someone or because memory ran out. Start it again.",
+    "terminated": "The agent was told to end (exit code {exit_code}), but not by Berth. Start it again.",
     "crash_unseen": "The agent crashed, and was started again before its end could be seen. Read the log, then start.",
-    "vanished": "The container disappeared from the engine. Start the project to make it again.",
-    "never_started": "The container was made but never started. Start the project.",
+    "vanished": "The container disappeared from the engine. Start the project to create it again.",
+    "never_started": "The container was created but never started. Start the project.",
     "unresponsive": "The agent runs but has not reached Telegram for 90 seconds. Restart it if this lasts.",
     "paused": "The container is paused on the engine. Restart the project to make it run again.",
     # Obstacles before there is a container.
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
     "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
     "no_capacity": "No machine had the memory for this agent. Start it again later, or choose a smaller plan.",
-    "engine_refused": "The engine could not make the container. Start again; if it fails again, tell the staff.",
-    "copy_not_returned": "What the agent kept could not be put back, and a copy of it is kept. Start it to try again.",
+    "engine_refused": "The engine could not create the container. Start again; if it fails again, tell the staff.",
+    "copy_not_returned": "The agent's memory could not be restored, and a copy of it is kept. Start it to try again.",
     "engine_unavailable": "The container engine has not answered about this agent for seconds: it is down, or busy. "
     "Nothing newer is known until it does.",
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
@@ -54,8 +54,8 @@ SENTENCES = {
     "disk_full": "Its memory is full: {disk}. Clear the agent's memory or choose a larger plan, then start.",
     "firewall_missing": "Agents are kept stopped because their firewall does not hold. The staff know, and this one "
     "starts by itself when it does.",
-    "gateway_off": "It may reach the gateway alone, and the gateway is switched off. Ask the staff, then start.",
-    "settings_unusable": "A setting does not fit, so no container can be made. Correct the settings, then start.",
+    "gateway_off": "It may only reach the gateway, and the gateway is switched off. Ask the staff, then start.",
+    "settings_unusable": "A setting is invalid, so no container can be created. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
 } | WAITING
 
@@ -63,8 +63,8 @@ RETRYING = {
     "out_of_memory": "The agent used more memory than its plan allows, and is tried again. Choose a larger plan.",
     "exited": "The agent ended by itself, and is tried again. Read the log if this lasts.",
     "crash": "The agent crashed (exit code {exit_code}), and is tried again. Read the log if this lasts.",
-    "killed": "Killed (exit code {exit_code}), by somebody or because memory ran out. It is tried again by itself.",
-    "terminated": "Told to end (exit code {exit_code}), and not by Berth. It is tried again by itself.",
+    "killed": "Killed (exit code {exit_code}), by someone or because memory ran out. It is tried again automatically.",
+    "terminated": "Told to end (exit code {exit_code}), but not by Berth. It is tried again automatically.",
 }
 """The sentences to use instead while the engine restarts the agent by itself."""
 

@@ -38,7 +38,7 @@ TRAITS = {
         look=Look.MOVING,
         for_alerts=ForAlerts.PASSING,
         reason_level="info",
-        meaning="The container is being made.",
+        meaning="The container is being created.",
         next_step="Wait.",
     ),
     Status.STARTING: Traits(
@@ -83,7 +83,7 @@ TRAITS = {
         for_alerts=ForAlerts.WORSE,
         reason_level="warning",
         meaning="The container is being replaced by a new one.",
-        next_step="Wait. Where the agent crashed and is tried again, `status_reason` says why.",
+        next_step="Wait. If the agent crashed and is tried again, `status_reason` says why.",
     ),
     Status.STOPPING: Traits(
         in_flight=Operation.STOP,
@@ -115,7 +115,7 @@ TRAITS = {
         look=Look.ENDED,
         for_alerts=ForAlerts.WORSE,
         reason_level="error",
-        meaning="The agent ended for good, or five times in ten minutes.",
+        meaning="The agent ended with an error that no restart can fix, or five times in ten minutes.",
         next_step=(
             "Read `status_reason`, remove the cause, start; "
             "a new token or key starts what ended because of the old one."
@@ -129,7 +129,7 @@ TRAITS = {
         look=Look.ENDED,
         for_alerts=ForAlerts.WORSE,
         reason_level="error",
-        meaning="The container could not be made, or may not run.",
+        meaning="The container could not be created, or may not run.",
         next_step="Read `status_reason`, start.",
     ),
     Status.SUSPENDED: Traits(

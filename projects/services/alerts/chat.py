@@ -51,7 +51,7 @@ def find_chat(channel: AlertChannel) -> None:
     chat = next((found for update in updates if (found := _chat_of(update, channel.link_code))), None)
     if chat is None:
         raise InvalidFieldError(
-            "The bot has not got your message yet. Open the link, press Start, and look again.",
+            "The bot has not received your message yet. Open the link, press Start, and look again.",
             field="chat",
             code="not_found",
         )
@@ -62,7 +62,7 @@ def check_no_agent_has(bot_id: int | None) -> None:
     """Raises `InvalidFieldError` if an agent has this bot, because reading its messages would take them away."""
     if Project.objects.live().filter(bot_id=bot_id).exists():
         raise InvalidFieldError(
-            "This bot is an agent's, and messages to it go there. Make another one with @BotFather.",
+            "An agent uses this bot and gets its messages. Create another one with @BotFather.",
             field="token",
             code="bot_in_use",
         )
@@ -79,7 +79,7 @@ def _read_updates(channel: AlertChannel) -> list[Any]:
         if not answer.is_success:
             break
     why = _WHY.get(answer.status or 0, _NO_ANSWER)
-    raise InvalidFieldError(f"Telegram did not tell what was sent to the bot. {why}", field="chat", code="unread")
+    raise InvalidFieldError(f"Telegram did not say what was sent to the bot. {why}", field="chat", code="unread")
 
 
 def set_chat(channel: AlertChannel, chat: str) -> None:

@@ -167,7 +167,7 @@ def _send_by_bot(delivery: AlertDelivery) -> Sent:
     if answer.is_success:
         return Sent(DeliveryState.DELIVERED, "Telegram took it")
     if answer.status in _FINAL:
-        return Sent(DeliveryState.REFUSED, "Telegram refused it. Press Start in the chat with the bot, or set it anew.")
+        return Sent(DeliveryState.REFUSED, "Telegram refused it. Press Start in the bot's chat, or set it again.")
     told = "Telegram did not answer" if answer.status is None else f"Answered {answer.status}"
     return Sent(DeliveryState.WAITING, told)
 

@@ -77,7 +77,7 @@ def describe_backup() -> str:
     if is_recent(made or created, within=timedelta(days=days), now=clock.now()):
         return ""
     told = f"The last backup is of {made:%Y-%m-%d}" if made else "No backup is known yet"
-    return f"{told}, and there is to be one every {days} days (BERTH_BACKUP_DAYS): `manage.py backup` makes it."
+    return f"{told}, and there should be one every {days} days (BERTH_BACKUP_DAYS): run `manage.py backup`."
 
 
 def note_backup(made_at: datetime) -> None:

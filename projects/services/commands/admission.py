@@ -61,7 +61,7 @@ def lock_provider(name: str) -> None:
     if not name or name in PROVIDERS or Provider.objects.select_for_update().filter(pk=name).first():
         return
     raise InvalidFieldError(
-        f"There is no provider {name} any more. Choose another.", field="settings.provider", code="enum"
+        f"The provider {name} no longer exists. Choose another.", field="settings.provider", code="enum"
     )
 
 

@@ -27,11 +27,11 @@ CREDENTIAL_ALONE = (
 )
 
 DOES_NOT_WORK = (
-    "The gateway does not do what it is to do. Agents that run behind it reach nobody while it is down, and none is "
+    "The gateway does not work. Agents behind it reach nobody while it is down, and none is "
     "started without it; BERTH_GATEWAY=off starts them with their real credentials."
 )
 
-FORMER_GOES_ON = "Another gateway cannot take the place of the one that runs, which goes on. What is wrong:"
+FORMER_GOES_ON = "The gateway cannot be replaced by another one, and the former one keeps running. What is wrong:"
 """The beginning of warnings while a former gateway still serves agents."""
 
 ASTRAY = (

@@ -32,7 +32,7 @@ EVENT, NOT_TOLD = "gateway", "not told"
 """The action and the outcome of the event if the gateway could not be told."""
 
 NOT_CONFINED = (
-    "This agent may reach the gateway alone, and the firewall that sees to that cannot be set here. Tell the staff."
+    "This agent may only reach the gateway, and the firewall that enforces that cannot be set here. Tell the staff."
 )
 UNREADABLE = "Its credentials cannot be read."
 LATE = "It has not answered in time."

@@ -139,6 +139,6 @@ def _note_warning(warning: str) -> None:
     if warning.startswith(NOT_DOWN):
         log.warning("%s", warning)
     elif warning:
-        log.warning("The gateway does not do what it is to do: %s", warning)
+        log.warning("The gateway does not work: %s", warning)
     else:
         log.info("The gateway works.")

@@ -70,7 +70,7 @@ def test_a_bot_learns_its_chat_from_the_link_or_is_told(page: Client, telegram: 
     assert f"https://t.me/harbour_bell_bot?start={channel.link_code}" in page.get("/settings/alerts").content.decode()
     telegram.say(TOKEN, 66, "/start somebody-elses-code")
     missing = page.post("/settings/alerts/telegram", {"do": "find"}, follow=True).content.decode()
-    assert "has not got your message" in missing
+    assert "has not received your message" in missing
     telegram.say(TOKEN, 77, f"/start {channel.link_code}")
     page.post("/settings/alerts/telegram", {"do": "find"})
     channel.refresh_from_db()

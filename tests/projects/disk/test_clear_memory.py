@@ -150,7 +150,7 @@ def test_the_page_asks_first(project: Project, engine: MemoryEngine, bob: Any) -
     assert browser_of(bob).post(address, {"name": project.name}).status_code == 404
     assert kept(engine, project)
     answer = browser.post(address, {"name": project.name}, follow=True)
-    assert "remembers nothing any more" in answer.content.decode()
+    assert "no longer remembers anything" in answer.content.decode()
     assert not kept(engine, project)
 
 

@@ -115,7 +115,7 @@ def test_the_staff_are_told_for_as_long_as_it_is_so(engine: MemoryEngine, sam: A
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["gateway"]) == (200, "unavailable")
     client.force_login(sam)
-    assert "The gateway does not do what it is to do." in client.get("/admin/").content.decode()
+    assert "The gateway does not work." in client.get("/admin/").content.decode()
     engine.images.add(GATEWAY_IMAGE)
     look_after_gateway()
     assert describe_trouble() == ""

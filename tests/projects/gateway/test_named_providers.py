@@ -80,7 +80,7 @@ def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
     project = deploy(apiKey=GROQ_KEY)
     Provider.objects.all().delete()
     answer = api.post(f"/api/projects/{project.pk}/control", {"action": "restart"})
-    assert "There is no provider groq any more. Choose another in the settings." in answer.content.decode()
+    assert "The provider groq no longer exists. Choose another in the settings." in answer.content.decode()
 
 
 def test_a_change_of_its_address_reaches_the_gateway_and_one_in_use_stays(

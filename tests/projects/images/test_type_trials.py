@@ -71,7 +71,7 @@ def test_the_image_gets_what_agents_of_the_type_get_and_no_real_credential(db: N
         (["nothing"], "There is no agent type nothing."),
         (["assistant", "--within", "900"], "at most 500 seconds"),
         (["assistant", "--within", "nan"], "at most 500 seconds"),
-        (["assistant", "--project-settings", "{"], "no JSON"),
+        (["assistant", "--project-settings", "{"], "not JSON"),
         (["assistant", "--project-settings", '{"model": 7}'], "do not fit the schema"),
     ],
 )

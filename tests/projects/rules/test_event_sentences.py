@@ -26,7 +26,7 @@ def test_every_event_that_the_source_writes_out_has_its_sentence() -> None:
 
 
 def test_a_link_to_pair_is_told_with_what_it_does() -> None:
-    assert tell_event("pairing", "done", "replace") == "A link to pair with it was made: replace"
+    assert tell_event("pairing", "done", "replace") == "A pairing link was created: replace"
 
 
 def test_every_remedy_and_permission_has_its_sentence() -> None:

@@ -74,14 +74,14 @@ def test_out_of_memory_explains_an_exit_of_which_the_agent_itself_says_nothing(e
 def test_of_a_kill_that_nobody_explains_no_cause_is_told_as_the_only_one(base: Facts) -> None:
     """An engine may lose the news that memory ran out, where the container is gone before it reads them."""
     message = reason_of(facts(base, exit_code=137)).message
-    assert "by somebody or because memory ran out" in message
-    assert "by somebody or because memory ran out" in tell_event("crash", "killed", "")
+    assert "by someone or because memory ran out" in message
+    assert "by someone or because memory ran out" in tell_event("crash", "killed", "")
 
 
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
 def test_of_one_that_was_told_to_end_no_lack_of_memory_is_told(base: Facts) -> None:
     assert "memory" not in reason_of(facts(base, exit_code=143)).message
-    assert tell_event("crash", "terminated", "") == "Crashed: The agent was told to end, and not by Berth"
+    assert tell_event("crash", "terminated", "") == "Crashed: The agent was told to end, but not by Berth"
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 137])

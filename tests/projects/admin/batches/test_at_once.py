@@ -115,7 +115,7 @@ def test_more_than_a_batch_takes_are_left_and_old_batches_go(
 ) -> None:
     monkeypatch.setattr(batch_admin, "MOST", 2)
     page = begin(admin, "stop", three)
-    assert "These are the first 2. Select the others again afterwards." in text_of(admin.get(page))
+    assert "These are the first 2. Select the others again when they are done." in text_of(admin.get(page))
     assert BatchItem.objects.count() == 2
     Batch.objects.update(created_at=timezone.now() - KEPT_FOR - timedelta(minutes=1))
     young = batches.begin_batch(by=sam, action="stop", chosen=[(three[0].pk, "Ship")])
