@@ -104,7 +104,7 @@ class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the
 
     def _go_on(self, request: HttpRequest, batch: Batch, seconds: float) -> bool:
         is_let_in = partial(is_still_in, request, staff_user(request))
-        return batches.go_on(batch, actor_of(request), begin_within=seconds, is_let_in=is_let_in)
+        return batches.continue_batch(batch, actor_of(request), begin_within=seconds, is_let_in=is_let_in)
 
     def _page(self, request: HttpRequest, batch: Batch) -> dict[str, Any]:
         told = describe(batch)

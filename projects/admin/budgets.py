@@ -16,7 +16,7 @@ from accounts.http import client_address
 from projects.models import Actor, ModelPrice, Project, Spending
 from projects.models.event import BY_STAFF
 from projects.rules.budget import LIMITS, Budget, describe_budget, describe_money
-from projects.services.limits.budgets import grant_budget, pass_on_prices
+from projects.services.limits.budgets import grant_budget, renew_all_entries
 
 DEAREST = (
     "For a million tokens. A model has one price. Where its prices differ, as for sounds and at many for long inputs, "
@@ -50,15 +50,15 @@ class ModelPriceAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-a
 
     def save_model(self, request: HttpRequest, obj: ModelPrice, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        pass_on_prices()
+        renew_all_entries()
 
     def delete_model(self, request: HttpRequest, obj: ModelPrice) -> None:
         super().delete_model(request, obj)
-        pass_on_prices()
+        renew_all_entries()
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[ModelPrice]) -> None:
         super().delete_queryset(request, queryset)
-        pass_on_prices()
+        renew_all_entries()
 
 
 @admin.register(Spending)

@@ -23,9 +23,9 @@ from projects.rules.status.lifecycle import Desired
 from projects.services.images.bases import describe_base, note_image_now
 from projects.services.images.type_trial import try_in_request
 from projects.services.images.update import count_old_images
-from projects.services.limits.budgets import pass_on_plan
+from projects.services.limits.budgets import renew_entries_of_plan
 from projects.services.limits.capacity import measure_capacity
-from projects.services.limits.permissions import pass_on_permissions
+from projects.services.limits.permissions import renew_entries_of
 
 FIRST = (
     *("slug", "title", "description", "image", "base_image", "declared", "old_images", "available", "is_default"),
@@ -75,9 +75,9 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
     def save_model(self, request: HttpRequest, obj: Plan, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and set(form.changed_data) & set(LIMITS):
-            pass_on_plan(obj)
+            renew_entries_of_plan(obj)
         if change and "allowed_models" in form.changed_data:
-            pass_on_permissions(obj)
+            renew_entries_of(obj)
 
 
 @admin.register(AgentType)
@@ -126,7 +126,7 @@ class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
     def save_model(self, request: HttpRequest, obj: AgentType, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and {"allowed_models", "allowed_hosts"} & set(form.changed_data):
-            pass_on_permissions(obj)
+            renew_entries_of(obj)
 
     @admin.display(description="capabilities")
     def declared(self, agent_type: AgentType) -> str:

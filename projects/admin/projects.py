@@ -22,7 +22,7 @@ from projects.admin.statuses import ReasonFilter, ReasonForm, StatusFilter, Tell
 from projects.models import Event, Project, Provider, Quarantined
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.disk import describe_size
-from projects.services.limits.disk import say_not_measured
+from projects.services.limits.disk import describe_unmeasured
 from projects.services.observation import refresh
 
 
@@ -109,7 +109,7 @@ class ProjectAdmin(
     @admin.display(description="memory on disk", ordering="disk_used")
     def memory_on_disk(self, project: Project) -> str:
         if project.disk_measured_at is None:
-            return f"{describe_size(project.disk_share.limit)} at most, {say_not_measured()}"
+            return f"{describe_size(project.disk_share.limit)} at most, {describe_unmeasured()}"
         return f"{project.disk_share.describe()}, as of {project.disk_measured_at:%Y-%m-%d %H:%M} UTC"
 
     @admin.display(description="watcher")

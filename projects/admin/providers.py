@@ -17,7 +17,7 @@ from accounts.admin_permissions import EditableByAdmins, is_admin
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address
 from projects.models import Project, Provider
 from projects.rules.status.lifecycle import Desired
-from projects.services.limits.budgets import pass_on_provider
+from projects.services.limits.budgets import renew_entries_of_provider
 
 NOT_PUBLIC = (
     "This leads into a private network or to this machine. Tick “private” where that is meant; agents without the "
@@ -101,7 +101,7 @@ class ProviderAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-ar
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if change and "base_url" in form.changed_data:
-            pass_on_provider(obj.slug)
+            renew_entries_of_provider(obj.slug)
 
     def log_deletions(self, request: HttpRequest, queryset: QuerySet[Provider]) -> list[LogEntry]:
         """Refuses to delete providers in use. Django calls this in the same transaction before the deletion."""

@@ -16,7 +16,7 @@ from django.utils.html import format_html
 from accounts.text import check_hides_nothing
 from projects.models import Project
 from projects.rules.status.statuses import Status
-from projects.services.staff.overview import Known, know_all
+from projects.services.staff.overview import Known, read_known_projects
 
 LONGEST_REASON = 200
 
@@ -26,7 +26,7 @@ _KNOWN = "_berth_known_projects"
 def _known_of(request: HttpRequest) -> list[Known]:
     """Returns all projects with their statuses, read once per request."""
     if not hasattr(request, _KNOWN):
-        setattr(request, _KNOWN, know_all(Project.objects.all()))
+        setattr(request, _KNOWN, read_known_projects(Project.objects.all()))
     known: list[Known] = getattr(request, _KNOWN)
     return known
 

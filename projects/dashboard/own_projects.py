@@ -38,7 +38,7 @@ def own_project(request: SignedInRequest, project_id: UUID) -> Project:
     return project
 
 
-def leads_away_once_gone(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+def redirects_once_gone(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Decorates views that scripts poll: once the project is gone, the response redirects to the list.
 
     Browsers log a 404 as an error of the page. They mark requests by scripts with a header.

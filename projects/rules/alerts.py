@@ -13,7 +13,7 @@ class AlertKind(TextChoices):
     SERVICE = "service", "Berth itself: engine, watcher, firewall, gateway, disk, backup, mails"
 
 
-OF_STAFF = frozenset({AlertKind.SERVICE})
+STAFF_KINDS = frozenset({AlertKind.SERVICE})
 """Kinds of alerts that only staff get."""
 
 
@@ -29,7 +29,7 @@ DEGRADED, RECOVER = "degraded", "recover"
 MEMORY, GONE = "memory", "gone"
 """Action and outcome of the event for an agent whose memory was missing on the engine, so that it started empty."""
 
-BY_DEFAULT = frozenset({AlertKind.CRASH, AlertKind.BUDGET})
+DEFAULT_MAIL_KINDS = frozenset({AlertKind.CRASH, AlertKind.BUDGET})
 """The kinds that a user gets by mail unless they choose otherwise."""
 
 MAILED_ALREADY = frozenset({AlertKind.CRASH, AlertKind.BUDGET})

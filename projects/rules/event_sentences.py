@@ -67,23 +67,23 @@ _BY_CODE = {"crash": "Crashed", "degraded": "In trouble"}
 """The sentences of actions whose outcome is the code of a reason."""
 
 
-def tell_event(action: str, outcome: str, detail: str = "") -> str:
+def describe_event(action: str, outcome: str, detail: str = "") -> str:
     """Returns a sentence without a full stop, such as `Restarted` or `Crashed: Telegram refused the bot token`."""
     match action, outcome:
         case "crash" | "degraded", code:
-            return _join(_BY_CODE[action], tell_reason(code) if code != action else "")
+            return _join(_BY_CODE[action], describe_reason(code) if code != action else "")
         case "update", "done":
             return _join("Changed", detail.removeprefix("changed: "))
         case "verify bot", "failed":
-            detail = tell_reason(detail)
+            detail = describe_reason(detail)
         case "deploy" | "update" | "delete", "warning":
             return _join("A warning", detail)
         case "deploy", code if (action, outcome) not in _OF:
-            return _join("Could not be deployed", tell_reason(code))
+            return _join("Could not be deployed", describe_reason(code))
     return _join(_OF.get((action, outcome)) or f"{action.capitalize()}: {outcome.replace('_', ' ')}", detail)
 
 
-def tell_reason(code: str) -> str:
+def describe_reason(code: str) -> str:
     """Returns the meaning of a reason's code, without advice.
 
     It is empty if the code is unknown or the sentence needs a figure that is missing here.

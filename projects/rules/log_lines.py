@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from containers.agent_contract import STATUS_MARK, AgentState
 from containers.agent_reports import parse_report, parse_time
 from containers.vocabulary import AgentReport
-from projects.rules.event_sentences import tell_reason
+from projects.rules.event_sentences import describe_reason
 
 
 class Level(StrEnum):
@@ -65,7 +65,7 @@ def read_line(line: str) -> LogLine:
     at = parse_time(stamp)
     if at is None:
         stamp, printed = "", line
-    return LogLine(stamp, at, *_tell(printed))
+    return LogLine(stamp, at, *_read_text(printed))
 
 
 def read_lines(lines: Iterable[str]) -> list[LogLine]:
@@ -73,22 +73,22 @@ def read_lines(lines: Iterable[str]) -> list[LogLine]:
 
     Lines after an error also count as errors until a line has a level of its own.
     """
-    told: list[LogLine] = []
+    found: list[LogLine] = []
     level = Level.INFO
     for line in map(read_line, lines):
         goes_on = line.level is None and line.text[:1] in {"", " ", "\t"}
         level = line.level or (level if goes_on or level is Level.ERROR else Level.INFO)
-        told.append(line._replace(level=level))
-    return told
+        found.append(line._replace(level=level))
+    return found
 
 
-def _tell(printed: str) -> tuple[Level | None, str]:
+def _read_text(printed: str) -> tuple[Level | None, str]:
     if printed.startswith(STATUS_MARK):
         report = parse_report(printed)
-        return _tell_report(report) if report else (Level.STATUS, "A report that Berth cannot read")
+        return _read_report(report) if report else (Level.STATUS, "A report that Berth cannot read")
     text = printed[match.end() :] if (match := _OWN_MOMENT.match(printed)) else printed
     if text.startswith("{") and (fields := _read_json(text)):
-        return _tell_fields(fields)
+        return _read_fields(fields)
     if text.startswith(_TRACEBACK):
         return Level.ERROR, text
     if named := _NAMED_LEVEL.match(text):
@@ -96,9 +96,9 @@ def _tell(printed: str) -> tuple[Level | None, str]:
     return None, text
 
 
-def _tell_report(report: AgentReport) -> tuple[Level, str]:
+def _read_report(report: AgentReport) -> tuple[Level, str]:
     sentence, level = _STATES[AgentState(report.state)]
-    reason = tell_reason(report.code) or report.code.replace("_", " ")
+    reason = describe_reason(report.code) or report.code.replace("_", " ")
     parts = [part.rstrip(".") for part in (reason, report.detail) if part]
     if report.paired is not None and level is Level.STATUS and not parts:
         parts = [f"{report.paired or 'nobody'} paired"]
@@ -116,7 +116,7 @@ def _read_json(text: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _tell_fields(fields: Mapping[str, Any]) -> tuple[Level | None, str]:
+def _read_fields(fields: Mapping[str, Any]) -> tuple[Level | None, str]:
     """Returns the level and a text like `Answered in 1.2 s, 310 tokens`, followed by all other fields."""
     level = next((str(fields[name]).lower() for name in _NAMES_OF_LEVEL if name in fields), "")
     message = next((fields[name] for name in _MESSAGES if isinstance(fields.get(name), str)), "")

@@ -8,7 +8,7 @@ from projects.rules.settings.own import PROVIDERS
 
 ANTHROPIC, OPENAI, OPENROUTER = PROVIDERS
 
-SPOKEN = OPENAI
+API_FORMAT = OPENAI
 """The provider whose API format agents use with every provider that staff added."""
 
 KEYS = {"sk-ant-": ANTHROPIC, "sk-or-": OPENROUTER}
@@ -50,9 +50,9 @@ def is_of_known(api_key: str) -> bool:
     return api_key.startswith((*KEYS, _OPENAI_KEYS))
 
 
-def spoken_by(provider: str) -> str:
+def api_format_of(provider: str) -> str:
     """Returns the provider whose API format agents use with this one; empty if there is no provider."""
-    return provider if provider in PROVIDERS or not provider else SPOKEN
+    return provider if provider in PROVIDERS or not provider else API_FORMAT
 
 
 def with_providers(schema: Any, names: Collection[str]) -> Any:
@@ -62,7 +62,7 @@ def with_providers(schema: Any, names: Collection[str]) -> Any:
     if not isinstance(properties, Mapping) or not isinstance(part, Mapping):
         return schema
     known = part.get("enum")
-    if not isinstance(known, list) or SPOKEN not in known:
+    if not isinstance(known, list) or API_FORMAT not in known:
         return schema
     chosen = {**part, "enum": [*known, *(name for name in names if name not in known)]}
     return {**schema, "properties": {**properties, "provider": chosen}}

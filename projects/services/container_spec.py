@@ -19,7 +19,7 @@ from projects.models.catalogue import disk_ceiling
 from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.provider import find_named, own_settings_for
-from projects.rules.named_providers import NamedProvider, spoken_by
+from projects.rules.named_providers import NamedProvider, api_format_of
 from projects.rules.permissions import Egress
 from projects.rules.settings.own import PROVIDERS, check_own_settings
 from projects.rules.settings.schema import defaults_of
@@ -136,7 +136,7 @@ def variables_of(
     environment = {
         Variable.TELEGRAM_API_BASE: telegram_api,
         Variable.AGENT_API_BASE: provider_api,
-        Variable.AGENT_PROVIDER: spoken_by(provider),
+        Variable.AGENT_PROVIDER: api_format_of(provider),
         Variable.AGENT_MODEL: str(model or ""),
         Variable.AGENT_INSTRUCTIONS: str(chosen.get("instructions", "")),
         Variable.AGENT_ALLOWED_USERS: as_text(chosen.get("allowed_users", [])),

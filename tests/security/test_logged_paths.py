@@ -32,7 +32,7 @@ SECRETS: dict[str, Callable[[User], str]] = {
 PATHS = ("/set-password/OGY3/{}", "/set-password/OGY3/{}/", "/api/projects/{}", "/api/{}", "/{}/x", "//{}", "/probe/{}")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 LARGE = b"x" * 70_000
-TELLING = 8
+DECISIVE_STATES = 8
 """From so many characters on, what stands behind the last mark of a credential is not in a log line by chance."""
 CHOSEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """The ids of requests that clients may choose. Any other one is replaced."""
@@ -76,7 +76,7 @@ def test_no_credential_of_an_address_is_logged(alice: User, logged: Callable[[],
     assert sum(line["logger"] == "berth.access" for line in lines) == len(PATHS) * len(METHODS)
     assert ("[redacted]" in text) == (way != "as the request's id" or bool(CHOSEN_ID.fullmatch(secret)))
     parts = {secret, *(secret.rpartition(mark)[2] for mark in "-:.")}
-    assert not [part for part in parts if len(part) >= TELLING and part in text]
+    assert not [part for part in parts if len(part) >= DECISIVE_STATES and part in text]
 
 
 @pytest.mark.urls("tests.config.probe_urls")

@@ -37,7 +37,7 @@ Page = tuple[Sequence[ProjectRow], dict[str, str]]
 Key = tuple[object, ...]
 
 
-class _Told(NamedTuple):
+class _Answer(NamedTuple):
     body: bytes
     etag: str
     headers: dict[str, str]
@@ -48,11 +48,11 @@ class _Memory:
     """A memory that forgets everything if it grows too large, because lists in use soon come back."""
 
     def __init__(self) -> None:
-        self._told: dict[Key, _Told] = {}
+        self._told: dict[Key, _Answer] = {}
         self._lock = Lock()
         self._size = 0
 
-    def get(self, key: Key) -> _Told | None:
+    def get(self, key: Key) -> _Answer | None:
         return self._told.get(key)
 
     def forget(self, key: Key) -> None:
@@ -60,7 +60,7 @@ class _Memory:
             told = self._told.pop(key, None)
             self._size -= _size(told) if told else 0
 
-    def keep(self, key: Key, told: _Told) -> None:
+    def keep(self, key: Key, told: _Answer) -> None:
         self.forget(key)
         with self._lock:
             if self._size + _size(told) > REMEMBERED:
@@ -75,7 +75,7 @@ class _Memory:
             self._size = 0
 
 
-def _size(told: _Told) -> int:
+def _size(told: _Answer) -> int:
     return len(told.body) + _OVERHEAD
 
 
@@ -120,7 +120,7 @@ class PolledList:
         basis = Basis(versions, steadiness)
         # If it holds at both moments, it also held in between, when the statuses were derived.
         if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
-            _memory.keep(self._key, _Told(body, etag, headers, basis))
+            _memory.keep(self._key, _Answer(body, etag, headers, basis))
 
 
 def _key(request: HttpRequest | Request, user: User) -> Key:

@@ -19,7 +19,15 @@ from projects.models import Project
 from projects.models.rows.project import OwnRows, ProjectRow
 from projects.models.rows.snapshot import Snapshot
 from projects.rules.status.statuses import Status
-from projects.services.lists.selection import LONGEST_TEXT, NEWEST_FIRST, SORTS, TROUBLE_FIRST, Known, know, select
+from projects.services.lists.selection import (
+    LONGEST_TEXT,
+    NEWEST_FIRST,
+    SORTS,
+    TROUBLE_FIRST,
+    Known,
+    select,
+    with_statuses,
+)
 from projects.services.lists.sorted_pages import Position, cut_page
 from projects.services.observation import refresh_rows
 
@@ -58,7 +66,7 @@ def answer_query(request: AuthenticatedRequest, asked: Asked) -> HttpResponse:
     owner = request.user.pk
     position = _read_position(asked)
     selection = select(
-        know(refresh_rows(OwnRows(owner)[:])),
+        with_statuses(refresh_rows(OwnRows(owner)[:])),
         statuses=asked[STATUS],
         text=asked[TEXT],
         sort=asked[SORT],

@@ -13,7 +13,7 @@ from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS
 from projects.models import Actor, Project
 from projects.rules.status.lifecycle import Action
-from projects.services.commands.bulk import DELETE, act_on_each, carry_out_and_tell
+from projects.services.commands.bulk import DELETE, act_on_each, carry_out_and_describe
 
 LABELS = {**{action.value: action.label for action in Action}, DELETE: "Delete"}
 
@@ -72,7 +72,7 @@ def _act_on(project: Project | None, project_id: UUID, batch: Batch, by: Actor) 
     if project is None:
         return Result(project_id, "", GONE, "success" if batch.deletes else "warning", is_gone=True)
     try:
-        told = carry_out_and_tell(project, batch.action, by)
+        told = carry_out_and_describe(project, batch.action, by)
     except REFUSALS as error:
         return Result(project_id, project.name, str(error), "error")
     level = "warning" if told.is_remark else "success"

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from projects.models import Event, Project
 from projects.models.rows.page_versions import SHOWN_EVENTS
-from projects.rules.event_sentences import tell_event
+from projects.rules.event_sentences import describe_event
 
 
 class ShownEvent(NamedTuple):
@@ -27,7 +27,7 @@ def read_events(project: Project, action: str) -> ShownEvents:
     actions = sorted(rows.order_by().values_list("action", flat=True).distinct())
     action = action if action in actions else ""
     newest = of_action(rows, action)[:SHOWN_EVENTS]
-    told = [ShownEvent(event, tell_event(event.action, event.outcome, event.detail)) for event in newest]
+    told = [ShownEvent(event, describe_event(event.action, event.outcome, event.detail)) for event in newest]
     return ShownEvents(told, actions, action)
 
 

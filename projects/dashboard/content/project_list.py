@@ -19,7 +19,7 @@ from projects.models import Project
 from projects.models.rows.steadiness import Steadiness, find_steadiness
 from projects.rules.status.statuses import TRAITS, Status
 from projects.rules.status.urgency import ORDER
-from projects.services.lists.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, know, select
+from projects.services.lists.selection import NEWEST_FIRST, OLDEST_FIRST, TROUBLE_FIRST, Known, select, with_statuses
 from projects.services.lists.sorted_pages import numbered
 from projects.services.observation import refresh
 
@@ -85,7 +85,7 @@ def read_list(projects: "QuerySet[Project]", query: ListQuery) -> ProjectList:
     read = list(projects.defer(*UNSHOWN))
     refresh(read)
     now = clock.now()
-    known = know((project, project.facts(now)) for project in read)
+    known = with_statuses((project, project.facts(now)) for project in read)
     statuses = (query.status.value,) if query.status else ()
     selection = select(known, statuses=statuses, text=query.text.casefold(), sort=SORT_OF[query.order])
     rows, page, pages = numbered(selection.chosen, page=query.page, size=PAGE)

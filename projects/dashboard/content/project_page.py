@@ -17,7 +17,7 @@ from projects.rules.log_lines import LogLine, read_lines
 from projects.rules.status.control import is_sensible
 from projects.rules.status.lifecycle import Action, Desired
 from projects.rules.status.traits import Condition
-from projects.services.limits.disk import say_not_measured
+from projects.services.limits.disk import describe_unmeasured
 from projects.services.observation import refresh
 from projects.services.reports.logs import read_logs
 from projects.services.reports.runs import current_number, read_run
@@ -102,7 +102,7 @@ def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:
 def _describe_disk(project: Project) -> dict[str, Any]:
     share = project.disk_share
     told = {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
-    return {**told, "not_measured": say_not_measured()}
+    return {**told, "not_measured": describe_unmeasured()}
 
 
 def _make_button(action: Action, snapshot: Snapshot) -> Button:

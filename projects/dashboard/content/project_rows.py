@@ -10,7 +10,7 @@ from django.db.models import OuterRef, Subquery
 
 from projects.models import Event, Project
 from projects.rules.bot import Bot
-from projects.rules.event_sentences import tell_event
+from projects.rules.event_sentences import describe_event
 from projects.rules.status.statuses import Status
 from projects.rules.status.traits import Condition
 from projects.services.lists.selection import Known
@@ -76,4 +76,4 @@ def _show_row(known: Known[Project], event: Event | None) -> Row:
 
 
 def _tell(event: Event) -> LastEvent:
-    return LastEvent(event.at, tell_event(event.action, event.outcome, event.detail), event.actor_for_owner)
+    return LastEvent(event.at, describe_event(event.action, event.outcome, event.detail), event.actor_for_owner)

@@ -65,7 +65,7 @@ def is_unchanged(key: Key, marks: Marks | None, now: datetime) -> bool:
     return marks.newest_event == same.newest_event and same.basis.holds(marks.versions, now)
 
 
-class Look:
+class ListPoll:
     """One poll of an open list. Its address has everything that the page shows."""
 
     def __init__(self, request: SignedInRequest) -> None:

@@ -97,7 +97,7 @@ def find_checked(key: Key, current: RowVersions | None, now: datetime, seen: Set
     return max(filter(None, (current.heartbeat_at, shown.observed_at)))
 
 
-class PageLook:
+class PagePoll:
     """One poll of an open page. `run` is the number of the run whose log it shows, if its address names one."""
 
     def __init__(self, owner_id: UUID, project_id: UUID, run: int | None) -> None:

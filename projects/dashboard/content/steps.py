@@ -63,14 +63,14 @@ def is_new(project: Project, now: datetime) -> bool:
     return project.generation == 1 and is_recent(project.created_at, within=SHOWN_FOR, now=now)
 
 
-def find_of_form(owner: User, key: str) -> Project | None:
+def find_project_of_form(owner: User, key: str) -> Project | None:
     """Returns the project that the form with this key creates, or None if there is none yet."""
     record = IdempotencyRecord.objects.filter(owner=owner, key=key).first()
     rows = Project.objects.owned_by(owner).live().with_heartbeat().select_related("owner", "plan", "agent_type")
     return rows.filter(pk=record.project_id).first() if record else None
 
 
-def before_there_is_a_row() -> Steps:
+def describe_pending_deploy() -> Steps:
     states = (State.NOW, State.AHEAD, State.AHEAD, State.AHEAD)
     return Steps(
         steps=[Step(title=title, state=state) for title, state in zip(TITLES, states, strict=True)], goes_on=True

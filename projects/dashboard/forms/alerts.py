@@ -6,7 +6,7 @@ from django import forms
 
 from projects.errors import InvalidFieldError, NoPlaceError
 from projects.models import AlertChannel
-from projects.rules.alerts import BY_DEFAULT, OF_STAFF, AlertKind, Way
+from projects.rules.alerts import DEFAULT_MAIL_KINDS, STAFF_KINDS, AlertKind, Way
 
 
 class KindsForm(forms.Form):
@@ -17,9 +17,9 @@ class KindsForm(forms.Form):
     )
 
     def __init__(self, way: Way, channel: AlertChannel | None, data: Any = None, *, is_staff: bool = False) -> None:
-        by_default = BY_DEFAULT if way is Way.MAIL else AlertKind
+        by_default = DEFAULT_MAIL_KINDS if way is Way.MAIL else AlertKind
         super().__init__(data, prefix=way.value, initial={"kinds": list(channel.kinds if channel else by_default)})
-        offered = [each for each in AlertKind if is_staff or each not in OF_STAFF]
+        offered = [each for each in AlertKind if is_staff or each not in STAFF_KINDS]
         cast("forms.MultipleChoiceField", self.fields["kinds"]).choices = [(each.value, each.label) for each in offered]
 
     def refuse(self, error: InvalidFieldError | NoPlaceError) -> None:

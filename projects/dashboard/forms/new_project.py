@@ -75,7 +75,7 @@ class NewProjectForm(ProjectForm):
         if data is not None:
             self._type_seen = data.get("shown_type") or slug
             self.data = {**_as_dict(data), "shown_type": slug}
-        self.ask_settings(self.asked_type, {})
+        self.add_setting_fields(self.asked_type, {})
         # The browser requires credentials that every type needs, because they are lost when the form is sent. The
         # serializer decides what the chosen type needs.
         needed = types.values_list("needs_telegram_token", "needs_api_key")
@@ -85,13 +85,13 @@ class NewProjectForm(ProjectForm):
             shared = {"hx-post": reverse(address), "hx-swap": "innerHTML", "hx-sync": "this:replace"}
             self.fields[secret].widget.attrs |= shared | WHILE_TYPING[secret]
 
-    def ask_settings(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
-        super().ask_settings(agent_type, stored)
+    def add_setting_fields(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
+        super().add_setting_fields(agent_type, stored)
         model = self.settings.find_field("model")
         if model and isinstance(self.fields[model].widget, forms.TextInput):
             self.fields[model].widget.attrs["list"] = "models"
 
-    def keep_typed(self, typed: Mapping[str, Any]) -> None:
+    def fill_in_typed(self, typed: Mapping[str, Any]) -> None:
         """Fills in what was typed for another type, if this one has the same settings."""
         names = {"plan", *self.settings.by_field} & set(typed)
         self.initial = {**self.initial, **{name: typed[name] for name in names}}
@@ -121,7 +121,7 @@ class NewProjectForm(ProjectForm):
                 del self.fields[field]
             self.asked_type = original.agent_type
             self.initial = {**self.initial, "type": original.agent_type_id, "shown_type": original.agent_type_id}
-            self.ask_settings(original.agent_type, {})
+            self.add_setting_fields(original.agent_type, {})
             self._copy_settings(original.settings)
 
     def _copy_settings(self, stored: Mapping[str, Any]) -> None:

@@ -28,7 +28,7 @@ class ChangeProjectForm(ProjectForm):
         initial = {"name": project.name, "plan": project.plan_id, "egress": project.own_egress}
         super().__init__(project.owner, data, initial=initial)
         self.project = project
-        self.ask_settings(project.agent_type, project.settings)
+        self.add_setting_fields(project.agent_type, project.settings)
         plan = cast(forms.ChoiceField, self.fields["plan"])
         if project.plan not in plans_offered_to(project.owner):
             plan.choices = [(project.plan.slug, describe_row(project.plan)), *cast(list[Any], plan.choices)]
@@ -46,8 +46,8 @@ class ChangeProjectForm(ProjectForm):
         merged: dict[str, Any] = merge_patch(self.project.settings, sent)
         return merged
 
-    def unread_settings(self) -> dict[str, str]:
-        return {**self.settings.unsaid(self.typed()), **super().unread_settings()}
+    def find_unreadable_settings(self) -> dict[str, str]:
+        return {**self.settings.find_unpatchable(self.typed()), **super().find_unreadable_settings()}
 
     @sensitive_variables()
     def make_serializer(self) -> ProjectChangeSerializer:

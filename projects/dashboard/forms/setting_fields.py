@@ -66,7 +66,7 @@ class SettingFields:
         """Returns the field of the setting with this name, or None."""
         return next((field for field, setting in self.by_field.items() if setting.name == name), None)
 
-    def unread(self, typed: Mapping[str, str]) -> dict[str, str]:
+    def find_unreadable(self, typed: Mapping[str, str]) -> dict[str, str]:
         """Returns sentences by field about invalid JSON and about missing required settings."""
         found = {}
         for field, setting in self.by_field.items():
@@ -96,7 +96,7 @@ class SettingFields:
                 changes[setting.name] = make_patch(stored, value)
         return changes
 
-    def unsaid(self, typed: Mapping[str, str]) -> dict[str, str]:
+    def find_unpatchable(self, typed: Mapping[str, str]) -> dict[str, str]:
         """Returns a sentence by field for each value that no merge patch can produce from the stored one."""
         patch, found = self.patch(typed), {}
         for field, setting in self.by_field.items():

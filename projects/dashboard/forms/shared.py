@@ -59,7 +59,7 @@ class ProjectForm(forms.Form):
         plan = cast(forms.ChoiceField, self.fields["plan"])
         plan.choices = [(row.slug, describe_row(row)) for row in plans_offered_to(owner)]
 
-    def ask_settings(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
+    def add_setting_fields(self, agent_type: AgentType | None, stored: Mapping[str, Any]) -> None:
         """Adds a field for each setting of the type."""
         schema = agent_type.offered_schema if agent_type else NO_SETTINGS
         self.settings = SettingFields(schema, stored, taken=self.fields)
@@ -88,24 +88,24 @@ class ProjectForm(forms.Form):
         """Returns all settings of the project after the change."""
         return sent
 
-    def unread_settings(self) -> dict[str, str]:
+    def find_unreadable_settings(self) -> dict[str, str]:
         """Returns sentences by field about settings that cannot be sent."""
-        return self.settings.unread(self.typed())
+        return self.settings.find_unreadable(self.typed())
 
     def make_serializer(self) -> ProjectFieldsSerializer:
         raise NotImplementedError
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
-        unread = self.unread_settings()
-        for name, fault in unread.items():
+        find_unreadable = self.find_unreadable_settings()
+        for name, fault in find_unreadable.items():
             self.add_error(name, fault)
         already = set(self.errors)
         self.serializer = self.make_serializer()
         if not self.serializer.is_valid():
             for path, messages in {**self._settings_errors(), **self.serializer.errors}.items():
                 field, sentence = self._place(path)
-                if path == "settings" and unread:  # the fields themselves show what is missing
+                if path == "settings" and find_unreadable:  # the fields themselves show what is missing
                     continue
                 for message in messages if field not in already else ():
                     self.add_error(field, sentence or message)

@@ -9,12 +9,12 @@ from django.views.decorators.http import require_safe
 
 from accounts.http import SignedInRequest
 from projects.dashboard.content.charts import describe_charts, read_span
-from projects.dashboard.own_projects import find_project, leads_away_once_gone
+from projects.dashboard.own_projects import find_project, redirects_once_gone
 
 
 @login_required
 @require_safe
-@leads_away_once_gone
+@redirects_once_gone
 def show_charts(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """Renders the charts that replace those on the page."""
     project = find_project(request, project_id)

@@ -13,7 +13,7 @@ from accounts.http import SignedInRequest
 from projects.dashboard.content.events import of_action
 from projects.dashboard.own_projects import find_project
 from projects.models import Event
-from projects.rules.event_sentences import tell_event
+from projects.rules.event_sentences import describe_event
 from projects.services.reports.usage import FORMULAS
 
 MOST = 10_000
@@ -46,7 +46,7 @@ def _write(events: "QuerySet[Event]") -> Iterator[str]:
     for event in events.iterator():
         cells = [
             f"{event.at:%Y-%m-%dT%H:%M:%SZ}",
-            tell_event(event.action, event.outcome, event.detail),
+            describe_event(event.action, event.outcome, event.detail),
             event.actor_for_owner,
             event.source,
             event.address_for_owner or "",

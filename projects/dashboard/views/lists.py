@@ -14,7 +14,7 @@ from projects.dashboard.content import bulk
 from projects.dashboard.content.bulk import Batch
 from projects.dashboard.content.list_query import ListQuery, Order
 from projects.dashboard.content.project_list import ProjectList, read_list
-from projects.dashboard.content.remembered import Look
+from projects.dashboard.content.remembered import ListPoll
 from projects.dashboard.content.sparks import add_curves
 from projects.dashboard.forms.bulk import BulkForm, ConfirmDeletionForm
 from projects.dashboard.own_projects import own_projects
@@ -45,8 +45,8 @@ def list_projects(request: SignedInRequest) -> HttpResponse:
 @require_safe
 def list_changes(request: SignedInRequest) -> HttpResponse:
     """Renders the parts of an open list that have changed, or returns 204 if none has."""
-    look = Look(request)
-    if look.is_known_to_find_nothing():
+    poll = ListPoll(request)
+    if poll.is_known_to_find_nothing():
         return HttpResponse(status=204)
     shown = _read(request)
     rows = request.GET.getlist("seen")[:MOST_SEEN]
@@ -55,7 +55,7 @@ def list_changes(request: SignedInRequest) -> HttpResponse:
     changed = [row for row, seen in zip(shown.rows, rows, strict=True) if row.seen != seen]
     counts_changed = bool(shown.owned) and shown.seen_counts != request.GET.get("counts")
     if not (changed or counts_changed):
-        look.found_nothing(shown.steadiness)
+        poll.found_nothing(shown.steadiness)
         return HttpResponse(status=204)
     page = {"list": shown, "changed": add_curves(changed), "counts": counts_changed}
     return render(request, "projects/changes.html", page)

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_safe
 from accounts.http import SignedInRequest
 from projects.dashboard.content.project_page import describe_live
 from projects.dashboard.content.project_rows import make_digest
-from projects.dashboard.content.remembered_pages import PageLook, answer_checked, knows_quick_answers, read_question
-from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
+from projects.dashboard.content.remembered_pages import PagePoll, answer_checked, knows_quick_answers, read_question
+from projects.dashboard.own_projects import find_project, read_run_number, redirects_once_gone
 from projects.errors import UnknownRunError
 
 PARTS = {
@@ -37,15 +37,15 @@ _AGES = re.compile(r"(<time [^>]*data-ago[^>]*>)[^<]*")
 
 @login_required
 @require_safe
-@leads_away_once_gone
+@redirects_once_gone
 def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """Renders the parts whose marks are not in `seen`, with the log if requested, or returns 204 if there are none.
 
     If only the time of the last check is new, a page that asks with `quick` gets it in a header of the 204.
     """
     question = read_question(request)
-    look = PageLook(request.user.pk, project_id, question.run) if question else None
-    checked_at = look.find_checked(question.seen) if look and question else None
+    poll = PagePoll(request.user.pk, project_id, question.run) if question else None
+    checked_at = poll.find_checked(question.seen) if poll and question else None
     if checked_at is not None:
         return answer_checked(checked_at)
     seen, has_log = set(request.GET.getlist("seen")), "log" in request.GET
@@ -56,8 +56,8 @@ def show_changes(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     except UnknownRunError as error:
         raise Http404(str(error)) from None
     parts = [_make_part(name, page) for name in PARTS if name != "log" or has_log]
-    if look:
-        look.remember(page["snapshot"], [part["mark"] for part in parts if part["name"] != "checked"])
+    if poll:
+        poll.remember(page["snapshot"], [part["mark"] for part in parts if part["name"] != "checked"])
     changed = [part for part in parts if part["mark"] not in seen]
     checked_at = page["snapshot"].checked_at
     if knows_quick_answers(request) and checked_at and all(part["name"] == "checked" for part in changed):

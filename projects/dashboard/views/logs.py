@@ -18,7 +18,7 @@ from containers.errors import EngineError
 from projects.api.streams.logs import EventStream, send_stream
 from projects.api.streams.revalidation import check_project_of
 from projects.credentials.encryption import SecretUnreadableError
-from projects.dashboard.own_projects import find_project, leads_away_once_gone, read_run_number
+from projects.dashboard.own_projects import find_project, read_run_number, redirects_once_gone
 from projects.dashboard.refusals import status_of
 from projects.errors import ProjectError, UnknownRunError
 from projects.models import Project
@@ -55,7 +55,7 @@ class SessionRevalidation:
 
 @login_required
 @require_safe
-@leads_away_once_gone
+@redirects_once_gone
 def follow_log(request: SignedInRequest, project_id: UUID) -> HttpResponseBase:
     """Streams the lines after the one with the timestamp `after`, as server-sent events."""
     project = find_project(request, project_id)

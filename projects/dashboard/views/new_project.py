@@ -17,14 +17,14 @@ from accounts.dashboard.decorators import counts_as
 from accounts.http import SignedInRequest
 from projects.api.idempotency import answer_once
 from projects.credentials.verification import sentence_of
-from projects.dashboard.content.steps import before_there_is_a_row, describe_steps, find_of_form
+from projects.dashboard.content.steps import describe_pending_deploy, describe_steps, find_project_of_form
 from projects.dashboard.forms.new_project import NewProjectForm, TokenForm
 from projects.dashboard.own_projects import actor, own_projects
 from projects.dashboard.refusals import REFUSALS, refused
 from projects.models import Event, Project
 from projects.models.rows.snapshot import take_snapshot
 from projects.services import check_creation, create_project
-from projects.services.commands.credential_looks import look_at_token, offer_models, tell_provider
+from projects.services.commands.credential_looks import find_provider, look_at_token, offer_models
 
 Page = Callable[[SignedInRequest], HttpResponse]
 
@@ -91,7 +91,7 @@ def show_provider(request: SignedInRequest) -> HttpResponse:
 def show_settings(request: SignedInRequest) -> HttpResponse:
     """Shows the settings of another type and the plans that suit it, and keeps typed values if possible."""
     form = NewProjectForm(request.user, type_slug=request.POST.get("type", ""))
-    form.keep_typed(request.POST)
+    form.fill_in_typed(request.POST)
     return render(request, "projects/type_settings.html", {"form": form, "out_of_band": True, **_describe_key(request)})
 
 
@@ -113,15 +113,15 @@ def check_form(request: SignedInRequest) -> HttpResponse:
 @require_safe
 def show_deploy(request: SignedInRequest) -> HttpResponse:
     """Shows the progress of a form's deploy while its response is still pending."""
-    project = find_of_form(request.user, _key(_read_id(request, "form")))
-    steps = describe_steps(take_snapshot(project)) if project else before_there_is_a_row()
+    project = find_project_of_form(request.user, _key(_read_id(request, "form")))
+    steps = describe_steps(take_snapshot(project)) if project else describe_pending_deploy()
     return render(request, "projects/deploy_steps.html", {"steps": steps})
 
 
 def _describe_key(request: SignedInRequest) -> dict[str, Any]:
     form = NewProjectForm(request.user, type_slug=request.POST.get("type", ""))
     chosen = request.POST.get("provider", "").strip('"')
-    provider = tell_provider(api_key=request.POST.get("api_key", "").strip(), chosen=chosen)
+    provider = find_provider(api_key=request.POST.get("api_key", "").strip(), chosen=chosen)
     if form.asked_type is None:
         return {"provider": provider}
     plan = next((plan for plan in form.plans if plan.slug == request.POST.get("plan")), None)

@@ -17,9 +17,9 @@ from projects.dashboard.forms.project import ChangeProjectForm, ControlForm, Del
 from projects.dashboard.own_projects import (
     actor,
     find_project,
-    leads_away_once_gone,
     own_project,
     read_run_number,
+    redirects_once_gone,
 )
 from projects.dashboard.refusals import REFUSALS, act_on_form, refused
 from projects.errors import UnknownRunError
@@ -50,7 +50,7 @@ def show_project(request: SignedInRequest, project_id: UUID) -> HttpResponse:
 
 @login_required
 @require_safe
-@leads_away_once_gone
+@redirects_once_gone
 def show_steps(request: SignedInRequest, project_id: UUID) -> HttpResponse:
     """Shows the progress of the first deploy, as a part of the page. Without htmx, redirects to the page."""
     if not request.htmx:

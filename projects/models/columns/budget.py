@@ -84,11 +84,11 @@ class Budgeted(models.Model):
     class Meta:
         abstract = True
 
-    def know_plan_budget(self, budget: Budget) -> None:
+    def cache_plan_budget(self, budget: Budget) -> None:
         """Stores the plan's budget if a query has read it, so that the plan itself need not be read."""
         self._plan_budget = budget
 
-    def know_spending(self, spending: "Spending | None") -> None:
+    def cache_spending(self, spending: "Spending | None") -> None:
         """Stores the spending if a query has read it, so that it need not be read again."""
         self._spending = (spending,)
 

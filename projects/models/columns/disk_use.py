@@ -41,7 +41,7 @@ class Measured(models.Model):
     class Meta:
         abstract = True
 
-    def know_disk_limit(self, megabytes: int) -> None:
+    def cache_disk_limit(self, megabytes: int) -> None:
         """Stores the plan's disk limit if a query has read it, so that the plan itself need not be read."""
         self._plan_disk_mb = megabytes
 

@@ -43,7 +43,7 @@ class RunsImage(models.Model):
     class Meta:
         abstract = True
 
-    def know_type_image(self, image_id: str) -> None:
+    def cache_type_image(self, image_id: str) -> None:
         """Stores the type's image if a query has read it, so that the type itself need not be read."""
         self._type_image_id = image_id
 

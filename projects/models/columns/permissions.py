@@ -113,7 +113,7 @@ class Permitted(models.Model):
     class Meta:
         abstract = True
 
-    def know_permissions(self, *, egress: str, of_type: str, of_plan: str) -> None:
+    def cache_permissions(self, *, egress: str, of_type: str, of_plan: str) -> None:
         """Stores the type's egress and both lists of models if a query has read them, so that no row is read."""
         self._known_permissions = egress, of_type, of_plan
 

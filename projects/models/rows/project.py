@@ -111,13 +111,13 @@ def make_shown(owner: User, values: Sequence[Any]) -> Project:
     project = make_instance(Project, _FIELDS, columns[: len(_FIELDS)])
     project.owner, project.heartbeat_at, project.watched_until = owner, heartbeat_at, watched_until
     image_id, egress, of_type, of_plan, disk_mb, *beside = columns[len(_FIELDS) :]
-    project.know_type_image(image_id)
-    project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
-    project.know_disk_limit(disk_mb)
+    project.cache_type_image(image_id)
+    project.cache_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
+    project.cache_disk_limit(disk_mb)
     limits, spending = beside[: len(LIMITS)], beside[len(LIMITS) :]
-    project.know_plan_budget(Budget(**dict(zip(LIMITS, limits, strict=True))))
+    project.cache_plan_budget(Budget(**dict(zip(LIMITS, limits, strict=True))))
     has_spent = spending[0] is not None
-    project.know_spending(make_instance(Spending, _SPENDING, spending) if has_spent else None)
+    project.cache_spending(make_instance(Spending, _SPENDING, spending) if has_spent else None)
     return project
 
 

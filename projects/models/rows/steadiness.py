@@ -7,7 +7,7 @@ from typing import NamedTuple
 from containers.vocabulary import Health
 from projects.models.project import Project
 from projects.models.rows.project import ProjectRow
-from projects.rules.status.derivation import AWAITING, SETTLING, TELLING
+from projects.rules.status.derivation import AWAITING_POLL, DECISIVE_STATES, SETTLING
 from projects.rules.status.lifecycle import Desired
 
 
@@ -35,6 +35,6 @@ def find_steadiness(rows: Iterable[ProjectRow | Project]) -> Steadiness | None:
             return None
         changed.append(row.updated_at)
         if row.started_at is not None:
-            says_nothing = row.health == Health.NONE and row.agent_state not in TELLING
-            settled.append(row.started_at + (AWAITING if says_nothing and row.awaits_poll else SETTLING))
+            says_nothing = row.health == Health.NONE and row.agent_state not in DECISIVE_STATES
+            settled.append(row.started_at + (AWAITING_POLL if says_nothing and row.awaits_poll else SETTLING))
     return Steadiness(max(changed, default=None), max(settled, default=None))

@@ -11,11 +11,11 @@ from projects.rules.status.statuses import TRAITS, Status
 SETTLING = timedelta(seconds=3)
 """How long a container without a health check is `starting`."""
 
-AWAITING = timedelta(seconds=100)
+AWAITING_POLL = timedelta(seconds=100)
 """How long an agent behind the gateway stays `starting` while the gateway has not seen it reach Telegram. By then the
 gateway has reported that the agent does not reach it, or there is no way to know."""
 
-TELLING = frozenset({"running", "degraded", "failed"})
+DECISIVE_STATES = frozenset({"running", "degraded", "failed"})
 """The reported states of an agent from which its status follows at once, without waiting for `SETTLING`."""
 
 WHILE_IN_FLIGHT = {traits.in_flight: status for status, traits in TRAITS.items() if traits.in_flight}
@@ -79,5 +79,5 @@ def _has_settled(facts: Facts) -> bool:
     """Also true if the engine's clock is ahead of ours, because the age of the start is unknown then."""
     if facts.started_at is None:
         return False
-    span = AWAITING if facts.awaits_poll else SETTLING
+    span = AWAITING_POLL if facts.awaits_poll else SETTLING
     return facts.now - facts.started_at >= span or is_future(facts.started_at, now=facts.now)

@@ -31,7 +31,7 @@ from projects.models import (
     Trouble,
 )
 from projects.models.event import BY_STAFF, STAFF
-from projects.rules.alerts import OF_STAFF
+from projects.rules.alerts import STAFF_KINDS
 
 HOUR = 3600
 MOST = 5
@@ -119,7 +119,7 @@ def _read(table: Table, user: User) -> Iterator[bytes]:
     if table.of != "project_id":
         chosen = Q(**{table.of: user.pk.hex})
         if table.model is AlertDelivery and not user.is_staff:
-            chosen &= ~Q(kind__in=OF_STAFF)
+            chosen &= ~Q(kind__in=STAFF_KINDS)
         yield from _read_pieces(table, chosen)
         return
     for project_id in list(Project.objects.owned_by(user).values_list("pk", flat=True)):

@@ -17,7 +17,7 @@ from projects.credentials.verification import verify_credentials
 from projects.errors import InvalidFieldError
 from projects.models import AlertChannel
 from projects.models.alert import ADDRESS, SECRET
-from projects.rules.alerts import BY_DEFAULT, AlertKind, Way
+from projects.rules.alerts import DEFAULT_MAIL_KINDS, AlertKind, Way
 from projects.services.alerts.chat import check_no_agent_has
 from projects.services.bulkheads import COMMANDS
 
@@ -27,7 +27,7 @@ SECRET_PREFIX = "whsec_"  # noqa: S105 - how standardwebhooks.com marks them
 
 def wants_mail(user_id: UUID, kind: AlertKind) -> bool:
     chosen = AlertChannel.objects.filter(user_id=user_id, way=Way.MAIL).values_list(kind.value, flat=True).first()
-    return kind in BY_DEFAULT if chosen is None else bool(chosen)
+    return kind in DEFAULT_MAIL_KINDS if chosen is None else bool(chosen)
 
 
 def find_channels(user: User) -> dict[str, AlertChannel]:

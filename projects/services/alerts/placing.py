@@ -25,7 +25,7 @@ from projects.rules.alerts import (
     AlertKind,
     Way,
 )
-from projects.rules.event_sentences import tell_event
+from projects.rules.event_sentences import describe_event
 from projects.rules.service_alerts import Moment, Part
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ def place(event: Event, kind: AlertKind, *, name: str) -> None:
     """
     facts = {
         "project": name,
-        "sentence": tell_event(event.action, event.outcome, event.detail),
+        "sentence": describe_event(event.action, event.outcome, event.detail),
         "code": event.outcome,
         "at": event.at.isoformat(),
     }

@@ -61,7 +61,7 @@ def carry_out(project: Project, action: str, actor: Actor, *, by_staff: bool = F
     return False
 
 
-class Told(NamedTuple):
+class CommandReport(NamedTuple):
     """The result of a command in a sentence. `is_remark`: it is not yet, or not quite, what was requested."""
 
     sentence: str
@@ -72,15 +72,15 @@ class Told(NamedTuple):
 _DONE = {Action.START: "Started.", Action.STOP: "Stopped.", Action.RESTART: "Restarted."}
 
 
-def carry_out_and_tell(project: Project, action: str, actor: Actor, *, by_staff: bool = False) -> Told:
+def carry_out_and_describe(project: Project, action: str, actor: Actor, *, by_staff: bool = False) -> CommandReport:
     """Runs a command like `carry_out`, and describes the result for a page."""
     if action == DELETE:
         if carry_out(project, DELETE, actor, by_staff=by_staff):
-            return Told("Deleted.", is_gone=True)
-        return Told("It is gone when the engine has confirmed it.", is_remark=True)
+            return CommandReport("Deleted.", is_gone=True)
+        return CommandReport("It is gone when the engine has confirmed it.", is_remark=True)
     refresh([project])
     ran_already = action == Action.START and project.status.traits.condition == Condition.UP
     carry_out(project, action, actor)
     if action == Action.STOP and project.status.traits.condition != Condition.DOWN:
-        return Told("It is being stopped. That may take a while.", is_remark=True)
-    return Told("It ran already." if ran_already else _DONE[Action(action)])
+        return CommandReport("It is being stopped. That may take a while.", is_remark=True)
+    return CommandReport("It ran already." if ran_already else _DONE[Action(action)])

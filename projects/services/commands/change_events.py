@@ -17,7 +17,7 @@ COMPARED = {
 """The columns whose changes an event names, and their names there. Credentials and settings are compared separately."""
 
 
-def tell_of_change(
+def make_change_events(
     project: Project, check: CredentialCheck | None, values: dict[str, Any], actor: Actor
 ) -> list[Event]:
     """Returns events with the names of the fields that differ from `project`, and with the check's warnings."""

@@ -33,7 +33,7 @@ from projects.services.commands.new_project import NewProject, make_row
 from projects.services.commands.start_and_stop import bring_up
 from projects.services.container_spec import check_spec
 from projects.services.credentials.of_servers import check_server_credentials
-from projects.services.gateway.equipment import equip_new, is_to_go_behind
+from projects.services.gateway.equipment import equip_new, goes_behind_gateway
 from projects.services.gateway.place import known_place
 from projects.services.limits.budgets import check_budget
 from projects.services.limits.capacity import check_capacity, learn_host_memory, reserve_memory
@@ -135,7 +135,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
     claim = Claim(id=uuid4(), generation=1, contested=False, is_first=wanted.is_first)
     project = make_row(owner=owner, wanted=wanted, check=check, claim=claim)
     check_spec(project)  # never write a row whose container cannot be specified
-    place = known_place() if is_to_go_behind(project) else None
+    place = known_place() if goes_behind_gateway(project) else None
     try:
         with transaction.atomic():
             lock_provider(check.provider)
@@ -147,7 +147,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
             if place is not None:
                 equip_new(project, place)  # otherwise its start does this
             project.save(force_insert=True)
-            project.know_spending(None)
+            project.cache_spending(None)
     except IntegrityError:
         if Project.objects.filter(pk=project.pk).exists():  # a retry has taken over from a slow request
             raise operation_in_progress(project) from None

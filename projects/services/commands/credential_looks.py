@@ -50,7 +50,7 @@ def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
 
 
 @sensitive_variables("api_key")
-def tell_provider(*, api_key: str, chosen: str) -> str:
+def find_provider(*, api_key: str, chosen: str) -> str:
     """Returns the provider that the settings name, else the one recognised by the key; empty without a key."""
     named = read_named()
     if chosen in PROVIDERS or chosen in named:

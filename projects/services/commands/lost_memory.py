@@ -8,7 +8,7 @@ from projects.models.operation import Claim
 from projects.rules.alerts import GONE, MEMORY
 
 
-def tell_of_lost_memory(project: Project, claim: Claim) -> None:
+def record_lost_memory(project: Project, claim: Claim) -> None:
     """Writes the event for lost memory, once. Call it before the engine creates an empty volume.
 
     So the event exists even if the start is interrupted. An operation that has lost its claim writes none.

@@ -28,7 +28,7 @@ from projects.models.operation import Claim
 from projects.models.processes.watcher import agents_are_barred
 from projects.rules.status.lifecycle import Desired
 from projects.services.agent_users import learn_users
-from projects.services.commands.lost_memory import tell_of_lost_memory
+from projects.services.commands.lost_memory import record_lost_memory
 from projects.services.container_spec import build_spec
 from projects.services.credentials.pairing_secret import ensure_pairing_secret
 from projects.services.gateway.former import stay_with
@@ -114,7 +114,7 @@ def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observati
             replace(build_spec(project, place), is_first=claim.is_first),
             confirm=lambda: project.holds(claim),
             retire=lambda ended: keep_run(project, ended),
-            begin_anew=lambda: tell_of_lost_memory(project, claim),
+            begin_anew=lambda: record_lost_memory(project, claim),
             seen=seen,
         )
         return made, clock.now()

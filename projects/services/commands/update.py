@@ -24,7 +24,7 @@ from projects.services.commands.admission import (
     lock_owner,
     lock_provider,
 )
-from projects.services.commands.change_events import tell_of_change
+from projects.services.commands.change_events import make_change_events
 from projects.services.commands.new_credentials import try_again
 from projects.services.credentials.of_servers import keep_credentials
 from projects.services.credentials.provider_choice import keeps_provider, verify_change
@@ -124,7 +124,7 @@ def _write(
                 project.refresh_from_db()
                 check_may_be_changed(project)
                 raise operation_in_progress(project)
-            Event.objects.bulk_create(tell_of_change(project, check, values, actor))
+            Event.objects.bulk_create(make_change_events(project, check, values, actor))
     except IntegrityError:
         if check is not None:
             check_bot(owner=project.owner, check=check, project_id=project.pk)

@@ -24,7 +24,7 @@ AT_ONCE = 5000
 
 
 @sensitive_variables()
-def seal_plain(*, after: UUID | None = None) -> UUID | None:
+def encrypt_plain(*, after: UUID | None = None) -> UUID | None:
     """Checks the next rows. Returns the id of the last one, from which to continue, or None at the end."""
     schemas = {row.pk: row.settings_schema for row in AgentType.objects.all() if marked(row.settings_schema)}
     rows = Project.objects.filter(instance=settings.BERTH_INSTANCE, agent_type__in=schemas).order_by("pk")

@@ -13,11 +13,11 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.models.agent_address import has_address, take_address
 from projects.models.columns.behind_gateway import NEXT_VERSION, VIRTUAL_KEY, VIRTUAL_TOKEN
-from projects.rules.named_providers import spoken_by
+from projects.rules.named_providers import api_format_of
 from projects.services.gateway.place import Place
 
 
-def is_to_go_behind(project: Project) -> bool:
+def goes_behind_gateway(project: Project) -> bool:
     """Returns whether the project's next container must be behind the gateway."""
     columns = (project.telegram_token_ciphertext, project.api_key_ciphertext, project.server_credentials_ciphertext)
     has_credential = any(columns)
@@ -75,7 +75,7 @@ def _missing_virtual(project: Project) -> dict[str, str]:
             fresh = f"{bot_id}:{virtual}" if virtual else new_virtual_token(bot_id)
             values |= project.encrypt_virtual(VIRTUAL_TOKEN, fresh)
     if project.api_key_ciphertext:
-        fresh = new_virtual_key(ProviderKind(spoken_by(project.provider)))
+        fresh = new_virtual_key(ProviderKind(api_format_of(project.provider)))
         if not _read_virtual(project, VIRTUAL_KEY).startswith(fresh.partition(MARK)[0] + MARK):
             values |= project.encrypt_virtual(VIRTUAL_KEY, fresh)
     return values

@@ -19,7 +19,7 @@ from projects.models.columns.behind_gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.event import SYSTEM
 from projects.services.gateway.entry import Word, is_in_force, make_void, make_word, read_prices
-from projects.services.gateway.equipment import equip, is_to_go_behind
+from projects.services.gateway.equipment import equip, goes_behind_gateway
 from projects.services.gateway.holders import note_void
 from projects.services.gateway.place import Place, ensure_gateway, find_gateway, knows_sources
 from projects.services.gateway.saying import LATER, say
@@ -49,7 +49,7 @@ def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
     reach = Reach(project.egress)
     if not settings.BERTH_GATEWAY and reach is Reach.GATEWAY:
         raise GatewayOffError
-    if not is_to_go_behind(project):
+    if not goes_behind_gateway(project):
         return None
     for field in (TELEGRAM_TOKEN, API_KEY):
         project.decrypt_credential(field)  # fail before anything is changed

@@ -97,7 +97,7 @@ def note_room(project: Project, at: datetime) -> None:
         settle_budget(project)
 
 
-def forget_past() -> None:
+def clear_past_budgets() -> None:
     """Clears `budget_until` of budgets that have been reset, so that responses with their projects can be cached."""
     now = clock.now()
     Project.objects.filter(over("budget_until", at_most=LONGEST_PERIOD, now=now)).update(
@@ -116,17 +116,17 @@ def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
     tell(project)
 
 
-def pass_on_plan(plan: Plan) -> None:
+def renew_entries_of_plan(plan: Plan) -> None:
     """Marks the entries of a plan's projects as changed after its budget changed. The watcher sends them."""
     Project.objects.filter(HAS_VIRTUAL, plan=plan).update(**NEXT_VERSION)
 
 
-def pass_on_prices() -> None:
+def renew_all_entries() -> None:
     """Marks all entries as changed after a price changed."""
     Project.objects.filter(HAS_VIRTUAL).update(**NEXT_VERSION)
 
 
-def pass_on_provider(name: str) -> None:
+def renew_entries_of_provider(name: str) -> None:
     """Marks the entries of a provider's projects as changed after staff changed the provider."""
     Project.objects.filter(HAS_VIRTUAL, provider=name).update(**NEXT_VERSION)
 

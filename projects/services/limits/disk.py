@@ -114,6 +114,6 @@ def _change(project: Project, outcome: str, where: Q, **values: Any) -> bool:
     return True
 
 
-def say_not_measured() -> str:
+def describe_unmeasured() -> str:
     """Returns the words for a project whose disk use was not measured."""
     return "not measured on a Swarm" if settings.BERTH_ENGINE == "swarm" else "not measured yet"

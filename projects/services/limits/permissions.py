@@ -52,7 +52,7 @@ def impose_egress(*, project: Project, egress: Egress, actor: Actor) -> None:
             project.event(actor, EVENT, egress.value).save()
 
 
-def pass_on_permissions(row: AgentType | Plan) -> None:
+def renew_entries_of(row: AgentType | Plan) -> None:
     """Marks the entries of a row's projects as changed after its hosts or models changed. The watcher sends them."""
     mine = {"plan": row} if isinstance(row, Plan) else {"agent_type": row}
     Project.objects.filter(HAS_VIRTUAL, **mine).update(**NEXT_VERSION)

@@ -45,7 +45,7 @@ class Selection(NamedTuple, Generic[Row]):
     chosen: Sequence[tuple[Key, Known[Row]]]
 
 
-def know(rows: Iterable[tuple[Row, Facts]]) -> list[Known[Row]]:
+def with_statuses(rows: Iterable[tuple[Row, Facts]]) -> list[Known[Row]]:
     known = []
     for row, facts in rows:
         status = derive_status(facts)

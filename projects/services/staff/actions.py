@@ -6,69 +6,71 @@ from projects.models import Actor, Project
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import Action, Desired
 from projects.rules.status.statuses import Status
-from projects.services.commands.bulk import DELETE, Told, carry_out_and_tell
+from projects.services.commands.bulk import DELETE, CommandReport, carry_out_and_describe
 from projects.services.commands.clearing import clear_memory
 from projects.services.commands.suspension import lift_suspension, suspend_project
 from projects.services.images.update import pin_image, request_update
 from projects.services.limits.permissions import impose_egress
 
-Act = Callable[[Project, Actor, str], Told]
+Act = Callable[[Project, Actor, str], CommandReport]
 
 
-def carry_out(name: str, project: Project, actor: Actor, *, because: str = "") -> Told:
+def carry_out(name: str, project: Project, actor: Actor, *, because: str = "") -> CommandReport:
     """Carries out an action. `because` is the reason of a suspension for the owner. Raises what the command raises."""
     return _ACTS[name](project, actor, because)
 
 
 def _control(action: Action) -> Act:
-    return lambda project, actor, _: carry_out_and_tell(project, action, actor, by_staff=True)
+    return lambda project, actor, _: carry_out_and_describe(project, action, actor, by_staff=True)
 
 
-def _delete(project: Project, actor: Actor, _: str) -> Told:
-    return carry_out_and_tell(project, DELETE, actor, by_staff=True)
+def _delete(project: Project, actor: Actor, _: str) -> CommandReport:
+    return carry_out_and_describe(project, DELETE, actor, by_staff=True)
 
 
-def _suspend(project: Project, actor: Actor, because: str) -> Told:
+def _suspend(project: Project, actor: Actor, because: str) -> CommandReport:
     suspend_project(project=project, actor=actor, because=because)
     if project.status == Status.SUSPENDED:
-        return Told("Suspended.")
-    return Told("Suspended. Its agent is still being stopped.", is_remark=True)
+        return CommandReport("Suspended.")
+    return CommandReport("Suspended. Its agent is still being stopped.", is_remark=True)
 
 
-def _lift(project: Project, actor: Actor, _: str) -> Told:
+def _lift(project: Project, actor: Actor, _: str) -> CommandReport:
     was_suspended = project.suspended_at is not None
     lift_suspension(project=project, actor=actor)
     if project.is_suspended:
-        return Told("Lifted, but its owner's account is not active, so it stays down.", is_remark=True)
+        return CommandReport("Lifted, but its owner's account is not active, so it stays down.", is_remark=True)
     if not was_suspended:
-        return Told("It was not suspended.", is_remark=True)
-    return Told("Lifted, and started." if project.desired == Desired.RUNNING else "Lifted. Its owner had stopped it.")
+        return CommandReport("It was not suspended.", is_remark=True)
+    return CommandReport(
+        "Lifted, and started." if project.desired == Desired.RUNNING else "Lifted. Its owner had stopped it."
+    )
 
 
-def _clear(project: Project, actor: Actor, _: str) -> Told:
+def _clear(project: Project, actor: Actor, _: str) -> CommandReport:
     clear_memory(project=project, actor=actor)
-    return Told("Its memory is cleared.")
+    return CommandReport("Its memory is cleared.")
 
 
 def _impose(egress: Egress, sentence: str) -> Act:
-    def act(project: Project, actor: Actor, _: str) -> Told:
+    def act(project: Project, actor: Actor, _: str) -> CommandReport:
         impose_egress(project=project, egress=egress, actor=actor)
-        return Told(sentence)
+        return CommandReport(sentence)
 
     return act
 
 
-def _update_image(project: Project, actor: Actor, _: str) -> Told:
+def _update_image(project: Project, actor: Actor, _: str) -> CommandReport:
     is_wanted = request_update(project=project, actor=actor)
     if is_wanted:
-        return Told("It gets the newest image; its events say what comes of it.")
-    return Told("It has the newest image.")
+        return CommandReport("It gets the newest image; its events say what comes of it.")
+    return CommandReport("It has the newest image.")
 
 
 def _pin(sentence: str, *, keep: bool) -> Act:
-    def act(project: Project, actor: Actor, _: str) -> Told:
+    def act(project: Project, actor: Actor, _: str) -> CommandReport:
         pin_image(project=project, actor=actor, keep=keep)
-        return Told(sentence)
+        return CommandReport(sentence)
 
     return act
 

@@ -52,7 +52,7 @@ def begin_batch(*, by: User, action: str, chosen: Iterable[Item], because: str =
     return batch
 
 
-def go_on(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callable[[], bool]) -> bool:
+def continue_batch(batch: Batch, actor: Actor, *, begin_within: float, is_let_in: Callable[[], bool]) -> bool:
     """Carries out waiting items one after the other. Returns whether it began any.
 
     After `begin_within` seconds it begins only the first, and none once another member of staff has taken over the

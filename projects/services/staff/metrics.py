@@ -63,11 +63,11 @@ def read_metrics() -> Metrics:
     is_beaten = heartbeat is not None and is_beating(heartbeat)
     return Metrics(
         projects=_count_projects(),
-        operations=_name_operations(tallies[Subject.EVENTS]),
-        crashes=_name_crashes(tallies[Subject.EVENTS]),
+        operations=_count_operations(tallies[Subject.EVENTS]),
+        crashes=_count_crashes(tallies[Subject.EVENTS]),
         tokens=_NO_TOKENS | tallies[Subject.TOKENS],
         gateway=_NO_CALLS | tallies[Subject.GATEWAY],
-        heartbeat_age=_tell_age(heartbeat),
+        heartbeat_age=_find_age(heartbeat),
         engine_is_up=is_beaten or not wrong[Part.ENGINE],
         wrong=wrong,
     )
@@ -102,7 +102,7 @@ def _read_cursor() -> int:
     return EventCursor.objects.filter(pk=CURSOR).values_list("last_event_id", flat=True).first() or 0
 
 
-def _name_operations(events: Counts) -> Counts:
+def _count_operations(events: Counts) -> Counts:
     """Counts operations by outcome. Ignores warnings, which accompany a “done”. Counts a deploy's reason as “failed”.
 
     Outcomes that never happened are 0, because the first increase of a number that was missing before is invisible.
@@ -116,7 +116,7 @@ def _name_operations(events: Counts) -> Counts:
     return found
 
 
-def _name_crashes(events: Counts) -> dict[str, int]:
+def _count_crashes(events: Counts) -> dict[str, int]:
     found = dict.fromkeys((*REASONS, OTHER), 0)
     for (action, outcome), number in events.items():
         if action == "crash":
@@ -124,7 +124,7 @@ def _name_crashes(events: Counts) -> dict[str, int]:
     return found
 
 
-def _tell_age(heartbeat: datetime | None) -> float | None:
+def _find_age(heartbeat: datetime | None) -> float | None:
     if heartbeat is None:
         return None
     now = clock.now()

@@ -18,7 +18,7 @@ from accounts import clock
 from accounts.models import User
 from projects.models import AgentType, AlertChannel, Batch, EngineHost, Event, Installation, Project, Sample
 from projects.models.figures.sample import MINUTE
-from projects.rules.event_sentences import tell_event
+from projects.rules.event_sentences import describe_event
 from projects.rules.status.derivation import derive_status
 from projects.rules.status.lifecycle import Facts
 from projects.rules.status.reasons import Reason
@@ -61,7 +61,7 @@ class Known(NamedTuple):
     is_looping: bool
 
 
-class Told(NamedTuple):
+class EventLine(NamedTuple):
     """An event. `name` is empty if the project is gone."""
 
     at: datetime
@@ -103,13 +103,13 @@ class Overview:
     users: int
     without_second_factor: int
     staff_without_second_factor: Sequence[User]
-    deploys: Sequence[Told]
-    failures: Sequence[Told]
+    deploys: Sequence[EventLine]
+    failures: Sequence[EventLine]
     unfinished: Sequence[Batch]
 
 
 def read_overview() -> Overview:
-    known = know_all(Project.objects.all())
+    known = read_known_projects(Project.objects.all())
     broken = sorted((each for each in known if each.is_broken), key=lambda each: ORDER.index(each.status.traits.look))
     users = User.objects.filter(is_active=True)
     without = users.filter(second_factor=None)
@@ -139,23 +139,23 @@ def read_overview() -> Overview:
     )
 
 
-def _tell(chosen: Q, known: Sequence[Known]) -> list[Told]:
+def _tell(chosen: Q, known: Sequence[Known]) -> list[EventLine]:
     """Returns the latest of these events, none older than a week."""
     names = {each.project.pk: each.project.name for each in known}
     events = Event.objects.filter(chosen, at__gt=clock.now() - LATEST_WITHIN)[:LATEST]
     return [
-        Told(
+        EventLine(
             event.at,
             event.project_id,
             names.get(event.project_id, ""),
-            tell_event(event.action, event.outcome, event.detail),
+            describe_event(event.action, event.outcome, event.detail),
             event.actor,
         )
         for event in events
     ]
 
 
-def know_all(projects: "QuerySet[Project]") -> list[Known]:
+def read_known_projects(projects: "QuerySet[Project]") -> list[Known]:
     """Returns each project with its status and reason, with one query. Projects without recent facts are unknown."""
     now = clock.now()
     rows = projects.with_heartbeat().select_related("owner", "plan").defer(*UNREAD)  # type: ignore[attr-defined]  # its own QuerySet

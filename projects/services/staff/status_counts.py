@@ -18,7 +18,7 @@ from containers.vocabulary import ContainerState, Health
 from projects.models import Project, Watch
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.facts import RowFacts
-from projects.rules.status.derivation import AWAITING, TELLING, derive_status
+from projects.rules.status.derivation import AWAITING_POLL, DECISIVE_STATES, derive_status
 from projects.rules.status.lifecycle import FRESH_FOR, Operation
 from projects.rules.status.statuses import Status
 
@@ -180,6 +180,6 @@ def _is_steady(now: datetime) -> Q:
     """
     undisturbed = Q(operation=str(Operation.NONE), budget_until=None)
     tells = ~Q(container_state=str(ContainerState.RUNNING), health=str(Health.NONE))
-    tells |= Q(agent_state__in=sorted(TELLING))
-    settled = Q(started_at__lte=now - AWAITING) | moments.future("started_at", now=now)
+    tells |= Q(agent_state__in=sorted(DECISIVE_STATES))
+    settled = Q(started_at__lte=now - AWAITING_POLL) | moments.future("started_at", now=now)
     return undisturbed & (tells | settled)

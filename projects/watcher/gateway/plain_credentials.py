@@ -4,7 +4,7 @@ import logging
 import time
 from uuid import UUID
 
-from projects.services.credentials.plain import seal_plain
+from projects.services.credentials.plain import encrypt_plain
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class PlainCredentials:
         if not self._left or time.monotonic() < self._next_at:
             return
         try:
-            self._after = seal_plain(after=self._after)
+            self._after = encrypt_plain(after=self._after)
         except Exception as error:  # noqa: BLE001 - its message could quote a credential
             log.warning("Settings cannot be searched for credentials, and will be: %s", type(error).__name__)
             self._next_at = time.monotonic() + LATER

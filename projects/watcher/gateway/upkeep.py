@@ -18,7 +18,7 @@ from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.installation import read_hold
 from projects.services.gateway.place import ASTRAY, FORMER_GOES_ON, NOT_DOWN, SOME_SILENT, ensure_gateway
-from projects.services.limits.budgets import forget_past
+from projects.services.limits.budgets import clear_past_budgets
 from projects.watcher.gateway.news import Remembered
 from projects.watcher.gateway.plain_credentials import PlainCredentials
 from projects.watcher.gateway.sightings import find_astray, note_absence, note_sightings
@@ -93,7 +93,7 @@ def _look(before: Remembered | None) -> str:
     place, ways = ensure_gateway(), get_engine().gateways()
     sightings, silent = look_at_all(ways)
     note_sightings(sightings, before)
-    forget_past()
+    clear_past_budgets()
     forget_nodes(place.address.nodes)
     late = place.address.warning
     if silent := silent - place.address.without:

@@ -95,8 +95,8 @@ PERMISSIONS = st.tuples(st.sampled_from(Egress.values), TEXT, TEXT)
 
 def know(project: Project, permissions: tuple[str, str, str] = ("internet", "", "")) -> None:
     egress, of_type, of_plan = permissions
-    project.know_type_image("")
-    project.know_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
+    project.cache_type_image("")
+    project.cache_permissions(egress=egress, of_type=of_type, of_plan=of_plan)
 
 
 def hostile() -> Project:
@@ -104,7 +104,7 @@ def hostile() -> Project:
     name = '\u2028\u2029 </script> \\ " \x7f \U0001f6a2 é'
     settings = {name: [2**70, -(2**70), 1e22, 0.1, -0.0]}
     project = Project(id=UUID(int=0), owner=OWNER, plan=Plan(slug=name), name=name, settings=settings, log_tail=name)
-    project.know_spending(None)
+    project.cache_spending(None)
     know(project)
     return project
 
@@ -115,7 +115,7 @@ def hostile() -> Project:
 def test_a_project_is_written_as_by_its_serializer(
     project: Project, spending: Spending | None, permissions: tuple[str, str, str]
 ) -> None:
-    project.know_spending(spending)
+    project.cache_spending(spending)
     know(project, permissions)
     snapshot = take_snapshot(project, now=NOW)
     assert render_detail(snapshot) == serialized(ProjectDetailSerializer(snapshot).data)

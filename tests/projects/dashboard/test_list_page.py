@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from projects.dashboard.content.remembered import Look
+from projects.dashboard.content.remembered import ListPoll
 from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project
@@ -116,7 +116,7 @@ def test_what_has_not_changed_is_nothing_and_a_change_is_its_row_only(dashboard:
     seen = marks_of(dashboard.get("/"))
     nothing = dashboard.get("/projects/changes", seen)
     assert (nothing.status_code, nothing.content) == (204, b"")
-    with patch.object(Look, "is_known_to_find_nothing", lambda _: False):
+    with patch.object(ListPoll, "is_known_to_find_nothing", lambda _: False):
         first = queries_of(lambda: dashboard.get("/projects/changes", seen))
 
     Event.objects.create(

@@ -13,7 +13,7 @@ from django.test import Client
 from accounts import clock
 from accounts.models import User
 from projects.dashboard.content import remembered
-from projects.dashboard.content.remembered import Look
+from projects.dashboard.content.remembered import ListPoll
 from projects.models import Event, Project
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of
@@ -33,7 +33,7 @@ def ask(dashboard: Client, seen: Any) -> tuple[int, bytes]:
 
 def compare(dashboard: Client, seen: Any) -> tuple[int, bytes]:
     """What the answer is to a process that remembers nothing."""
-    with patch.object(Look, "is_known_to_find_nothing", lambda _: False):
+    with patch.object(ListPoll, "is_known_to_find_nothing", lambda _: False):
         return ask(dashboard, seen)
 
 

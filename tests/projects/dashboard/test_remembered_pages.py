@@ -15,7 +15,7 @@ from accounts import clock
 from accounts.models import User
 from projects.dashboard import quick_looks
 from projects.dashboard.content import remembered, remembered_pages
-from projects.dashboard.content.remembered_pages import PageLook
+from projects.dashboard.content.remembered_pages import PagePoll
 from projects.models import AgentType, Event, Plan, Project, Run, Spending
 from projects.models.columns.pairing import PairsPeople
 from tests.projects.dashboard.many import make_projects, watch_well
@@ -29,14 +29,14 @@ REMEMBERS = connection.vendor == "postgresql"
 def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each look was answered by what is remembered."""
     found: list[bool] = []
-    find = PageLook.find_checked
+    find = PagePoll.find_checked
 
-    def noted(look: PageLook, seen: Any) -> Any:
+    def noted(look: PagePoll, seen: Any) -> Any:
         checked_at = find(look, seen)
         found.append(checked_at is not None)
         return checked_at
 
-    monkeypatch.setattr(PageLook, "find_checked", noted)
+    monkeypatch.setattr(PagePoll, "find_checked", noted)
     monkeypatch.setattr(quick_looks._QuickLook, "answer", lambda _: None)
     yield found
     remembered_pages._memory = remembered.Memory()
@@ -75,7 +75,7 @@ def test_whatever_happens_it_is_told(
     for number in range(40):
         history.step()
         told = page.ask()
-        with patch.object(PageLook, "find_checked", lambda *_: None), patch.object(PageLook, "remember"):
+        with patch.object(PagePoll, "find_checked", lambda *_: None), patch.object(PagePoll, "remember"):
             assert told == page.ask(), number
         if told[0] == 302:
             dashboard.force_login(alice)

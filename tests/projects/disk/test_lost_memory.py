@@ -10,7 +10,7 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project
 from projects.models.operation import Claim
 from projects.rules.alerts import AlertKind, find_kind
-from projects.services.commands.lost_memory import tell_of_lost_memory
+from projects.services.commands.lost_memory import record_lost_memory
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 
@@ -63,7 +63,7 @@ def test_so_they_are_where_nobody_learns_how_that_start_went(
 def test_an_operation_that_has_lost_the_project_tells_nobody(stopped: Project) -> None:
     Project.objects.filter(pk=stopped.pk).update(has_state=True)
     stopped.has_state = True
-    tell_of_lost_memory(stopped, Claim(id=uuid4(), generation=1, contested=False))
+    record_lost_memory(stopped, Claim(id=uuid4(), generation=1, contested=False))
     assert told(stopped) == []
 
 

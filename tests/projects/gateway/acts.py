@@ -19,7 +19,7 @@ from projects.errors import ProjectError
 from projects.models import Actor, ModelPrice, Plan, Project
 from projects.rules.budget import Budget
 from projects.services import lift_suspension, suspend_project
-from projects.services.limits.budgets import grant_budget, pass_on_plan, pass_on_prices
+from projects.services.limits.budgets import grant_budget, renew_all_entries, renew_entries_of_plan
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.canaries import (
@@ -63,12 +63,12 @@ def change_plan(key: str, _api: Any, _engine: MemoryEngine) -> None:
     plan = Plan.objects.get(slug="pro")
     plan.day_tokens = 1000 if plan.day_tokens is None else None
     plan.save()
-    pass_on_plan(plan)
+    renew_entries_of_plan(plan)
 
 
 def change_price(_key: str, _api: Any, _engine: MemoryEngine) -> None:
     ModelPrice.objects.update_or_create(model="gpt", defaults={"input": Decimal(1), "output": Decimal(2)})
-    pass_on_prices()
+    renew_all_entries()
 
 
 def change_settings(_key: str, _api: Any, _engine: MemoryEngine) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import OutgoingMail
 from projects.models import Event, ModelPrice, Plan, Project
-from projects.services.limits.budgets import pass_on_plan, pass_on_prices
+from projects.services.limits.budgets import renew_all_entries, renew_entries_of_plan
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of, knows
@@ -21,8 +21,8 @@ def test_money_counts_by_the_prices_that_staff_keep(
 ) -> None:
     ModelPrice.objects.create(model="gpt", input=Decimal("2.5"), output=10)
     Plan.objects.filter(slug="pro").update(month_money=Decimal("1.50"))
-    pass_on_prices()
-    pass_on_plan(limited.plan)
+    renew_all_entries()
+    renew_entries_of_plan(limited.plan)
     look_after_gateway()
     entry = entry_of(engine, limited)
     assert entry["prices"] == {"gpt": {"input": 2_500_000, "output": 10_000_000, "cached": 2_500_000}}

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from projects.models import AgentType, Plan, Project
 from projects.rules.permissions import MOST_ENTRIES, Egress, models_in_force, read_hosts, read_models
-from projects.services.limits.permissions import pass_on_permissions
+from projects.services.limits.permissions import renew_entries_of
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import entry_of
@@ -113,15 +113,15 @@ def test_the_gateway_is_told_within_a_look_and_the_agent_goes_on(
     assert (entry_of(engine, project)["models"], entry_of(engine, project)["hosts"]) == (None, [])
     AgentType.objects.update(allowed_models="a\nb", allowed_hosts="x.example:8443\ny.example")
     Plan.objects.update(allowed_models="b\nc")
-    pass_on_permissions(project.agent_type)
-    pass_on_permissions(project.plan)
+    renew_entries_of(project.agent_type)
+    renew_entries_of(project.plan)
     look_after_gateway()
     entry = entry_of(engine, project)
     assert (entry["models"], entry["hosts"]) == (["b"], ["x.example:8443", "y.example"])
     assert engine.containers[project.container_name].container_id == container
     assert api.get(f"/api/projects/{project.pk}").json()["models"] == ["b"]
     Plan.objects.update(allowed_models="z")
-    pass_on_permissions(project.plan)
+    renew_entries_of(project.plan)
     look_after_gateway()
     assert entry_of(engine, project)["models"] == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from containers.gateway.protocol import GatewayClient
 from projects.models import Gateway, Project
-from projects.services.credentials.plain import seal_plain
+from projects.services.credentials.plain import encrypt_plain
 from projects.services.gateway import entry as gateway_entry
 from projects.services.gateway.entry import digest_settings
 from projects.watcher.gateway import plain_credentials
@@ -35,7 +35,7 @@ def test_what_stands_in_plain_text_is_sealed_and_told(
     engine: MemoryEngine, plain: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = plain.decrypt_servers().virtual
-    assert seal_plain() is None
+    assert encrypt_plain() is None
     plain.refresh_from_db()
     assert plain.settings["server_credentials"] == [f"{MCP} {STAND_IN}", f"{SEARCH} {STAND_IN}"]
     assert find_canary(str(plain.settings)) is None
@@ -45,14 +45,14 @@ def test_what_stands_in_plain_text_is_sealed_and_told(
     told = entry_of(engine, plain)["servers"]["by_id"].values()
     assert {server["base"] for server in told} == {MCP, SEARCH}
     version = Project.objects.get().entry_version
-    assert seal_plain() is None
+    assert encrypt_plain() is None
     plain.refresh_from_db()
     assert plain.entry_version == version, "nothing is left to do"
 
 
 def test_without_the_gateway_it_is_taken_away_as_a_change_would_be_refused(plain: Project, settings: Any) -> None:
     settings.BERTH_GATEWAY = False
-    seal_plain()
+    encrypt_plain()
     plain.refresh_from_db()
     assert plain.settings["server_credentials"] == [f"{MCP} {STAND_IN}"]
     assert set(plain.decrypt_servers().credentials) == {MCP}
@@ -60,7 +60,7 @@ def test_without_the_gateway_it_is_taken_away_as_a_change_would_be_refused(plain
 
 def test_what_cannot_be_read_stays_as_it_is(plain: Project) -> None:
     Project.objects.update(server_credentials_ciphertext="none of ours")
-    seal_plain()
+    encrypt_plain()
     assert len(Project.objects.get().settings["server_credentials"]) == 3
 
 
@@ -75,7 +75,7 @@ def test_a_new_watcher_goes_through_all_rows_twice_some_at_a_time(monkeypatch: p
             raise answer
         return answer
 
-    monkeypatch.setattr(plain_credentials, "seal_plain", seal)
+    monkeypatch.setattr(plain_credentials, "encrypt_plain", seal)
     plain = PlainCredentials()
     plain.step()
     plain.step()
@@ -89,8 +89,8 @@ def test_a_new_watcher_goes_through_all_rows_twice_some_at_a_time(monkeypatch: p
 def test_rows_are_looked_through_in_parts(deploy: Callable[..., Project], monkeypatch: pytest.MonkeyPatch) -> None:
     first = deploy(settings={})
     monkeypatch.setattr("projects.services.credentials.plain.AT_ONCE", 1)
-    assert seal_plain() == first.pk
-    assert seal_plain(after=first.pk) is None
+    assert encrypt_plain() == first.pk
+    assert encrypt_plain(after=first.pk) is None
 
 
 def test_entries_of_another_format_are_told_anew(

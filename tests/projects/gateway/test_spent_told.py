@@ -9,7 +9,7 @@ import pytest
 from projects.models import HourlyUsage, Plan, Project
 from projects.rules.budget import LIMITS
 from projects.services.gateway.spent import read_spent
-from projects.services.limits.budgets import pass_on_prices
+from projects.services.limits.budgets import renew_all_entries
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.gateway import MemoryGateway
@@ -67,7 +67,7 @@ def test_each_store_is_told_by_itself_and_only_the_present_day_and_month(
     assert told(engine, limited) == {"2026-11-16": 50, "2026-11": 650}
     time.now += timedelta(days=30)
     use(limited, 7)
-    pass_on_prices()  # as any other change that the gateway is told of
+    renew_all_entries()  # as any other change that the gateway is told of
     look_after_gateway()
     assert told(engine, limited) == {"2026-12-16": 7, "2026-12": 7}
 

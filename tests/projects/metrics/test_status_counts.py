@@ -16,7 +16,7 @@ from accounts import clock
 from accounts.models import User
 from projects.models import AgentType, Plan, Project, Watch
 from projects.rules.status.lifecycle import LEASE, Operation
-from projects.services.staff.overview import know_all
+from projects.services.staff.overview import read_known_projects
 from projects.services.staff.status_counts import count_projects
 from tests.factories import UserFactory
 
@@ -74,7 +74,7 @@ def vary(draw: Random, now: datetime, kinds: list[dict[str, Any]], plan: Plan) -
 
 
 def derived(now: datetime) -> Counter[tuple[str, str]]:
-    return Counter((each.project.agent_type_id, each.status) for each in know_all(Project.objects.all()))
+    return Counter((each.project.agent_type_id, each.status) for each in read_known_projects(Project.objects.all()))
 
 
 @pytest.mark.rare(2)

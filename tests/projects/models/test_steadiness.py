@@ -8,7 +8,7 @@ from accounts.models import User
 from containers.vocabulary import ContainerState, Health
 from projects.models import Project
 from projects.models.rows.steadiness import find_steadiness
-from projects.rules.status.derivation import AWAITING, derive_status
+from projects.rules.status.derivation import AWAITING_POLL, derive_status
 from projects.rules.status.lifecycle import Desired
 from tests.projects.rules.facts import LONG_AGO, NOW
 
@@ -35,4 +35,4 @@ def test_from_when_it_is_settled_on_the_status_stays(agent_state: str, is_awaite
             if steadiness.holds(now, now):
                 told.add(derive_status(row.facts(now)))
         assert len(told) == 1
-    assert max(SECONDS) >= AWAITING.total_seconds()
+    assert max(SECONDS) >= AWAITING_POLL.total_seconds()

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from containers.agent_contract import ProblemCode
-from projects.rules.event_sentences import _OF, tell_event
+from projects.rules.event_sentences import _OF, describe_event
 from projects.rules.permissions import Egress
 from projects.rules.status.reasons import SENTENCES
 from projects.rules.status.remedies import Remedy
@@ -26,7 +26,7 @@ def test_every_event_that_the_source_writes_out_has_its_sentence() -> None:
 
 
 def test_a_link_to_pair_is_told_with_what_it_does() -> None:
-    assert tell_event("pairing", "done", "replace") == "A pairing link was created: replace"
+    assert describe_event("pairing", "done", "replace") == "A pairing link was created: replace"
 
 
 def test_every_remedy_and_permission_has_its_sentence() -> None:
@@ -38,7 +38,7 @@ def test_every_remedy_and_permission_has_its_sentence() -> None:
 @pytest.mark.parametrize("action", ["crash", "deploy"])
 def test_every_reason_is_told_without_what_to_do(action: str) -> None:
     for code in (*SENTENCES, *map(str, ProblemCode), "", "x{y}"):
-        sentence = tell_event(action, code)
+        sentence = describe_event(action, code)
         assert sentence.startswith(("Crashed", "Could not be deployed")), code
         assert not re.search(r"[{}]|\.$|: $|start\b|paste", sentence.partition(": ")[2] + sentence[-1:]), sentence
 
@@ -57,4 +57,4 @@ def test_every_reason_is_told_without_what_to_do(action: str) -> None:
     ],
 )
 def test_examples(event: tuple[str, ...], sentence: str) -> None:
-    assert tell_event(*event) == sentence
+    assert describe_event(*event) == sentence

@@ -3,7 +3,7 @@
 import pytest
 
 from containers.agent_contract import FATAL_EXIT_CODES, PROBLEMS_OF_EXIT, ProblemCode
-from projects.rules.event_sentences import tell_event
+from projects.rules.event_sentences import describe_event
 from projects.rules.status.lifecycle import Facts
 from projects.rules.status.reasons import CODES_OF_EXIT, SENTENCES, explain
 from projects.rules.status.statuses import Status
@@ -75,13 +75,13 @@ def test_of_a_kill_that_nobody_explains_no_cause_is_told_as_the_only_one(base: F
     """An engine may lose the news that memory ran out, where the container is gone before it reads them."""
     message = reason_of(facts(base, exit_code=137)).message
     assert "by someone or because memory ran out" in message
-    assert "by someone or because memory ran out" in tell_event("crash", "killed", "")
+    assert "by someone or because memory ran out" in describe_event("crash", "killed", "")
 
 
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
 def test_of_one_that_was_told_to_end_no_lack_of_memory_is_told(base: Facts) -> None:
     assert "memory" not in reason_of(facts(base, exit_code=143)).message
-    assert tell_event("crash", "terminated", "") == "Crashed: The agent was told to end, but not by Berth"
+    assert describe_event("crash", "terminated", "") == "Crashed: The agent was told to end, but not by Berth"
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 137])
