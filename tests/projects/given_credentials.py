@@ -1,4 +1,4 @@
-"""The credentials that an agent has the use of: those in its files, or behind the gateway those that it puts in."""
+"""The credentials that an agent effectively uses: those in its files, or those that the gateway adds."""
 
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine

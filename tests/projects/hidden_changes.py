@@ -1,4 +1,4 @@
-"""What may become of an agent without an event that Berth hears, and without a word of it in the engine's list."""
+"""Changes of an agent without an event and without a trace in the engine's list."""
 
 from collections.abc import Callable
 

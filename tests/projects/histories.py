@@ -1,4 +1,4 @@
-"""What may happen to the projects of one owner, drawn by a generator: to their rows, the watcher and the clock."""
+"""Random histories of one owner's projects: of their rows, the watcher and the clock."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random

@@ -11,7 +11,7 @@ from tests.fakes.engine import MemoryEngine
 
 @contextmanager
 def played_back(engine: MemoryEngine) -> Iterator[None]:
-    """What happens inside has not happened afterwards, neither in the database nor on the engine."""
+    """Undoes everything that happens in the block, in the database and on the engine."""
     before = copy.deepcopy((engine.containers, engine.volumes, engine.volume_labels))
     with transaction.atomic():
         yield

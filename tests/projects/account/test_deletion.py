@@ -1,4 +1,4 @@
-"""An account is deleted with its agents, never by half, and by nobody but its user."""
+"""An account is deleted completely, with its agents, and only by its user."""
 
 from typing import Any
 

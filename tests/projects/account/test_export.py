@@ -1,4 +1,4 @@
-"""Somebody's data as a file: all that the tables say of them, nobody else's, no credential, and in bounded memory."""
+"""The export of a user's data: complete, without others' data and credentials, and in bounded memory."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The staff see on which base the image of an agent type was built, whatever the engine does."""
+"""Staff see the base of an agent type's image, also if the engine fails."""
 
 import pytest
 from django.test import Client

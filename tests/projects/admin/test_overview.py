@@ -1,4 +1,4 @@
-"""The first page of the admin says how the installation is, and asks no engine for it."""
+"""The admin's first page shows the state of the installation without asking the engine."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The staff are told where agents are without their firewall, or stay down after a reboot."""
+"""Staff are warned if agents lack their firewall or stay down after a reboot."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,1 +1,1 @@
-"""Who is told of agents, by which ways, and what becomes of the messages."""
+"""Tests of alerts: who gets them, by which channels, and how messages end."""

@@ -1,4 +1,4 @@
-"""A receiver of webhooks, and what the watcher's thread does, step by step."""
+"""A receiver of webhooks, and the watcher's alerts thread, step by step."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -72,5 +72,5 @@ def owner(project: Project) -> User:
 
 @pytest.fixture
 def secret(owner: User, receiver: Receiver) -> str:
-    """Of Alice's webhook, which tells of everything."""
+    """The secret of Alice's webhook, which gets all kinds of alerts."""
     return set_webhook(user=owner, url=f"{receiver.url}/hook?of=alice")

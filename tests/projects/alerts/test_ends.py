@@ -1,4 +1,4 @@
-"""Every message ends, whatever breaks, and no way is stuck behind one that did not."""
+"""Every message ends, no matter what fails, and none blocks its channel."""
 
 from collections.abc import Callable
 from datetime import timedelta

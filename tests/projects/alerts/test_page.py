@@ -1,4 +1,4 @@
-"""The page of alerts: what one chooses, what is shown once, what is never shown, and tests that are sent at once."""
+"""The page of alerts: choices, secrets that are shown once or never, and test messages."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack

@@ -1,4 +1,4 @@
-"""Operators are told what is wrong with the service itself: once as it begins and once as it ends, whoever is dead."""
+"""Operators are notified of trouble with the service once when it begins and once when it ends."""
 
 import shutil
 from collections.abc import Callable
@@ -42,7 +42,7 @@ Change = Callable[[], object]
 
 
 def _changes(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> dict[Part, tuple[Change, Change]]:
-    """By each part what makes it wrong, and what makes it well. A dead watcher is one that does not beat."""
+    """For each part, how to break and how to repair it. A dead watcher is one without a heartbeat."""
     everything, watch = Installation.objects.all(), Watch.objects.filter(instance=HERE)
     long_ago, mails, user = clock.now() - timedelta(hours=1), OutgoingMail.objects, User.objects.get()
 
@@ -78,7 +78,7 @@ def _changes(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> dict[Part
 
 @pytest.fixture
 def told(ada: User, receiver: Receiver, engine: MemoryEngine) -> Receiver:
-    """Ada's webhook, which tells of the service alone."""
+    """Ada's webhook, which only gets alerts about the service."""
     read_installation()
     set_webhook(user=ada, url=f"{receiver.url}/hook")
     choose_kinds(user=ada, way=Way.WEBHOOK, kinds=[AlertKind.SERVICE])

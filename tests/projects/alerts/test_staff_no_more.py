@@ -1,4 +1,4 @@
-"""What is told of the service itself goes to nobody who is staff no more, wherever it waits."""
+"""Alerts about the service never go to users who are no longer staff, not even waiting ones."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What happens to agents arrives at those who want to know it: once each, in few messages, whoever else is slow."""
+"""Alerts about agents arrive once, in few messages, even if other receivers are slow."""
 
 import base64
 import hashlib

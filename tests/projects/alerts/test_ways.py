@@ -1,4 +1,4 @@
-"""Which ways tell of what, and that their credentials stand nowhere in the clear."""
+"""Which channels get which alerts, and that their credentials are stored nowhere in plain text."""
 
 import secrets
 from collections.abc import Callable

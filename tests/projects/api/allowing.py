@@ -1,4 +1,4 @@
-"""What staff say of plans, and the ways in which a user takes one."""
+"""Helpers for allowances of plans, and the ways in which a user chooses a plan."""
 
 import uuid
 from collections.abc import Callable

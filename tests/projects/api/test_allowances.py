@@ -1,4 +1,4 @@
-"""Who may take which plan, and how many projects on it: staff say it, and API and dashboard keep to it."""
+"""Allowances: staff set who may choose which plan and how many projects, and API and dashboard obey."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

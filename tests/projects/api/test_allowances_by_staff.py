@@ -1,4 +1,4 @@
-"""How staff say in the admin who may take what, and what they cannot say."""
+"""How staff set allowances in the admin, and which ones they cannot set."""
 
 from typing import Any
 

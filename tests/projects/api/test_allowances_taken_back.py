@@ -1,4 +1,4 @@
-"""Plans that staff close while projects run on them, and while others are being made."""
+"""Plans that staff close while projects run on them or are being created."""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""A list for which a busy engine has no answer tells what a watcher has written down meanwhile, and waits less."""
+"""If a busy engine does not answer, a list shows what the watcher has recorded meanwhile, and waits less."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""How many calls of a real engine each command of the API takes, with all that is asked around the verb itself."""
+"""How many calls of a real engine each command of the API takes in total."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is written without a serializer is what the serializer writes, byte by byte."""
+"""Fast JSON is the same as that of the serializers, byte by byte."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import product

@@ -1,4 +1,4 @@
-"""Requests that last hold no connection to the database, of which there are hardly more than threads."""
+"""Long requests hold no database connection, because there are hardly more of these than threads."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database(
 
 
 def is_held() -> bool:
-    """By this thread, which in these tests is the one that answers."""
+    """Connections of this thread, which in these tests is the one that answers."""
     return connection.connection is not None
 
 

@@ -1,4 +1,4 @@
-"""Schemas of settings that staff get wrong: each is refused or harms nobody."""
+"""Wrong settings schemas: each is refused or harmless."""
 
 from typing import Any
 

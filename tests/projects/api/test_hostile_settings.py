@@ -1,7 +1,7 @@
 """Every setting with a value of every JSON type, under the shipped schema and under one that takes anything.
 
-No answer is a 500, and whatever is taken harms nobody: the watcher's next round cares for all projects. A run takes a
-quarter of the values for each setting, for the next one another quarter; `--whole` takes each.
+No response is a 500, and accepted values are harmless: the watcher's next round handles all projects. A run tries a
+quarter of the values for each setting, another quarter for the next one; `--whole` tries each.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ NAMES = (*OWN, "x")
 ODD_NAMES = ("", "a.b", "__proto__", "constructor", "$ref", "settings", "MODEL", "\u202e", "x" * 5000)
 SCHEMAS: dict[str, Any] = {"shipped": None, "open": {}}
 SHOWN = {"null", "text", "list of everything", "deep dict"}
-"""The kinds of values for which all pages are asked, which takes half a second."""
+"""The kinds of values for which all pages are requested, which takes half a second each."""
 
 
 @pytest.fixture(params=SCHEMAS)

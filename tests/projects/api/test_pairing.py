@@ -97,7 +97,7 @@ def test_links_on_demand_count_a_day_and_each_has_its_number(
 
 
 def test_clearing_the_memory_voids_all_codes(api: APIClient, named: Project, engine: MemoryEngine) -> None:
-    """The agent forgets which were used. A link that somebody kept must not pair them then."""
+    """After clearing, the agent no longer knows which links were used. An old link must not pair then."""
     before, kept = secret_of(engine, named), bot_of(api, named)["url"]
     report(engine, named, 1)
     assert api.delete(f"/api/projects/{named.pk}/memory").status_code == 200

@@ -1,4 +1,4 @@
-"""Who makes no link, for what, and where none is kept."""
+"""Who cannot create a pairing link, for which projects, and that no link is stored."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""304 is given exactly where the answer would have the very bytes that the client has: whatever happened meanwhile to
+"""A poll gets 304 exactly if the response would have the bytes that the client has, no matter what happened to
 the rows, the watcher and the clock.
 """
 

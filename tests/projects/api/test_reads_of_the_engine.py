@@ -1,4 +1,4 @@
-"""What only looks at the engine gives up after the two seconds of a read: a silent engine holds no thread for long."""
+"""Reads of the engine give up after two seconds, so that a silent engine does not block threads for long."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

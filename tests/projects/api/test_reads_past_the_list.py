@@ -1,4 +1,4 @@
-"""No read believes the engine's list of what it may hide, where no watcher has looked at it."""
+"""Without a watcher, no read trusts the engine's list about facts that it may hide."""
 
 from datetime import timedelta
 from typing import Any

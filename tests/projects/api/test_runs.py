@@ -1,4 +1,4 @@
-"""GET /api/projects/{id}/runs and ?run= of the logs: a start throws no log away."""
+"""GET /api/projects/{id}/runs and ?run= of the logs: a start loses no log."""
 
 from datetime import timedelta
 from typing import Any

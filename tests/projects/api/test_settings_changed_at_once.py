@@ -1,4 +1,4 @@
-"""Changes of the settings that meet each other are all kept, or refused."""
+"""Concurrent changes of the settings are all kept or refused."""
 
 import threading
 from collections.abc import Callable

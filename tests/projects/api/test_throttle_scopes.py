@@ -1,4 +1,4 @@
-"""Which limit each method of each route of /api counts against. The routes are those of the URL resolver."""
+"""Against which limit each method of each route of /api counts. The routes come from the URL resolver."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The picture of a bot, which the form of a new project shows without an address that holds its token."""
+"""The picture of a bot, which the form of a new project shows without an address that contains the token."""
 
 import json
 from base64 import b64encode

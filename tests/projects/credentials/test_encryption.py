@@ -1,4 +1,4 @@
-"""Credentials at rest: what was encrypted comes back, to its own row only, and what was touched never does."""
+"""Credentials at rest: decryption works only for the same row, and never for a changed ciphertext."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -111,7 +111,7 @@ def test_a_bot_is_not_known_from_what_cannot_be_read(
 def test_a_compressed_answer_is_none(
     api: APIClient, body: dict[str, Any], server: HostileServer, impatient: Shorten, shape: str
 ) -> None:
-    """All of them: an honest one as well, and one that only says that it is compressed."""
+    """All bodies, including an honest one and one that only claims to be compressed."""
     impatient("getMe")
     assert_unknown(api, body, server, shape)
 

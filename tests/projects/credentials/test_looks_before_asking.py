@@ -1,4 +1,4 @@
-"""What is known here is checked before Telegram and the provider are asked, and tells strangers nothing."""
+"""Checks in the database come before questions to Telegram and the provider, and reveal nothing to strangers."""
 
 from collections.abc import Callable
 from typing import Any

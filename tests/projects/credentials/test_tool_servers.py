@@ -1,4 +1,4 @@
-"""Servers of tools are asked whether they would let an agent in, by the dry run alone."""
+"""Only the dry run asks tool servers whether they would accept an agent."""
 
 from typing import Any
 

@@ -17,7 +17,7 @@ ASKED_BY_SCRIPTS = ("project-changes", "steps", "log", "charts")
 def test_what_a_script_asks_for_leads_away_and_is_no_error(
     name: str, dashboard: Client, deploy: Callable[..., Project]
 ) -> None:
-    """A browser writes each 404 down as an error of the page. A person who opens the address is told of it."""
+    """Browsers log each 404 of a script as an error of the page. A person who opens the address still gets it."""
     project = deploy()
     address = reverse(f"projects:{name}", args=[project.pk])
     Project.objects.all().delete()

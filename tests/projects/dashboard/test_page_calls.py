@@ -1,4 +1,4 @@
-"""The request that a page shows does what the page does, when it is copied and sent."""
+"""The API request that a page shows does the same as the page."""
 
 import html
 import json
@@ -29,7 +29,7 @@ from tests.projects.dashboard.pages import text_of
 pytestmark = pytest.mark.one_database
 
 ASKS_FOR_YOUR_OWN = {"accounts:sign-in": 401}
-"""Where a password of the reader's has to be put in: what the request is answered with that of the example."""
+"""If the reader must insert a password: the response to the request with the example's password."""
 
 
 def call_of(page: Any) -> tuple[str, str, Any]:
@@ -135,7 +135,7 @@ def test_a_list_that_is_narrowed_down_shows_the_request_for_just_that(
 
 
 def test_a_form_that_makes_no_sense_has_no_request(alice: User) -> None:
-    """Where it is answered by the page of an error, which looks like any other."""
+    """Pages that are answered with an error page, which looks like any other."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(alice)
     for sent in ({"project": "none", "action": "stop"}, {"project": str(uuid4()), "action": "<b>"}, {}):

@@ -1,4 +1,4 @@
-"""Open pages of which nothing is new are answered by one query, and by what the views would answer."""
+"""Polls of unchanged pages are answered with one query, and exactly as the views would."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""An open list is told that nothing has changed exactly where comparing all of it would find nothing."""
+"""An open list gets 204 exactly if a complete comparison would find no change."""
 
 import re
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def ask(dashboard: Client, seen: Any) -> tuple[int, bytes]:
 
 
 def compare(dashboard: Client, seen: Any) -> tuple[int, bytes]:
-    """What the answer is to a process that remembers nothing."""
+    """The response of a process that remembers nothing."""
     with patch.object(ListPoll, "is_known_to_find_nothing", lambda _: False):
         return ask(dashboard, seen)
 

@@ -1,4 +1,4 @@
-"""An open page of a project is told what reading all of it would tell, also where most of it is remembered."""
+"""An open page of a project gets the same response from memory as from reading everything."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
 
 class Page:
-    """As refresh.js does: it sends the mark of each part as it was told last."""
+    """Polls like refresh.js, which sends the last known mark of each part."""
 
     def __init__(self, dashboard: Client, project: Project) -> None:
         self.dashboard, self.path, self.seen = dashboard, path_of(project, "/changes"), {"checked": "checked.none"}

@@ -1,4 +1,4 @@
-"""The pages have a field for each setting of the chosen type's schema, and lose nothing of what stands in it."""
+"""The pages have a field for each setting of the type's schema, and lose no value."""
 
 import json
 import re

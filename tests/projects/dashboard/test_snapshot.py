@@ -1,4 +1,4 @@
-"""One answer tells of one moment: status, reason and buttons agree, however much time passes while it is made."""
+"""A response is about one moment: status, reason and buttons agree, no matter how long it takes."""
 
 import re
 from collections.abc import Callable

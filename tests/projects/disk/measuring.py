@@ -9,7 +9,7 @@ GIB = 1 << 30
 
 
 def keep(engine: MemoryEngine, project: Project, portion: float, *, files: int = 1) -> None:
-    """The agent keeps such a portion of what its plan allows."""
+    """The agent stores this share of what its plan allows."""
     project.refresh_from_db()
     engine.fill(project.container_key, int(project.plan.disk * portion), files=files)
 

@@ -59,7 +59,7 @@ PREPARED: dict[Status, Prepare] = {
     Status.UNKNOWN: lambda project, engine, api: None,
     Status.DELETING: lambda project, engine, api: Project.objects.update(desired="deleted"),
 }
-"""How an agent comes into each status. Where the engine is silent is another matter, which follows below."""
+"""How an agent gets into each status. The case of a silent engine follows below."""
 
 Verb = Callable[[Project, APIClient], Any]
 
@@ -81,7 +81,7 @@ VERBS: dict[str, Verb] = {
 
 
 def act(verb: str, project: Project, api: APIClient) -> int:
-    """The status of the answer; 0 where nobody is answered."""
+    """The HTTP status of the response; 0 if there is no response."""
     try:
         return getattr(VERBS[verb](project, api), "status_code", 0)
     except EngineUnavailableError:

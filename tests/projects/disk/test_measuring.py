@@ -99,7 +99,7 @@ def test_many_that_were_missed_make_one_short_line() -> None:
 
 
 def test_a_new_volume_may_hold_a_tenth_more_than_the_largest_plan_gives(project: Project) -> None:
-    """Also where nobody may choose that plan any more: its agents are there."""
+    """Also if nobody may choose that plan any longer, because its agents still exist."""
     Plan.objects.update(disk_mb=100)
     Plan.objects.filter(slug="starter").update(disk_mb=1000, available=False)
     assert build_spec(project).disk_ceiling == 1100 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""What the staff take from its owner while its memory is being cleared keeps it."""
+"""A project that staff suspend while its memory is being cleared keeps the memory."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ def deactivate_owner(project: Project) -> None:
 
 
 def stop_and_start(project: Project) -> None:
-    """The owner has thought better of it: what comes after is no part of what was to be cleared."""
+    """The owner has changed their mind: what the agent stores after that must not be cleared."""
     for action in ("stop", "start"):
         api_of(project.owner).post(f"/api/projects/{project.pk}/control", {"action": action})
 

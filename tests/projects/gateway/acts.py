@@ -1,4 +1,4 @@
-"""What owners, staff, watchers and the world may do to one project, and histories that are drawn of it.
+"""What owners, staff, watchers and the environment may do to one project, and random histories of it.
 
 A history is a number of turns. In each, a verb is overtaken at one of its calls of the engine by others, which are
 carried out as a whole, and something may befall that call itself.
@@ -136,7 +136,7 @@ FAULTS: dict[str, type[EngineError] | None] = {
 
 @contextmanager
 def overtaken(number: int, engine: MemoryEngine, act: Callable[[str], object]) -> Iterator[None]:
-    """`act` is carried out as a whole inside the call of the engine of this number, and told which one that is."""
+    """Runs `act` completely inside the engine call with this number, which it gets as an argument."""
     calls = count(1)
 
     def clear() -> None:

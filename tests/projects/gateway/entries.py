@@ -1,4 +1,4 @@
-"""What the gateway in memory has of a project, beside what its container has."""
+"""What the gateway in memory and the container have of a project."""
 
 import hashlib
 from typing import Any

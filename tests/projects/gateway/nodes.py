@@ -1,4 +1,4 @@
-"""Gateways of several nodes, on whose clocks and words a test decides. Their entries and leases are the real ones."""
+"""Gateways of several nodes whose clocks and answers a test controls. Their entries and leases are real."""
 
 import asyncio
 import json

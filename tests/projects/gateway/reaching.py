@@ -1,4 +1,4 @@
-"""Who wishes where an agent may go, and where it does."""
+"""Who decides what an agent may reach, and what it does reach."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What owners are told of a budget, by a clock that the test moves."""
+"""Notifications about budgets, with a clock that the test moves."""
 
 from datetime import UTC, datetime
 from typing import Any

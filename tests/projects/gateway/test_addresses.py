@@ -22,7 +22,7 @@ OTHER = IPv4Network("10.77.0.0/16")
 
 
 def another_network(engine: MemoryEngine, project: Project) -> str:
-    """Nobody has told the service: what it knows of the gateway's place is a moment old."""
+    """The service does not know yet: its knowledge of the gateway's place is a moment old."""
     engine.subnet = OTHER
     return str(project.address)
 

@@ -1,4 +1,4 @@
-"""A budget that a call was refused for and that has room for a later one is not reached."""
+"""A budget is not reached if a call was refused but a later one had room."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Where a start fails and the container of before goes on, the gateway knows that one, as it was made."""
+"""If a start fails and the former container keeps running, the gateway knows that one."""
 
 from collections.abc import Callable
 from itertools import product

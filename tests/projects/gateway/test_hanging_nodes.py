@@ -1,4 +1,4 @@
-"""Gateways of nodes that answer pings and nothing else, and what one may say that has missed a word."""
+"""Gateways of nodes that only answer pings, and gateways that missed a message."""
 
 import pytest
 

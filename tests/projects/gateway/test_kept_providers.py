@@ -1,4 +1,4 @@
-"""A key is sent to the provider that it was checked at, whatever the staff and others change meanwhile."""
+"""A key is only sent to the provider that checked it, no matter what staff and others change meanwhile."""
 
 import logging
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def _nobody_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_project_keeps_its_provider_until_its_key_or_the_setting_changes(
     api: APIClient, deploy: Callable[..., Project], groq: FakeProvider, change: dict[str, Any]
 ) -> None:
-    """Also where the staff have changed by what it was told, or have taken the provider away."""
+    """Also if staff have changed the key prefix or deleted the provider."""
     project = deploy(apiKey=GROQ_KEY)
     groq.requests.clear()
     Provider.objects.update(key_prefix="new_")
@@ -72,7 +72,7 @@ def test_what_tells_another_provider_of_the_stored_key_has_it_asked(
 def test_a_change_of_the_provider_sees_a_key_that_came_in_between(
     deploy: Callable[..., Project], groq: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The key was asked about at its own provider, and is asked about anew at the one that is chosen."""
+    """The key was checked at its own provider, and is checked again at the chosen one."""
     project = deploy(apiKey=GROQ_KEY)
     mine, ask, rounds = Project.objects.get(pk=project.pk), update._look_then_ask, [1]
 

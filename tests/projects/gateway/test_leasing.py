@@ -1,4 +1,4 @@
-"""Of the gateways of several nodes one at a time lets an agent through: that of the node on which it runs."""
+"""Only one node's gateway at a time lets an agent through: that of the node on which it runs."""
 
 import random
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Nodes that an agent leaves and gateways that hang: they undo nothing, and keep nobody waiting."""
+"""Nodes that an agent leaves, and hanging gateways: they undo nothing and block nobody."""
 
 import json
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Control = Callable[..., Any]
 def test_a_node_that_it_leaves_hears_nothing_that_undoes_it(
     nodes: Nodes, leader: Round, agent: Project, control: Control, teller: str
 ) -> None:
-    """It was silent for a while, and its lease runs on; the agent has moved, and somebody tells all nodes."""
+    """It was silent for a while and still has a lease; the agent has moved, and all nodes are notified."""
     nodes.by_name["a"].is_there = False
     nodes.now += SILENT_AFTER
     leader.run()

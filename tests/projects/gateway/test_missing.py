@@ -1,4 +1,4 @@
-"""A gateway that cannot run: nothing is started without it, nothing is stuck, and the staff are told why."""
+"""A gateway that cannot run: no agent starts without it, nothing gets stuck, and staff see why."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""A command's row is as old as the last look: nobody knows what happens to the agent while the gateway is told."""
+"""A command's observation is from before the gateway is notified; what happens after that is unknown to it."""
 
 from collections.abc import Callable
 from datetime import datetime

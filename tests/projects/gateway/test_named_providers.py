@@ -1,4 +1,4 @@
-"""Providers that the admins name: told from the key or chosen, asked where the admins say, and nowhere else."""
+"""Providers that admins add: recognised by the key or chosen, and asked only at their address."""
 
 import itertools
 from collections.abc import Callable
@@ -75,7 +75,7 @@ def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
     settings: Any,
     gateway: bool,
 ) -> None:
-    """As where the staff take it away while the first project with such a key is made."""
+    """For example if staff delete it while the first project with such a key is being created."""
     settings.BERTH_GATEWAY = gateway
     project = deploy(apiKey=GROQ_KEY)
     Provider.objects.all().delete()

@@ -1,4 +1,4 @@
-"""An agent that may reach the gateway alone does not run where nothing sees to that."""
+"""An agent that may only reach the gateway does not run if nothing enforces that."""
 
 from collections.abc import Callable
 from typing import Any

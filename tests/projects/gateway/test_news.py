@@ -1,4 +1,4 @@
-"""A look at what the gateway has seen reads the rows of which there is news, and now and then all."""
+"""Recording sightings reads only rows with new ones, and all rows from time to time."""
 
 from collections.abc import Callable
 from uuid import UUID, uuid4

@@ -1,4 +1,4 @@
-"""A stop opens the way to the gateway while the agent ends, and says that all is void when it has."""
+"""A stop connects to the gateway while the agent ends, and voids its entry afterwards."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Words to the gateway may overtake each other: the one about the newest row holds, in whichever order they come."""
+"""Messages to the gateway may overtake each other: the one about the newest row wins in any order."""
 
 from collections.abc import Callable
 from typing import Any

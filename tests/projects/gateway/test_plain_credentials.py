@@ -1,4 +1,4 @@
-"""What a version that knows nothing of credentials of servers has stored of them, while it was migrated, is sealed."""
+"""Credentials of servers that an older version stored in plain text during a migration are encrypted."""
 
 from collections.abc import Callable
 from typing import Any

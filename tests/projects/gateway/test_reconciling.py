@@ -1,4 +1,4 @@
-"""The watcher brings the gateway to what the rows say, after what it has missed or lost, and after a restore."""
+"""The watcher makes the gateway agree with the rows, after missed messages, losses and a restore."""
 
 from collections.abc import Callable
 from typing import Any

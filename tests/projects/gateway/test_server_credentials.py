@@ -1,4 +1,4 @@
-"""Credentials of servers that an agent asks are kept encrypted, put in by the gateway, and shown to nobody."""
+"""Credentials of tool servers are stored encrypted, added by the gateway, and never shown."""
 
 import json
 from collections.abc import Callable

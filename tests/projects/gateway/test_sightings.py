@@ -1,4 +1,4 @@
-"""What the gateway has seen counts: for agents that say nothing, and before what an agent says of itself."""
+"""The gateway's sightings count: for agents without reports, and before an agent's own reports."""
 
 from collections.abc import Callable
 from datetime import timedelta

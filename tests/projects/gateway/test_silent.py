@@ -1,4 +1,4 @@
-"""A gateway that is started and does not answer: one waits to learn that, and all others are answered at once."""
+"""A gateway that does not answer after its start: only one request waits, and others are answered at once."""
 
 from collections.abc import Callable
 from datetime import timedelta

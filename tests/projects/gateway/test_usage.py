@@ -1,4 +1,4 @@
-"""What the gateway has counted comes into hourly rows once, whatever is read twice, and whatever it names."""
+"""The gateway's counts reach the hourly rows exactly once, even if they are read twice, with any names."""
 
 from collections.abc import Callable
 from datetime import timedelta

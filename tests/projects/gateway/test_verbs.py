@@ -1,4 +1,4 @@
-"""What an owner, staff or the watcher does to a project is in force at the gateway before they are told that it is."""
+"""A change by an owner, staff or the watcher is in force at the gateway before it is reported as done."""
 
 from collections.abc import Callable
 from typing import Any

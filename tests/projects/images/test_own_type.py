@@ -39,7 +39,7 @@ wget -q -O /tmp/news "$BOT/getUpdates?timeout=1"
 wget -q -O /tmp/sent --post-data "chat_id=1001&text=$WORDS" "$BOT/sendMessage"
 exec sleep 60
 """
-"""No status line, no exit codes of the contract, and names of its own for all that it is told."""
+"""An image without status lines and exit codes of the contract, and with its own names of variables."""
 
 
 @pytest.fixture

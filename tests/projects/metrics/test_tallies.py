@@ -1,4 +1,4 @@
-"""What has happened is counted once, and for good: also what was deleted meanwhile."""
+"""Everything is counted exactly once and permanently, also after its deletion."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _all_is_counted(project: Project) -> None:
-    """What was before the test. PostgreSQL gives no number twice, and for one that is missing a reader waits."""
+    """The state before the test. PostgreSQL gives no number twice, and a reader waits for missing ones."""
     EventCursor.objects.update_or_create(name=CURSOR, defaults={"last_event_id": newest_event_id()})
 
 

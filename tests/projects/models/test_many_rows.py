@@ -1,7 +1,7 @@
 """No statement of the API, the pages' reads or the watcher goes through the whole table of projects.
 
-A million projects may be at rest. What is asked while commands, reads and rounds run is written down here, whatever
-asks it and in whichever thread, and the database is asked how it would find the rows.
+A million projects may be at rest. All queries of commands, reads and rounds are recorded here, no matter what
+runs them and in which thread, and the database is asked how it would find the rows.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What somebody types as a name holds nothing that is not seen: every column, every door, every such character."""
+"""Typed names have no invisible characters: every column, every way in, every such character."""
 
 from collections.abc import Callable
 from typing import Any

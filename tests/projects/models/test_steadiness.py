@@ -1,4 +1,4 @@
-"""A list that is held to be unchanged says the same as long as it is held to be."""
+"""A list that counts as unchanged really says the same."""
 
 from datetime import timedelta
 

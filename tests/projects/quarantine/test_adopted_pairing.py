@@ -1,4 +1,4 @@
-"""With whom an agent that was in quarantine pairs, once it is a project again."""
+"""Pairing with an agent that was in quarantine and is a project again."""
 
 import pytest
 from django.utils import timezone

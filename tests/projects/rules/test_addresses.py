@@ -1,4 +1,4 @@
-"""Addresses with credentials are told from all others."""
+"""Addresses with credentials are distinguished from all others."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Credentials of servers are told from the settings, and never stored among them."""
+"""Credentials of servers are taken out of the settings, and never stored in them."""
 
 from typing import Any
 

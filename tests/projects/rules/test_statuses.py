@@ -79,7 +79,7 @@ def test_pages_styles_and_scripts_know_no_status_by_its_name(folder: str, names:
 
 
 def test_no_module_lists_statuses_beside_the_table() -> None:
-    """Who adds a status would not be told of the list. What varies with it is a column of the table."""
+    """Nothing would remind the author of a new status of such a list. Use a column of the table instead."""
     lists = re.compile(r"[{(\[]\s*(Status\.[A-Z]+,\s*)+(Status\.[A-Z]+)?\s*,?\s*[})\]]")
     sources = [
         path

@@ -1,4 +1,4 @@
-"""The users as whom agents run on the engine."""
+"""The Unix users of agents on the engine."""
 
 from collections.abc import Callable
 

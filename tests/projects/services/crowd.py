@@ -1,4 +1,4 @@
-"""Many requests of one user at once, at an engine that holds those that get to it."""
+"""Many simultaneous requests of one user to an engine that blocks them."""
 
 import threading
 from collections import Counter

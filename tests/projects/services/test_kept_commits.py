@@ -1,4 +1,4 @@
-"""A database that loses power knows at least what the engine was told, so that nothing holds the mending."""
+"""A database that loses power knows at least as much as the engine, so that repairs are not stopped."""
 
 from typing import Any
 

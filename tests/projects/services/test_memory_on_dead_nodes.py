@@ -1,4 +1,4 @@
-"""What an agent remembers goes although its node is dead, and is not called gone where nobody knows where it is."""
+"""An agent's memory is deleted although its node is dead, and not reported as gone if its place is unknown."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The command that moves a single host's agents tells what is in the way before it touches anything."""
+"""The command that moves a single host's agents reports all obstacles before it changes anything."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A single host's agents move to another engine: killed anywhere the move goes on, and no agent runs twice."""
+"""A single host's agents move to another engine: a killed move continues, and no agent runs twice."""
 
 from collections.abc import Callable
 from copy import deepcopy

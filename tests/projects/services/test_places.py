@@ -1,4 +1,4 @@
-"""Places for what waits: whoever takes all they can get leaves some to others."""
+"""Places for waiting requests: a user who takes all they can leaves some for others."""
 
 import random
 from collections import Counter

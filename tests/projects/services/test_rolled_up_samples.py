@@ -1,4 +1,4 @@
-"""Samples are made fewer with age: of each quarter of an hour one stays."""
+"""Old samples are combined: one per quarter of an hour stays."""
 
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4

@@ -1,4 +1,4 @@
-"""Owners learn what staff did to their projects, and not who of them it was or from where."""
+"""Owners see what staff did to their projects, but not which member of staff or from where."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A restored older backup counts on from a lower number. What is on the engine keeps its number all the same."""
+"""A restored older backup continues from a lower user id, but agents on the engine keep theirs."""
 
 from itertools import product
 from typing import Any

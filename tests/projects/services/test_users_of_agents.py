@@ -49,7 +49,7 @@ def test_a_deleted_projects_user_is_given_to_nobody(api: APIClient, deploy: Depl
 def test_an_installation_that_was_told_the_same_numbers_keeps_its_own(
     deploy: Deploy, engine: MemoryEngine, settings: Any
 ) -> None:
-    """Two on one engine may have been told one `BERTH_UID_BASE`: each passes over what the other has."""
+    """Two installations on one engine may have the same `BERTH_UID_BASE`: each skips the other's numbers."""
     settings.BERTH_UID_BASE = BASE
     others = {INSTANCE_LABEL: "another", INSTALLATION_LABEL: "f" * 32, PROJECT_LABEL: "theirs"}
     for name, number in (("within", BASE + 3), ("far", BASE + BLOCK), ("before", BASE - 1)):

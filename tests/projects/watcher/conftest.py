@@ -1,4 +1,4 @@
-"""A project at which something goes wrong, others beside it, and what is heard of how they end."""
+"""A project at which something fails, other projects, and the known ends of runs."""
 
 import time
 from collections.abc import Callable

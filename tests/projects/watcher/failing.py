@@ -1,4 +1,4 @@
-"""A step of a round that breaks at one project, and what has to become of the others."""
+"""Steps of a round that fail at one project, and what must happen to the others."""
 
 from typing import Any
 

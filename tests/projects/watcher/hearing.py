@@ -1,4 +1,4 @@
-"""What the engine tells while no round beats, and the heartbeat meanwhile."""
+"""Events of the engine while no round beats, and the heartbeat meanwhile."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ AGO = OVERDUE + 3.0
 
 
 def tell(made: Vouching, ends: Ends, project: Project | None, action: str = "die", *, ago: float = 0.0) -> None:
-    """The engine tells of it. Some other thing happens where it is no project's."""
+    """The engine sends the event. Without a project it is an unrelated event."""
     event = EngineEvent(
         key=project.container_key if project else "",
         action=action,

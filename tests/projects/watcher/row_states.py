@@ -1,4 +1,4 @@
-"""Rows and containers in every state that a look of the watcher may come upon."""
+"""Rows and containers in every state that a round may find."""
 
 import copy
 from collections.abc import Iterator

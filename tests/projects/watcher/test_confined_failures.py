@@ -1,4 +1,4 @@
-"""Whatever breaks at one project, a round goes on for all others, and the failure is counted and told."""
+"""A failure at one project does not affect others in the round, and is counted and reported."""
 
 from datetime import timedelta
 from typing import Any

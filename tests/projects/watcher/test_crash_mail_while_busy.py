@@ -1,4 +1,4 @@
-"""The mail to an owner whose agent crashed for good on an engine that is busy: it says why, and it comes."""
+"""The mail after an agent was given up on a busy engine: it arrives and says why."""
 
 from contextlib import suppress
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The first round of an engine that is there again: what everybody waits for, and nothing that can wait."""
+"""The first round after an engine is back does the urgent work first."""
 
 import pytest
 

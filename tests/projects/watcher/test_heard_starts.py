@@ -1,4 +1,4 @@
-"""Agents that the engine starts again while it answers nothing about them: that they have started, its events tell."""
+"""Agents that the engine restarts while it does not answer about them: its events show their start."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Agents that have ended while the engine, which is not done with them, lists them as running and answers nothing."""
+"""Agents that have ended while a busy engine still lists them as running and does not answer."""
 
 import itertools
 from collections.abc import Callable

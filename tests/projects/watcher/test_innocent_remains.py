@@ -1,8 +1,8 @@
-"""Nothing that this database has done itself brings the whole installation to a stop, however it was interrupted.
+"""Remains of the database's own interrupted operations never stop all repairs.
 
 Each operation is killed at each of its effects, on the database and on the engine, and after each of them the engine
-carries out late what it was last told. What is left is mended or put away, and the agents of others are looked after.
-A run takes a third of the effects, of the next operation another third; `--whole` takes each.
+carries out its last command late. Remains are repaired or put away, and other agents are looked after.
+A run tries a third of the effects, and another third for the next operation; `--whole` tries each.
 """
 
 from collections.abc import Iterator

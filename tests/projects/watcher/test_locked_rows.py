@@ -1,4 +1,4 @@
-"""A row that somebody else has locked keeps the round from no other, and the heartbeat does not vouch for it."""
+"""A row locked by someone else does not block others in a round, and the heartbeat does not cover it."""
 
 import logging
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""A leader that stood still for so long that another one has led since does nothing more of what it was about to do."""
+"""A leader that was paused while another one led does nothing of what it was about to do."""
 
 from typing import Any
 from unittest.mock import Mock

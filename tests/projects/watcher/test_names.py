@@ -1,4 +1,4 @@
-"""Each agent that starts gets its limit of questions to the engine's name server, and staff learn where it cannot."""
+"""Each started agent gets its limit of name look-ups, and staff are warned if that fails."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

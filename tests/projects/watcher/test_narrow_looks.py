@@ -1,4 +1,4 @@
-"""A narrow look does what one does that goes through all rows: what it passes over, nothing is to be done with."""
+"""A narrow round has the same effect as a full one: rows that it skips need nothing."""
 
 import copy
 import random

@@ -1,4 +1,4 @@
-"""Where the kernel gives no thread, or none that finds memory to begin, the watcher does one after the other."""
+"""If the kernel gives no threads, or they have no memory, the watcher works one thing after the other."""
 
 import _thread
 import time

@@ -1,4 +1,4 @@
-"""A start with another database destroys nothing: every verb of the watcher x every way not to belong together."""
+"""A start with a wrong database destroys nothing: every action of the watcher x every kind of mismatch."""
 
 from collections.abc import Callable
 from datetime import timedelta

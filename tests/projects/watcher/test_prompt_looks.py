@@ -1,4 +1,4 @@
-"""What an agent reports while a round waits for the engine is told at once, and all else is left to the rounds."""
+"""Reports that agents make while a round waits for the engine are recorded at once; rounds do all else."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where the agents' firewall has to hold and does not, no agent runs, and everybody is told why."""
+"""If the agents' firewall is required but not in place, no agent runs, and everyone sees why."""
 
 import threading
 from collections.abc import Callable, Iterator

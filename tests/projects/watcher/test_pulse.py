@@ -1,4 +1,4 @@
-"""A watcher that hangs, in whatever work, is overdue; one that works is not, however long it goes on."""
+"""A watcher that hangs in any work is overdue; one that makes progress is not, no matter how long it takes."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""What the events tell of and no row does is put into quarantine, is never deleted by itself, and can be lost again."""
+"""Agents without a row go into quarantine and are never deleted automatically."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an agent reports is told when it reports it, and not when the next health check says the same."""
+"""An agent's report is recorded at once, not only with the next health check."""
 
 import threading
 from collections.abc import Callable, Iterator

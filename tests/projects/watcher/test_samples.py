@@ -1,4 +1,4 @@
-"""What each running agent uses is noted once a minute, and kept the shorter the finer it is."""
+"""Each running agent's resource use is recorded once a minute; finer samples are kept for a shorter time."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the engine's list goes on to say of containers that have changed, while the engine cannot write that down."""
+"""Wrong lists of an engine that cannot save changes of containers."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Where one event of many cannot be told yet, events vouch for the rows up to that one, and no further."""
+"""If one of many events cannot be recorded yet, events vouch for the rows up to that one, and no further."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What of an agent's events keeps the heartbeat waiting, and what is told of it afterwards."""
+"""Which events delay the heartbeat, and what is recorded of them later."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Many agents end where a look is late before it has begun: every crash is told, and a look stays short."""
+"""Many agents end while a round is already late: every crash is recorded, and rounds stay short."""
 
 from collections.abc import Callable
 

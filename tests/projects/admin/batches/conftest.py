@@ -1,4 +1,4 @@
-"""Staff, and three projects of Alice's."""
+"""Staff and three projects of Alice."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Choosing projects in the admin, and the page that goes through them."""
+"""Helpers for selecting projects in the admin, and for the page that runs a batch."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who goes on with an action on many projects, how many are under way at a time, and what is left of old ones."""
+"""Who may continue a batch, how many items run at a time, and when old batches are deleted."""
 
 from contextlib import ExitStack, suppress
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Actions of the admin on many projects: a page goes through them step by step, and says what came of each."""
+"""The admin's actions on many projects: a page runs them step by step and shows each result."""
 
 import pytest
 from django.test import Client

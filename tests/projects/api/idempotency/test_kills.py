@@ -1,6 +1,6 @@
 """kill -9 of a creation at every point at which anything has changed: before each write, and before each engine call.
 
-A run takes one point in three of each kind of creation, so that all kinds together take them all; `--whole` takes each.
+A run tries every third point of each kind of creation, so that all kinds together try all; `--whole` tries each.
 
 A retry is told to wait only while the project is being made, or may still come; then it makes one project, or is
 answered with the one that is there.

@@ -1,4 +1,4 @@
-"""What is remembered is told to nobody whose token is not good any more."""
+"""Remembered responses are never sent for a token that is no longer valid."""
 
 from datetime import datetime, timedelta
 from typing import Any

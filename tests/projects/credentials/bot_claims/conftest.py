@@ -1,4 +1,4 @@
-"""Bob squats on Alice's bot: he knows its number, which everybody does, and not its token."""
+"""Bob squats on Alice's bot: he knows its public number but not its token."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How claims are confirmed: each in its turn, outside of the rounds, and none keeps another from it."""
+"""How claims are confirmed: in turn, outside of the rounds, and none blocks another."""
 
 import threading
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who has lost a bot learns nothing of the winner, and starts again with another bot only."""
+"""An owner who lost a bot learns nothing about the winner, and can start only with another bot."""
 
 from contextvars import copy_context
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who has a bot: the project whose token Telegram has confirmed. Any other claim keeps nobody from it."""
+"""A bot belongs to the project whose token Telegram has confirmed. Other claims block nobody."""
 
 from typing import Any
 

@@ -123,7 +123,7 @@ BEFORE: dict[str, Callable[[Scene, MemoryEngine], None]] = {
     "start": lambda scene, engine: are_down(scene, engine, desired="stopped"),
     "lift": lambda scene, engine: are_down(scene, engine, suspended_at=timezone.now()),
 }
-"""What has to be so that an action has something to do."""
+"""The preparations so that an action has something to do."""
 
 
 SETTLED = {200, 201, 202, 204, 302, 409, 429}

@@ -124,7 +124,7 @@ def test_a_deletion_of_an_agent_that_takes_too_long_is_202_and_finished_by_the_w
 def test_no_round_waits_for_deaf_agents(
     alice: User, bobs: APIClient, engine: MemoryEngine, background: Background
 ) -> None:
-    """Alice's agents are deaf. Rounds go on, and what is to be done for Bob is done, while they are being stopped."""
+    """Alice's agents are deaf. While they are being stopped, rounds continue, and work for Bob gets done."""
     make_scene(alice, 12)
     Project.objects.filter(owner=alice).update(desired="stopped")
     crowd = Crowd(engine, "stop")
