@@ -25,7 +25,7 @@ from projects.rules.status.lifecycle import LONGEST_CLAIM, Desired, Operation
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The right to work on a project. `contested`: another operation was in flight, and its process may still act.
-    `is_first`: the request that claims the project has just created it. `began` is on the monotonic clock.
+    `is_first`: no earlier request had the project's id. `began` is on the monotonic clock.
     """
 
     id: uuid.UUID

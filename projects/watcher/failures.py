@@ -123,7 +123,7 @@ def passing_over(project: Project, *, doing: str) -> Iterator[None]:
     except Exception as error:
         if concerns_all(error):
             raise
-        log.exception("Could not %s %s; the next look tries again.", doing, project.container_name)
+        log.exception("Could not %s %s; the next check tries again.", doing, project.container_name)
 
 
 def concerns_all(error: Exception) -> bool:

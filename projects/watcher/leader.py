@@ -158,4 +158,4 @@ def step_down(holder: str) -> None:
     try:
         Watch.objects.filter(instance=settings.BERTH_INSTANCE, holder=holder).update(holder="", lease_until=None)
     except DatabaseError as error:
-        log.warning("The lease could not be given back, and ends by itself in seconds: %s", error)
+        log.warning("The lease could not be returned, and ends by itself in seconds: %s", error)

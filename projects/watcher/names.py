@@ -65,7 +65,7 @@ class Names(LastingThread):
                 with self._pulse.work(within=STEP, name="limits of names"):
                     self._try(self._running | started)
             except Exception:
-                log.exception("The look at the limits of names broke; the next one tries again.")
+                log.exception("The check of the limits on name look-ups failed; the next one tries again.")
 
     def _try(self, containers: frozenset[str]) -> None:
         try:
@@ -73,9 +73,9 @@ class Names(LastingThread):
             if containers and self._leads():
                 self._note(get_engine().limit_names(containers))
         except EngineError as error:
-            log.info("The limits of names wait for the engine: %s", error)
+            log.info("The limits on name look-ups wait for the engine: %s", error)
         except DatabaseError as error:
-            log.warning("The limits of names cannot be looked after: %s", type(error).__name__)
+            log.warning("The limits on name look-ups could not be checked: %s", type(error).__name__)
         finally:
             connections.close_all()
 

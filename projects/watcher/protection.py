@@ -78,10 +78,10 @@ class Probe(Errands):
             with self._pulse.work(within=2 * FIREWALL):
                 warning = get_engine().probe_firewall()
         except EngineError as error:
-            log.info("The agents' firewall could not be tried from a container: %s", error)
+            log.info("The agents' firewall could not be probed from a container: %s", error)
             return
         except Exception:
-            log.exception("The probe of the agents' firewall broke; a later one tries again.")
+            log.exception("The probe of the agents' firewall failed; a later one tries again.")
             return
         self._unrefused = self._unrefused + 1 if warning else 0
         self.warning = warning if self._unrefused >= UNREFUSED_PROBES else None

@@ -95,7 +95,7 @@ class Pulse(Beat):
         """Returns whether another thread hangs. Then there is no heartbeat, which staff and `/readyz` notice."""
         names = self.overdue()
         if names and not self._hung:
-            log.error("Of the watcher's threads these hang: %s. It does not beat until they go on.", ", ".join(names))
+            log.error("These threads of the watcher hang: %s. There is no heartbeat meanwhile.", ", ".join(names))
         self._hung = bool(names)
         return self._hung
 

@@ -44,7 +44,7 @@ class Reports(LastingThread):
             except EngineError:
                 self._stopped.wait(WAIT)
             except Exception:
-                log.exception("The reports of agents cannot be followed; it is tried again.")
+                log.exception("Agents' reports cannot be followed; it is tried again.")
                 self._stopped.wait(WAIT)
 
     def _listen(self) -> None:

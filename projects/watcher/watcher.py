@@ -111,7 +111,7 @@ class Watcher:
             if isinstance(error, DatabaseError):
                 self._vouching.doubt()
         except Exception:
-            log.exception("The watcher's round broke; the next one tries again.")
+            log.exception("The watcher's round failed; the next one tries again.")
 
     def _wait(self, *, until: float) -> None:
         """Waits until the next round is due. Meanwhile inspects containers after events."""

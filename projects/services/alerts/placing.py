@@ -73,7 +73,7 @@ def place_of_service(part: Part, moment: Moment, *, sentence: str, name: str) ->
 def _has_room(channel: AlertChannel, rows: QuerySet[AlertDelivery]) -> bool:
     if rows.filter(state=DeliveryState.WAITING).count() < MOST_WAITING:
         return True
-    log.warning("The alerts %s have not been taken for long; one is not told.", channel.pk)
+    log.warning("The alerts %s have not been accepted for long; one is dropped.", channel.pk)
     return False
 
 

@@ -60,7 +60,7 @@ def _seal(pk: UUID) -> None:
         rows = Project.objects.filter(pk=pk)
         rows.update(settings=taken.settings, **columns, **NEXT_VERSION, updated_at=clock.now())
     log.warning(
-        "Credentials of servers stood in plain text among the settings of project %s. %s are sealed, others are gone.",
+        "The settings of project %s had credentials of servers in plain text. %s are encrypted now, others are gone.",
         pk,
         len(taken.credentials),
     )

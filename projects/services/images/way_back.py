@@ -96,7 +96,7 @@ def drop_copy(project: Project) -> bool:
     try:
         get_engine().drop_copy(project.container_key)
     except EngineError as error:
-        log.warning("The copy of what %s kept is still there: %s", project.container_name, error)
+        log.warning("The copy of the memory of %s could not be removed: %s", project.container_name, error)
         rows.update(update_until=clock.now() + DROP_AGAIN)
         return False
     return bool(rows.update(**NO_UPDATE))

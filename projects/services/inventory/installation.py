@@ -97,7 +97,7 @@ def hold(conflicts: Conflicts) -> None:
     if because:
         log.error("%s", because)
     else:
-        log.info("The database and the engine agree again. What differs is repaired.")
+        log.info("The database and the engine agree again. Repairs continue.")
 
 
 def look_for_conflicts() -> Conflicts:

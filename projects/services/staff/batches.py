@@ -152,7 +152,7 @@ def act_on(project_id: UUID, action: str, actor: Actor, *, because: str = "") ->
     except DatabaseError:
         raise
     except Exception:
-        log.exception("The action “%s” of the admin broke at project %s.", action, project_id)
+        log.exception("The action “%s” of the admin failed at project %s.", action, project_id)
         return ItemState.REFUSED, BROKEN
     return (ItemState.NOTED if told.is_remark else ItemState.DONE), told.sentence
 

@@ -40,4 +40,4 @@ def tell_ends(keys: Collection[str], find_end: FindEnd) -> None:
             if heard is not None and heard.state is ContainerState.RESTARTING:
                 record_observation(project, heard, at=at)
     except DatabaseError as error:
-        log.info("Which agents have ended is left to the look that follows: %s", error)
+        log.info("Recording ended agents is left to the next inspection: %s", error)

@@ -175,7 +175,7 @@ def _apply(client: GatewayClient, version: int, words: list[Word], lease: Lease 
         )
     except EngineRefusedError as error:
         if len(words) == 1:
-            log.warning("The gateway refuses what it is told of project %s: %s", words[0].project, error)
+            log.warning("The gateway refuses the entry of project %s: %s", words[0].project, error)
             return
         for word in words:
             _apply(client, version, [word], lease)

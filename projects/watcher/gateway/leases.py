@@ -69,7 +69,7 @@ class Leasing(LastingThread):
                 with self._pulse.work(within=STEP, name="leases"):
                     self._try()
             except Exception:
-                log.exception("A round of leases broke; the next one tries again.")
+                log.exception("A round of leases failed; the next one tries again.")
 
     def _try(self) -> None:
         try:

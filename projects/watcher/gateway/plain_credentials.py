@@ -29,7 +29,7 @@ class PlainCredentials:
         try:
             self._after = encrypt_plain(after=self._after)
         except Exception as error:  # noqa: BLE001 - its message could quote a credential
-            log.warning("Settings cannot be searched for credentials, and will be: %s", type(error).__name__)
+            log.warning("Settings could not be searched for credentials; it is tried again: %s", type(error).__name__)
             self._next_at = time.monotonic() + LATER
             return
         if self._after is None:

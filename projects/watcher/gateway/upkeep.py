@@ -60,7 +60,7 @@ class Gateways(LastingThread):
                 with self._pulse.work(within=STEP, name="gateway"):
                     pause = EVERY if self._try() else FIRST
             except Exception:
-                log.exception("The look at the gateway broke; the next one tries again.")
+                log.exception("The check of the gateway failed; the next one tries again.")
 
     def _try(self) -> bool:
         """Returns whether this watcher leads and repairs are on, even if the check failed."""
@@ -71,7 +71,7 @@ class Gateways(LastingThread):
             self._plain.step()
             look_after_gateway(self._remembered)
         except DatabaseError as error:
-            log.warning("The gateway cannot be looked after: %s", type(error).__name__)
+            log.warning("The gateway could not be checked: %s", type(error).__name__)
         finally:
             connections.close_all()
         return True

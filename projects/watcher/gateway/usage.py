@@ -132,7 +132,7 @@ def _hour_of(row: UsageRow) -> datetime | None:
     try:
         return hour_at(row.hour)
     except OverflowError:
-        log.warning("The gateway has counted in an hour that no calendar has.")
+        log.warning("The gateway has counted in an hour outside of the calendar.")
         return None
 
 

@@ -91,7 +91,7 @@ class Background:
                 if not self._is_over():
                     job.repair()
         except Exception:
-            log.exception("A repair broke; a later round tries again.")
+            log.exception("A repair failed; a later round tries again.")
         finally:
             connection.close()
             with self._lock:

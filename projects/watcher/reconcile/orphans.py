@@ -69,7 +69,7 @@ def put_away(keys: Collection[str]) -> tuple[list[str], list[str]]:
             continue
         if is_done:
             done.append(f"{word}: {key}")
-            log.warning("What the engine has of %s belongs to no project: %s.", key, word)
+            log.warning("%s on the engine belongs to no project: %s.", key, word)
     return done, refused
 
 

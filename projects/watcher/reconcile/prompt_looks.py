@@ -82,7 +82,7 @@ class PromptLooks(LastingThread):
                 close_old_connections()
                 self.step()
             except Exception:
-                log.exception("The look at what agents have reported broke; the next one goes on.")
+                log.exception("Recording agents' reports failed; the next attempt continues.")
             finally:
                 connections.close_all()
 
@@ -102,7 +102,7 @@ class PromptLooks(LastingThread):
                 done = set(self._take_over(asked))
                 left = (left - done) | (set(asked) - done - self._late.keys())
         except DatabaseError:  # the rounds log it
-            log.info("What %d agents have reported is left to the next round.", len(left))
+            log.info("The reports of %d agents are left to the next round.", len(left))
         finally:
             self._leave(*left)
 

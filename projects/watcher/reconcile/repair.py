@@ -140,7 +140,7 @@ def _realign(project: Project) -> bool:
         return _start(project, Remedy.REALIGN)
     if repaired:  # otherwise it is gone by now, or was repaired meanwhile
         what = ", ".join(repaired)
-        log.warning("Somebody changed %s past Berth, and it was set right: %s.", project.container_name, what)
+        log.warning("%s was changed from outside, and was repaired: %s.", project.container_name, what)
         project.event(SYSTEM, Remedy.REALIGN, "done", detail=what).save()
     return True
 

@@ -96,7 +96,7 @@ class SecondLooks(LastingThread):
             try:
                 self.step()
             except Exception:
-                log.exception("The second look at containers broke; the next one tries again.")
+                log.exception("The second inspection of containers failed; the next one tries again.")
 
     def step(self) -> None:
         """Inspects the containers that are due, one after the other."""
@@ -131,7 +131,7 @@ class SecondLooks(LastingThread):
                 self._found[container_id] = found
         self._plan(container_id, _until_next(container_id) if is_same else EVERY)
         if not is_same and not was_known:
-            log.info("%s is not as the engine's list has it, and is inspected until it is.", listed.name)
+            log.info("%s differs from the engine's list, and is inspected until it does not.", listed.name)
             self._look_at(listed.key)
 
     def _plan(self, container_id: str, seconds: float) -> None:

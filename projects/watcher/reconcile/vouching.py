@@ -125,7 +125,7 @@ class Vouching(LastingThread):
             except DatabaseError as error:
                 log.info("The heartbeat is left to the round that is under way: %s", error)
             except Exception:
-                log.exception("What the engine tells could not be vouched for; it is left to the rounds.")
+                log.exception("Vouching by events failed; it is left to the rounds.")
             finally:
                 connections.close_all()
 

@@ -52,7 +52,7 @@ class Alerts(LastingThread):
             except DatabaseError as error:
                 log.warning("Alerts wait for the database: %s", type(error).__name__)
             except Exception:
-                log.exception("The alerts broke; the next look goes on.")
+                log.exception("The alerts failed; the next check continues.")
             finally:
                 connections.close_all()
 
@@ -84,7 +84,7 @@ def read_events(cursor: EventCursor) -> None:
         except Exception as error:
             if concerns_all(error):
                 raise
-            log.exception("The event %s makes no alert; it is passed over.", event.pk)
+            log.exception("The event %s could not be made an alert; it is skipped.", event.pk)
             cursor.advance(event.pk)
 
 

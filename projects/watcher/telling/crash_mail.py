@@ -71,7 +71,7 @@ def queue_crash_mails(cursor: EventCursor) -> None:
             if concerns_all(error):
                 raise
             # Other owners still get their mails.
-            log.exception("The crash notice for project %s broke; it is passed over.", event.project_id)
+            log.exception("The crash notice for project %s failed; it is skipped.", event.project_id)
             cursor.advance(event.pk)
 
 

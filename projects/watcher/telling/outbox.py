@@ -66,7 +66,7 @@ class Outbox(LastingThread):
         except DatabaseError as error:
             log.warning("The outbox cannot be read: %s", type(error).__name__)
         except Exception:
-            log.exception("The outbox broke; it is looked at again.")
+            log.exception("The outbox failed; it is tried again.")
         finally:
             connections.close_all()
         return False

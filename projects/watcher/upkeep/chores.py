@@ -15,4 +15,4 @@ def do_chores() -> None:
         try:
             chore()
         except Exception:
-            log.exception("%s broke; it is tried again.", chore.__name__)
+            log.exception("%s failed; it is tried again.", chore.__name__)

@@ -40,7 +40,7 @@ class Disks(LastingThread):
             pause = EVERY
             trouble = self._try()
             if trouble and trouble != self._trouble:
-                log.warning("What agents keep cannot be measured: %s", trouble)
+                log.warning("Agents' memories cannot be measured: %s", trouble)
             self._trouble = trouble
 
     def _try(self) -> str:
@@ -54,7 +54,7 @@ class Disks(LastingThread):
         except DatabaseError as error:
             return type(error).__name__
         except Exception:
-            log.exception("The measurement of what agents keep broke; the next one tries again.")
+            log.exception("The measurement of agents' memories failed; the next one tries again.")
         finally:
             connections.close_all()
         return ""

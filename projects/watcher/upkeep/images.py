@@ -50,7 +50,7 @@ class Images:
         if time.monotonic() >= self._remove_again_at:
             self._remove_again_at = time.monotonic() + REMOVE_EVERY
             if removed := remove_unused_images():
-                log.info("%d images that no project uses were removed.", removed)
+                log.info("Removed %d images that no project uses.", removed)
 
     def _try(self) -> None:
         try:
@@ -60,8 +60,8 @@ class Images:
                 self._remove_unused()
                 learn_host_memory()
         except (EngineError, DatabaseError) as error:
-            log.info("What the images of agent types are could not be noted: %s", error)
+            log.info("The images of agent types could not be recorded: %s", error)
         except Exception:
-            log.exception("Noting what the images of agent types are broke; the next time is in a minute.")
+            log.exception("Recording the images of agent types failed; the next attempt is in a minute.")
         finally:
             connections.close_all()

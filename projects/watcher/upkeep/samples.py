@@ -48,7 +48,7 @@ MOST_SILENT = 3
 """How many unanswered calls end the sampling of this minute."""
 
 FRESH = timedelta(seconds=150)
-"""A reading is counted from the last start or reading if that is not older than this. Otherwise it only begins anew."""
+"""A reading is counted from the last start or reading if that is not older than this; else counting begins."""
 
 STORING = 10 * STEP
 """Seconds for the statements that store and combine samples: after a long absence, some hundred short ones. The
@@ -124,9 +124,9 @@ class Samples(LastingThread):
                 if self._leads():
                     self.step()
             except (EngineError, DatabaseError) as error:
-                log.info("What agents use could not be noted: %s", type(error).__name__)
+                log.info("Agents' resource use could not be recorded: %s", type(error).__name__)
             except Exception:
-                log.exception("Noting what agents use broke; the next time is in a minute.")
+                log.exception("Sampling agents' resource use failed; the next attempt is in a minute.")
             finally:
                 connections.close_all()
 
