@@ -12,10 +12,10 @@ from django.core.management import get_commands, load_command_class
 from tests.paths import ROOT
 
 DOCUMENTS = (
-    "README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/hardening.md", "docs/operations.md", "docs/socket-proxy.md",
-    "tests/README.md",
+    "README.md", "SECURITY.md", "CONTRIBUTING.md", "UPGRADING.md", "tests/README.md",
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
 )  # fmt: skip
-FOLDERS = ("config", "accounts", "projects", "containers", "templates", "tests")
+FOLDERS = ("config", "accounts", "projects", "containers", "templates", "tests", "docs")
 SOURCES = [path for folder in FOLDERS[:4] for path in (ROOT / folder).rglob("*.py")]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 

@@ -8,7 +8,9 @@ import pytest
 from tests.paths import ROOT
 
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "compose.yaml")),
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "compose.yaml",
     *sorted((ROOT / "templates").rglob("*.html")),
     *sorted((ROOT / "templates").rglob("*.txt")),
 ]
@@ -34,10 +36,7 @@ PRIVATE = re.compile(r"\b(mend(s|ed|ing)?|rooms)\b", re.IGNORECASE)
 OF_THE_SERVICE = [path for path in PRODUCT if ROOT / "containers/images" not in path.parents]
 """Without the agents' images: another comment there is another image."""
 
-FOR_USERS = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"] + [
-    ROOT / "UPGRADING.md",
-    ROOT / "docs/operations.md",
-]
+FOR_USERS = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"]
 
 pytestmark = pytest.mark.one_database
 
