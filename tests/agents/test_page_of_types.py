@@ -1,6 +1,6 @@
-"""`docs/agent-types.md`: each figure is the program's own, or one that was measured, and each command is one.
+"""The pages about agents: each figure is the program's own, or one that was measured, and each command is one.
 
-What the page says to write and to run is followed in `tests/projects/images/test_own_type.py`.
+`tests/projects/images/test_own_type.py` follows the instructions of `docs/agent-types.md`.
 """
 
 import re
@@ -16,7 +16,8 @@ from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database
 
-PAGE = (ROOT / "docs" / "agent-types.md").read_text()
+PAGES = ("docs/agent-types.md", "docs/assistant.md", "tests/agents/long/README.md")
+PAGE = "\n".join((ROOT / name).read_text() for name in PAGES)
 WORDS = {4: "four", 5: "five", 8: "eight", 10: "ten"}
 MIB = 1 << 20
 
@@ -44,20 +45,20 @@ def of_the_assistant() -> list[str]:
             f"{memory.FULL_MESSAGES} messages or {memory.FULL_CHARACTERS:,} characters on"
         ),
         f"text files as text ({reading.LONGEST_TEXT:,} characters of one)",
-        f"All of one message has up to {attachments.MOST_BYTES // MIB} MB",
-        f"those of {WORDS[reading.MOST_AT_ONCE]} messages are there at once",
+        f"All files of one message have up to {attachments.MOST_BYTES // MIB} MB",
+        f"The files of {WORDS[reading.MOST_AT_ONCE]} messages are processed at once",
         f"text files by their first {reading.LONGEST_KEPT:,} characters",
         f"every month (up to the {repeating.LAST_OF_A_MONTH}th)",
         f"up to {reminders.MOST_OF_A_CHAT} of a chat",
-        f"takes up to {WORDS[usual.answer_steps]} steps of one answer (`answer_steps`)",
+        f"One answer takes up to {WORDS[usual.answer_steps]} steps (`answer_steps`)",
         f"tools of up to {WORDS[config.MOST_SERVERS]} servers",
-        f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outside.MOST_BYTES == MIB else '?'} at the most",
+        f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outside.MOST_BYTES == MIB else '?'} at most",
         f"Of one server up to {mcp.MOST_TOOLS} tools are offered to the model, and {toolbox.MOST_TOOLS} in all",
         f"is left alone for {'a minute' if mcp.DOWN_SECONDS == 60 else '?'}",
-        f"it is looked at again every {'minute' if mcp.DOWN_SECONDS == 60 else '?'}",
-        "Where one answers 401",
+        f"It tries again every {'minute' if mcp.DOWN_SECONDS == 60 else '?'}",
+        "If a server answers 401",
         (
-            f"of one chat {WORDS[usual.messages_per_minute]} messages a minute are answered (`messages_per_minute`), "
+            f"In one chat {WORDS[usual.messages_per_minute]} messages a minute are answered (`messages_per_minute`), "
             f"of up to {usual.longest_message:,} characters"
         ),
         f"with {WORDS[turns.MOST_WAITING]} that may wait",
@@ -74,19 +75,18 @@ def of_the_others() -> list[str]:
     from gateway.servers.call import LARGEST
 
     from berth_agent.relay import living
-    from containers.agent_contract import ExitCode
+    from containers.agent_contract import AGENT_USER, PROBLEMS_OF_EXIT, ExitCode
     from projects.management.commands.test_type import WITHIN
     from projects.rules.type_trial import STOP_WITHIN
     from projects.services.images.type_trial import WITHIN_REQUEST
 
     return [
-        (
-            f"exit code {ExitCode.STOPPED.value} within {STOP_WITHIN} seconds of SIGTERM; "
-            f"{ExitCode.TELEGRAM_TOKEN.value} where Telegram rejects the token"
-        ),
-        "its exit code is 1 where the image breaks a promise",
+        f"exit code {ExitCode.STOPPED.value} within {STOP_WITHIN} seconds of SIGTERM",
+        *(f"| | {int(code)} | " for code in PROBLEMS_OF_EXIT),  # the beginning of a row
+        f"user {AGENT_USER}",
+        "its exit code is 1 if the image breaks one",
         f"an image that is ready within {WITHIN_REQUEST:.0f} seconds; the command waits {WITHIN:.0f}",
-        f"it waits up to {living.ANSWER_SECONDS} seconds before it tells the child",
+        f"it waits up to {living.ANSWER_SECONDS} seconds before it stops the child",
         f"takes longer than those {living.ANSWER_SECONDS} seconds",
         f"a body of {LARGEST >> 10} KiB",
         (
@@ -97,10 +97,10 @@ def of_the_others() -> list[str]:
         f"exit code {ExitCode.STOPPED.value}; it remembers",
         f"is delivered, then exit code {ExitCode.STOPPED.value}",
         f"at the start and later | {ExitCode.TELEGRAM_TOKEN.value} |",
-        f"somebody else polls | {ExitCode.TELEGRAM_CONFLICT.value} |",
+        f"another program polls | {ExitCode.TELEGRAM_CONFLICT.value} |",
         f"at the start and later | {ExitCode.PROVIDER_KEY.value}; `degraded`",
         f"no such model | {ExitCode.PROVIDER_CREDIT.value}; {ExitCode.PROVIDER_MODEL.value} |",
-        f"the provider is not asked; answered; {ExitCode.PROVIDER_KEY.value} |",
+        f"and the provider is not asked; answered; {ExitCode.PROVIDER_KEY.value} |",
         "429 of Telegram with `retry_after`; 502 |",
         "429, 500, 502 and 529 of the provider |",
         *(f"{program} {version} (MIT)" for program, version in pinned()),
@@ -120,7 +120,7 @@ MEASURED = [
     "| 335 MB, `manage.py build_images nanobot` | 256 MB |",
     "| 309 MB, `manage.py build_images hermes` | 256 MB |",
     "have 100 lines each",
-    "It idles at 29 MiB, as the engine counts (41 MB resident, files of libraries included)",
+    "It idles at 29 MiB, as the engine counts (41 MB resident, including files of libraries)",
 ]
 """What is true of a day and a machine, and stands in `tests/benchmarks/README.md` with these."""
 
@@ -151,16 +151,16 @@ def test_what_was_measured_stands_with_the_benchmarks() -> None:
 
 
 def test_each_command_is_one_with_these_options() -> None:
-    said = re.findall(r"`((?:python )?manage\.py [^`\n]+)`", PAGE) + re.findall(r"^(python manage\.py .+)$", PAGE, re.M)
-    assert len(said) >= 5
+    said = re.findall(r"`manage\.py ([^`\n]+)`", PAGE) + re.findall(r"^config/bin/manage (.+)$", PAGE, re.M)
+    assert len(said) >= 4
     types = {context.type for context in find_contexts()} | {"agent-base", "stub"}
     for command in said:
-        name, *words = shlex.split(command.partition("manage.py ")[2])
+        name, *words = shlex.split(command)
         parser = load_command_class(get_commands()[name], name).create_parser("manage.py", name)
         options = vars(parser.parse_args(words))
         named = options.get("types") or [options.get("slug") or options.get("type")]
         assert set(named) <= types, command
-    others = re.findall(r"`(?:pytest|python -m) ([^ `]+)[^`\n]*`", PAGE)
+    others = re.findall(r"`(?:\S+ -m pytest|python -m) ([^ `]+)[^`\n]*`", PAGE)
     assert others
     for place in others:
         assert (ROOT / place).exists() or Path(ROOT / f"{place.replace('.', '/')}.py").exists(), place

@@ -77,15 +77,17 @@ def test_the_fatal_exit_codes_are_those_that_the_owner_must_do_something_about()
     assert set(ExitCode) - FATAL_EXIT_CODES == {ExitCode.STOPPED, ExitCode.CRASH, ExitCode.TELEGRAM_UNREACHABLE}
 
 
-def test_the_readme_tells_the_author_of_an_image_all_of_it() -> None:
-    chapter = (ROOT / "README.md").read_text().partition("## Your own kind of agent\n")[2].partition("\n## ")[0]
+def test_the_page_of_types_tells_the_author_of_an_image_all_of_it() -> None:
+    chapter = (ROOT / "docs/agent-types.md").read_text().partition("## The contract\n")[2].partition("\n## ")[0]
     quoted = set(re.findall(r"`([^`]+)`", chapter))
     assert {f"{SECRETS_PATH}/{file}" for file in SecretFile} <= quoted
     assert {DATA_PATH, *Variable, *AgentState, *ProblemCode} <= quoted
     assert any(text.startswith(f'{STATUS_MARK}{{"v":{CONTRACT_VERSION},') for text in quoted)
     assert f"user {AGENT_USER}" in chapter
     assert f"exit code {ExitCode.STOPPED}" in chapter
-    assert {int(number) for number in re.findall(r"\b(\d+)(?=\s\()", chapter)} == set(PROBLEMS_OF_EXIT)
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", chapter, re.MULTILINE)
+    told = {int(number): tuple(re.findall(r"`(\w+)`", codes)) for number, codes in rows}
+    assert told == PROBLEMS_OF_EXIT
 
 
 def test_the_health_check_keeps_the_contract() -> None:
