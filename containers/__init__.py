@@ -1,1 +1,1 @@
-"""Engines that keep containers. Knows nothing of projects and users, and has no models."""
+"""Container engines. This app has no models, and knows nothing about projects and users."""

@@ -1,4 +1,4 @@
-"""Reads what agents report of themselves. Agents are untrusted code: what cannot be a report is ignored."""
+"""Reads agents' reports. Agents are untrusted code: anything that is not a valid report is ignored."""
 
 import json
 from collections.abc import Iterable
@@ -17,14 +17,14 @@ from containers.agent_text import clean
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 
 MOST_PEOPLE = 1_000_000
-"""With whom an agent may say that it is paired."""
+"""The largest number of paired people that an agent may report."""
 
 
 class Waits(StrEnum):
-    """What an engine of several machines says, in the place of a report, of an agent that is to run and does not."""
+    """Why an engine with several machines does not run an agent that should run. It takes the place of a report."""
 
     HOME_AWAY = "node_away"
-    """It is bound to a machine that has its memory."""
+    """The machine that has its memory is away, and the agent cannot run on another one."""
     MOVES = "node_left"
     MOVES_WITHOUT_MEMORY = "node_lost"
     FOR_ROOM = "node_full"
@@ -40,7 +40,7 @@ _HEALTH_OF_REPORTS = {
 
 
 def parse_report(text: bytes | str) -> AgentReport | None:
-    """The report in a status line or in the output of a health probe, or None where it is not one of version 1."""
+    """Returns the report in a status line or in a health check's output, or None if it is no report of version 1."""
     raw = text.encode(errors="replace") if isinstance(text, str) else text
     raw = raw.strip().removeprefix(_MARK)
     if not raw.startswith(b"{") or len(raw) > LONGEST_REPORT:
@@ -64,7 +64,10 @@ def parse_report(text: bytes | str) -> AgentReport | None:
 
 
 def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[datetime, AgentReport] | None:
-    """The last report and its time, in log lines that begin with their time. Ignores reports older than `since`."""
+    """Returns the last report in these log lines and its time, or None if there is none.
+
+    Each line begins with its time. Reports older than `since` are ignored.
+    """
     newest = None
     for line in lines:
         stamp, _, text = line.partition(b" ")
@@ -78,10 +81,9 @@ def newest_report(lines: Iterable[bytes], *, since: datetime | None) -> tuple[da
 
 
 def health_after(report: AgentReport, *, before: Observation) -> Health:
-    """The health of a container that has reported since its last health check.
+    """Returns the health of a container that has reported since its last health check.
 
-    By the agent contract a check says that an agent is healthy where its report is that it runs, so that the next check
-    will say this.
+    By the agent contract, a health check passes if the agent reports that it runs, so the next check will agree.
     """
     if before.state is not ContainerState.RUNNING or before.health is Health.NONE:
         return before.health
@@ -89,7 +91,7 @@ def health_after(report: AgentReport, *, before: Observation) -> Health:
 
 
 def parse_time(text: str) -> datetime | None:
-    """The RFC 3339 time in UTC, or None where the text is none, or is the year 1 by which Docker means never."""
+    """Returns the RFC 3339 time in UTC, or None if the text is not a time or has the year 1, Docker's "never"."""
     try:
         at = datetime.fromisoformat(text)
         return at.astimezone(UTC) if at.year > 1 and at.tzinfo else None
@@ -98,12 +100,12 @@ def parse_time(text: str) -> datetime | None:
 
 
 def _count(value: object) -> int | None:
-    """The number, where it is one of people that there may be. None for anything else, `true` among it."""
+    """Returns the value if it is a plausible number of people, or None for anything else, including `true`."""
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value <= MOST_PEOPLE else None
 
 
 def _plain(value: object, longest: int) -> str:
-    """The text as people may see it, cut to `longest`. Empty where the value is not text."""
+    """Returns the text made safe to show and cut to `longest` characters. Empty if the value is not text."""
     return clean(value[: 4 * longest]).strip()[:longest] if isinstance(value, str) else ""

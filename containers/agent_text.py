@@ -12,7 +12,7 @@ _ESCAPE_SEQUENCES = re.compile(
     """,
     re.VERBOSE,
 )
-"""Control sequences of terminals (ECMA-48), in their forms of seven and of eight bits. Each alternative is linear."""
+"""Terminal control sequences (ECMA-48) in their 7-bit and 8-bit forms. Each alternative matches in linear time."""
 
 _BREAKS = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029")
 _INVISIBLE = (
@@ -21,15 +21,15 @@ _INVISIBLE = (
     *range(0xFE00, 0xFE10),
     *range(0xE0100, 0xE01F0),
 )
-"""What is drawn as nothing and is not in one of Unicode's categories C (`Default_Ignorable_Code_Point`)."""
+"""Invisible characters that are not in Unicode's categories C (`Default_Ignorable_Code_Point`)."""
 
 
 _REMEMBERED = 20_000
-"""Characters. An agent that prints all of Unicode would otherwise take 90 MB of each process for good."""
+"""Characters. An agent that prints all of Unicode would otherwise use 90 MB of each process permanently."""
 
 
 class _Visible(dict[int, str | None]):
-    """For `str.translate`: what becomes of each character. Filled as characters are met, until there are many."""
+    """Maps each character to its replacement, for `str.translate`. It caches up to `_REMEMBERED` characters."""
 
     def __missing__(self, code_point: int) -> str | None:
         character = chr(code_point)
@@ -46,10 +46,10 @@ _VISIBLE = _Visible(dict.fromkeys(_INVISIBLE))
 
 
 def clean(text: str) -> str:
-    """The text on one line, without escape sequences and without any character that is not seen.
+    """Returns the text on one line, without escape sequences and invisible characters.
 
-    Takes away what a terminal obeys, what changes the direction of text, and what stands invisibly between letters. A
-    line break, a carriage return and a tab become a blank.
+    It removes terminal commands, characters that change the direction of text, and invisible characters between
+    letters. Line breaks, carriage returns and tabs become spaces.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -1,4 +1,4 @@
-"""Pools of HTTP connections on which whole calls keep the limits of `containers.call_limits`."""
+"""HTTP connection pools whose calls keep the limits of `containers.call_limits`."""
 
 import socket
 import ssl
@@ -12,7 +12,7 @@ from containers import call_limits
 
 
 class BoundedConnection(urllib3.connection.HTTPConnection):
-    """An HTTP connection to `unix_path`, or else to its host and port."""
+    """An HTTP connection to `unix_path`, or without one to its host and port."""
 
     def __init__(self, *args: Any, unix_path: str = "", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -25,7 +25,7 @@ class BoundedConnection(urllib3.connection.HTTPConnection):
 
 
 class BoundedTLSConnection(urllib3.connection.HTTPSConnection):
-    """An HTTPS connection. Its pool gives it `bounded_tls()` as its context."""
+    """An HTTPS connection. Its pool passes it `bounded_tls()` as its SSL context."""
 
     def _new_conn(self) -> socket.socket:
         return call_limits.connect(self._dns_host, self.port or 443)
@@ -33,7 +33,7 @@ class BoundedTLSConnection(urllib3.connection.HTTPSConnection):
 
 class OpensSockets(urllib3.HTTPConnectionPool):
     def open_socket(self) -> socket.socket:
-        """A new connection, over TLS where the pool's are, that belongs to the caller and not to the pool."""
+        """Returns a new connection that the caller owns. It uses TLS if the pool does."""
         connection: Any = self._new_conn()
         connection.connect()
         found: socket.socket = connection.sock
@@ -52,7 +52,7 @@ BOUNDED_POOLS = {"http": BoundedPool, "https": BoundedTLSPool}
 
 
 def bounded_tls(*, verify: bool = True) -> ssl.SSLContext:
-    """A TLS context whose sockets keep the limits. It checks certificates and names unless `verify` is false."""
+    """Returns a TLS context whose sockets keep the limits. It checks certificates and names unless not `verify`."""
     context = create_urllib3_context(cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE)
     context.sslsocket_class = call_limits.BoundedTLSSocket
     return context

@@ -1,8 +1,8 @@
-"""Limits on calls to other servers, in time and in bytes, and the sockets that keep them.
+"""Limits on calls to other servers, in seconds and in bytes, and the sockets that enforce them.
 
-HTTP libraries limit each read, so that a server that sends a byte now and then can hold a call for ever, and one that
-never stops can fill the memory. Here every look-up, connect, handshake, read and write keeps the limits of the calling
-thread, in every part of the answer.
+HTTP libraries limit only each single read. A server that sends a byte now and then could block a call forever, and a
+server that never stops sending could fill the memory. Here every look-up, connect, handshake, read and write keeps the
+limits of the calling thread.
 """
 
 import socket
@@ -24,7 +24,7 @@ CONNECT_TIMEOUT = 3.0
 
 
 class _Limits(Deadline):
-    """The limits of this thread: until when, and the bytes that may still arrive."""
+    """The limits of this thread: its deadline, and the bytes that may still arrive."""
 
     bytes_left: int | None = None
 
@@ -33,24 +33,24 @@ _limits = _Limits()
 
 
 class AnswerTooLargeError(OSError):
-    """More bytes arrived than the call allows."""
+    """The server sent more bytes than the call allows."""
 
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:
-    """Limits all calls of this thread inside to `seconds` together. Of nested limits the one that ends first holds."""
+    """Limits all calls of this thread in the block to `seconds` in total. Of nested limits, the first to end holds."""
     return _limits.within(seconds)
 
 
 def time_of_its_own(seconds: float) -> AbstractContextManager[None]:
-    """Gives all calls of this thread inside `seconds` together, though its time limit may be over: to clean up."""
-    return _limits.anew(seconds)
+    """Gives all calls of this thread in the block `seconds` in total, even if an outer limit is over: to clean up."""
+    return _limits.replaced(seconds)
 
 
 @contextmanager
 def size_limit(size: int) -> Iterator[None]:
-    """Limits what all calls of this thread inside receive to `size` bytes together: heads, bodies and framing.
+    """Limits what all calls of this thread inside the block receive to `size` bytes in total, headers included.
 
-    Of nested limits the inner one holds.
+    Of nested limits, the inner one holds.
     """
     outer, _limits.bytes_left = _limits.bytes_left, size
     try:
@@ -60,7 +60,7 @@ def size_limit(size: int) -> Iterator[None]:
 
 
 def seconds_left() -> float | None:
-    """What is left of this thread's time limit; None without one, and zero or less where it is over."""
+    """Returns the rest of this thread's time limit. Zero or less means that it is over, and None that there is none."""
     return None if _limits.until is None else _limits.until - time.monotonic()
 
 
@@ -69,7 +69,7 @@ def _time_left(timeout: float) -> float: ...
 @overload
 def _time_left(timeout: float | None) -> float | None: ...
 def _time_left(timeout: float | None) -> float | None:
-    """The seconds that a step with this timeout may take. Raises where the thread's time limit is over."""
+    """Returns the seconds that a step with this timeout may take. Raises `TimeoutError` if the time limit is over."""
     if _limits.until is None:
         return timeout
     left = _limits.until - time.monotonic()
@@ -80,7 +80,7 @@ def _time_left(timeout: float | None) -> float | None:
 
 @contextmanager
 def _within_time_limit(sock: socket.socket) -> Iterator[None]:
-    """Lowers the socket's timeout to what is left of the thread's time limit. Raises where nothing is left."""
+    """Lowers the socket's timeout to the rest of the thread's time limit. Raises `TimeoutError` if that is over."""
     timeout = sock.gettimeout()
     sock.settimeout(_time_left(timeout))
     try:
@@ -98,7 +98,7 @@ def _count(received: int) -> int:
 
 
 class BoundedSocket(socket.socket):
-    """A socket that keeps the limits. http.client and Redis's client read and write through these methods only."""
+    """A socket that keeps the limits. http.client and the Redis client read and write through these methods only."""
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
         with _within_time_limit(self):
@@ -116,7 +116,7 @@ class BoundedSocket(socket.socket):
 
 
 class BoundedTLSSocket(ssl.SSLSocket):
-    """The same over TLS, where `sendall` is made of calls of `send`."""
+    """The same over TLS, where `sendall` calls `send`."""
 
     def do_handshake(self, block: bool = False) -> None:  # noqa: FBT001, FBT002 - the signature of ssl
         with _within_time_limit(self):
@@ -138,7 +138,7 @@ class BoundedTLSSocket(ssl.SSLSocket):
 
 
 def connect(host: str, port: int) -> BoundedSocket:
-    """A connection to the first address of the host that answers. Raises `OSError` where none does."""
+    """Connects to the first address of the host that answers. Raises `OSError` if none does."""
     failure: OSError = ConnectionError("The host has no address.")
     for family, _, _, _, address in resolve(host, port):
         try:
@@ -149,7 +149,7 @@ def connect(host: str, port: int) -> BoundedSocket:
 
 
 def connect_to(family: int, address: Any) -> BoundedSocket:
-    """A connection to an address of this family of sockets."""
+    """Connects to an address of this socket family."""
     sock = BoundedSocket(family, socket.SOCK_STREAM)
     try:
         sock.settimeout(CONNECT_TIMEOUT)
@@ -164,5 +164,8 @@ def connect_to(family: int, address: Any) -> BoundedSocket:
 
 
 def resolve(host: str, port: int, *, asker: str = "") -> list[tuple[Any, ...]]:
-    """The addresses of a host, in time. Where it is named by a user, who is the `asker`, few at a time for each."""
+    """Returns the addresses of a host within the time limit.
+
+    `asker` is the user who named the host, if a user did. Each user may have only a few look-ups at a time.
+    """
     return find_addresses(host, port, within=_time_left(LONGEST), asker=asker)

@@ -1,4 +1,4 @@
-"""Until when a thread may wait."""
+"""Time limits for a thread's waits."""
 
 import threading
 import time
@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 
 class Deadline(threading.local):
-    """Each thread's own. `until` is a time on the monotonic clock; None where nothing limits the thread."""
+    """The deadline of the current thread. `until` is a time on the monotonic clock; None means no limit."""
 
     until: float | None = None
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limits all waits inside to `seconds` together. Of nested limits the one that ends first holds."""
+        """Limits all waits inside the block to `seconds` in total. Of nested limits, the one that ends first holds."""
         outer, until = self.until, time.monotonic() + seconds
         self.until = until if outer is None else min(until, outer)
         try:
@@ -22,8 +22,8 @@ class Deadline(threading.local):
             self.until = outer
 
     @contextmanager
-    def anew(self, seconds: float) -> Iterator[None]:
-        """Gives all waits inside `seconds` together, also where the limit outside is over."""
+    def replaced(self, seconds: float) -> Iterator[None]:
+        """Gives all waits inside the block `seconds` in total, even if the outer limit is over."""
         outer, self.until = self.until, time.monotonic() + seconds
         try:
             yield

@@ -1,20 +1,20 @@
-"""What an engine may answer instead of doing what it was asked. Knows no HTTP."""
+"""The errors that an engine raises. They do not depend on HTTP."""
 
 
 class EngineError(Exception):
-    """The engine did not do what was asked. The message is a sentence for people and holds no secret."""
+    """The engine did not do what it was asked. The message is a sentence for people and contains no secret."""
 
 
 class EngineUnavailableError(EngineError):
-    """The engine did not answer, or not in time. The state of the container is unknown."""
+    """The engine did not answer in time. The state of the container is unknown."""
 
 
 class ContainerSilentError(EngineUnavailableError):
-    """The engine does not answer for this container, though it answers for others. Its state is unknown."""
+    """The engine does not answer for this container, although it answers for others. Its state is unknown."""
 
 
 class FirewallMissingError(EngineUnavailableError):
-    """The agents' firewall is required and does not hold, so that no agent is started. The next try may succeed."""
+    """The agents' firewall is required but not in force, so no agent is started. The next attempt may succeed."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(
@@ -23,7 +23,7 @@ class FirewallMissingError(EngineUnavailableError):
 
 
 class GatewayMissingError(EngineUnavailableError):
-    """The gateway, which agents are to have, does not run, so that no agent is started. The next try may succeed."""
+    """The gateway that agents need does not run, so no agent is started. The next attempt may succeed."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(
@@ -33,7 +33,7 @@ class GatewayMissingError(EngineUnavailableError):
 
 
 class StillStoppingError(EngineError):
-    """The agent uses more of the time that it has for its end than the caller has. The engine goes on stopping it."""
+    """The agent takes longer to stop than its caller can wait. The engine continues to stop it."""
 
 
 class EngineRefusedError(EngineError):
@@ -41,7 +41,7 @@ class EngineRefusedError(EngineError):
 
 
 class GatewaySilentError(EngineRefusedError):
-    """The gateway was started and does not answer. To learn that takes many seconds."""
+    """The gateway was started but does not answer. Finding that out takes many seconds."""
 
 
 class ImageMissingError(EngineRefusedError):
@@ -49,11 +49,11 @@ class ImageMissingError(EngineRefusedError):
 
 
 class ImageNotPulledError(ImageMissingError):
-    """The engine has the image, and none of the nodes that could run the agent has got it from the registry yet."""
+    """The engine has the image, but no node that could run the agent has pulled it from the registry yet."""
 
 
 class NoRoomError(EngineRefusedError):
-    """No machine of the engine's has as much memory left as the agent is to have."""
+    """None of the engine's machines has enough memory left for the agent."""
 
 
 class NameTakenError(EngineRefusedError):
@@ -61,18 +61,18 @@ class NameTakenError(EngineRefusedError):
 
 
 class AddressUnusableError(EngineRefusedError):
-    """The agent cannot have its address: it is none of the agents' network any more, or somebody else has it."""
+    """The agent cannot have its address: it is no longer in the agents' network, or another container has it."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or "The agent cannot have its address on the agents' network.")
 
 
 class AlteredError(EngineRefusedError):
-    """Somebody changed the container in a way that no engine undoes. Only one that is made anew is as it should be."""
+    """Someone changed the container in a way that the engine cannot undo. Only a new container can replace it."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message or "Somebody changed the agent's container. Restart the agent to have it made anew.")
 
 
 class SupersededError(EngineError):
-    """A newer command took precedence over this deploy, which has left no container of its own."""
+    """A newer command took precedence over this deploy, which has left no container behind."""

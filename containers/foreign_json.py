@@ -1,4 +1,4 @@
-"""Reads JSON that another server sent, and refuses what no honest server sends."""
+"""Reads JSON from other servers, and refuses values that no well-behaved server sends."""
 
 import json
 import math
@@ -6,26 +6,26 @@ import re
 from typing import Any
 
 _LONGEST_NUMBER = 40
-"""Digits. A number of 64 bits has 20, and a float as it is usually written at most 24 characters."""
+"""Characters. An integer of 64 bits has at most 20 digits; a float is usually written with at most 24 characters."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
-"""What has fewer digits has less than 64 bits."""
+"""A number with fewer digits fits into 64 bits."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def read_json(body: bytes) -> Any:
-    """The value of a JSON document in UTF-8. Raises `ValueError` and nothing else.
+    """Returns the value of a JSON document in UTF-8. Raises only `ValueError`.
 
-    A database could not store, or an answer of our own not carry: infinities, NaN, integers of more than 64 bits, and
-    halves of surrogate pairs. Deep nesting ends the recursion of every reader.
+    It refuses values that a database cannot store or that our own answers cannot carry: infinities, NaN, integers of
+    more than 64 bits, and unpaired surrogates. It also refuses nesting that exceeds Python's recursion limit.
     """
     try:
-        # An engine's list has thousands of numbers, each of which would be looked at for nothing.
+        # An engine's list has thousands of numbers: checking each of them would take time for nothing.
         read_int = _read_int if _LONG_NUMBER.search(body) else int
         value = json.loads(body.decode(), parse_constant=_refuse, parse_int=read_int, parse_float=_read_float)
         if _SURROGATE.search(body):
-            json.dumps(value, ensure_ascii=False).encode()  # raises for a half pair
+            json.dumps(value, ensure_ascii=False).encode()  # raises for an unpaired surrogate
     except RecursionError:
         raise ValueError("The JSON is nested too deeply.") from None
     return value

@@ -18,11 +18,11 @@ def _load(path: str) -> Engine:
 
 
 def get_single_host(host: str) -> Engine:
-    """The engine of one Docker host that is not the one of this process, such as `unix:///var/run/docker.sock`."""
+    """Returns an engine for another Docker host than this process's own, such as `unix:///var/run/docker.sock`."""
     engine: Engine = import_string("containers.docker.engine.DockerEngine")(host)
     return engine
 
 
 def get_engine() -> Engine:
-    """The engine that `BERTH_ENGINE` chooses: one object for each process, which threads may share."""
+    """Returns the engine that `BERTH_ENGINE` selects. Each process has one, which its threads may share."""
     return _load(settings.BERTH_ENGINE_CLASS)

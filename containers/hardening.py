@@ -1,6 +1,6 @@
-"""The one way in which an agent's container is confined. Pure: equal specs give equal payloads.
+"""Defines how every agent's container is confined. The functions are pure: equal specs give equal payloads.
 
-Two agents differ only in name, labels, environment, volumes, user and the figures of their plan.
+Two agents differ only in name, labels, environment, volumes, user and the limits of their plan.
 """
 
 import json
@@ -15,12 +15,12 @@ from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 MEBIBYTE = 1024 * 1024
 
 SECCOMP_FILE = Path(__file__).with_name("seccomp.json")
-"""The system calls that an agent may make, in the format of Docker: seccomp(2), and the kernel's and runc's own lists.
+"""The system calls that an agent may make, in Docker's seccomp format.
 
-A list of what is allowed. All else is refused: other namespaces, mounts, modules, keys, tracing, BPF, handles of files,
-fanotify and userfaultfd; sockets of any family but AF_UNIX, AF_INET, AF_INET6 and routing (netfilter does not see
-AF_VSOCK); sync and syncfs, which wait for the disk of all; and every call of another architecture than the engine's,
-such as 32-bit ones, which could say all of that in other words.
+It is an allow list. All other calls are refused: namespaces, mounts, modules, keys, tracing, BPF, file handles,
+fanotify and userfaultfd; sockets of any family except AF_UNIX, AF_INET, AF_INET6 and routing (netfilter does not see
+AF_VSOCK); sync and syncfs, which wait for the disk that all agents share; and calls of any architecture except the
+engine's, such as 32-bit calls, which could bypass the list.
 """
 
 SECCOMP_PROFILE = json.dumps(json.loads(SECCOMP_FILE.read_text()), separators=(",", ":"))
@@ -34,36 +34,37 @@ ULIMITS = (
 )
 """Name, soft and hard limit (setrlimit(2)): bytes of locked memory and of message queues, files, signals and timers.
 
-Those of memory and queues are the kernel's own (64 KiB before 5.16), which an engine's service may have raised for all.
+The limits of memory and queues are the kernel's defaults (64 KiB before Linux 5.16), which the engine's service may
+have raised for all containers.
 """
 
 DATA, SECRETS = "-data", "-secrets"
-"""How the names of volumes end."""
+"""Suffixes of the names of volumes."""
 
 COPY = "-former"
-"""How the name of the copy of a state ends, with which an image before an update goes on."""
+"""The suffix of the name of a state's copy, which an agent gets back if an update is reverted."""
 
 NO_NAMES = "127.0.0.1"
 
 LIMITS_LABEL = "berth.limits"
-"""The label that holds with how much memory, processor and how many processes a container was made."""
+"""The label with the limits of memory, processor and processes with which a container was created."""
 
-NO_PRIVILEGES_ANEW = "no-new-privileges:true"
+NO_NEW_PRIVILEGES = "no-new-privileges:true"
 
 NO_TERMINAL = {"Tty": False, "OpenStdin": False}
 
 BY_ENGINE = "unless-stopped"
 NEVER_BY_ENGINE = "no"
-"""Who starts agents again: the engine, also when it is started itself, or Berth, once the firewall rules are set."""
+"""Who restarts agents: the engine, also after its own start, or Berth, once the firewall rules are set."""
 
 
 def data_volume(name: str) -> str:
-    """The volume of the agent's state, which outlives its containers."""
+    """Returns the name of the volume of the agent's state, which outlives its containers."""
     return f"{name}{DATA}"
 
 
 def secrets_volume(name: str) -> str:
-    """The volume of the agent's credentials, which is made anew for every container."""
+    """Returns the name of the volume of the agent's credentials, which is created again for every container."""
     return f"{name}{SECRETS}"
 
 
@@ -82,12 +83,12 @@ def container_payload(
     name_servers: Sequence[str] = (),
     quota: int | None = 0,
 ) -> dict[str, Any]:
-    """The body of POST /containers/create. The health check is the image's own; ports are never published.
+    """Returns the body of POST /containers/create. The health check is the image's own; no ports are published.
 
-    `state` is the volume of the agent's state where it has another name than the container. `name_servers` are those
-    that the engine's resolver asks for the agent, in place of its host's. `quota` is how many bytes the volume of its
-    state may hold, where the engine makes it. None: there is one, which the engine leaves as it is. Otherwise it would
-    fill one that is empty from the image again, and give it to the image's user.
+    `state` is the volume of the agent's state if its name does not follow from the container's. `name_servers` are the
+    servers that the engine's resolver asks for this agent instead of the host's. `quota` limits the volume of its state
+    in bytes if the engine creates it. None means that the volume exists and the engine must leave it as it is:
+    otherwise it would fill an empty volume from the image again, and give it to the image's user.
     """
     return {
         "Image": spec.image,
@@ -112,10 +113,11 @@ def container_payload(
 
 
 def _names(spec: ContainerSpec, name_servers: Sequence[str]) -> dict[str, Any]:
-    """Who is asked for names. For an agent that reaches the gateway alone it is one inside it, where nobody answers.
+    """Returns the settings of name resolution.
 
-    The engine's resolver asks that one from there, and not past the rules as it does with others. It may say nothing
-    at all then, so that programs are not to wait for long.
+    An agent that may reach only the gateway gets a name server address inside its own container, where nothing answers:
+    the engine's resolver asks that address from within the container, while it asks others past the firewall rules.
+    Programs may then get no answer at all, so that the timeout is short.
     """
     if spec.reach is Reach.GATEWAY:
         return {"Dns": [NO_NAMES], "DnsOptions": ["timeout:1", "attempts:1"]}
@@ -123,20 +125,20 @@ def _names(spec: ContainerSpec, name_servers: Sequence[str]) -> dict[str, Any]:
 
 
 def _endpoint(spec: ContainerSpec, network: str) -> dict[str, Any]:
-    """Its own address, which the engine gives to nobody else while the container runs."""
+    """Returns the setting of its fixed address, which the engine gives to no other container while this one runs."""
     if spec.address is None:
         return {}
     return {"NetworkingConfig": {"EndpointsConfig": {network: {"IPAMConfig": {"IPv4Address": spec.address}}}}}
 
 
 def confinement(user: int) -> dict[str, Any]:
-    """What keeps the agent inside. An engine without seccomp refuses the container, and does not make it without."""
+    """Returns the settings that confine the agent. An engine without seccomp refuses to create the container."""
     return {
         "Privileged": False,
         "ReadonlyRootfs": True,
         "CapAdd": [],
         "CapDrop": ["ALL"],
-        "SecurityOpt": [NO_PRIVILEGES_ANEW, f"seccomp={SECCOMP_PROFILE}"],
+        "SecurityOpt": [NO_NEW_PRIVILEGES, f"seccomp={SECCOMP_PROFILE}"],
         "IpcMode": "private",
         "PidMode": "",
         "UTSMode": "",
@@ -172,7 +174,7 @@ def _mounts(spec: ContainerSpec, *, state: str, quota: int | None) -> list[dict[
     made = {"NoCopy": True} if quota is None else sized(quota)
     return [
         _volume(state or data_volume(spec.name), DATA_PATH, spec, **made),
-        # Nothing of the image's: the directory is the engine's own, root's, and no agent can write there.
+        # Nothing is copied from the image: the directory belongs to root, and no agent can write there.
         _volume(secrets_volume(spec.name), SECRETS_PATH, spec, NoCopy=True),
     ]
 

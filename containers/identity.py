@@ -1,7 +1,8 @@
-"""Which installation this process belongs to, and how what belongs to it is named and recognised on an engine.
+"""Identifies this installation, and names and recognises its containers, volumes and networks on an engine.
 
-Several installations may share one engine, also by mistake: a second checkout, a mistyped data directory. Each has a
-random id in its database. The id is on everything that it makes, and it changes nothing that carries another one.
+Several installations may share one engine, even by mistake: a second checkout, a mistyped data directory. Each has a
+random id in its database. It labels everything that it creates with this id, and never changes anything that carries
+another id.
 """
 
 import hashlib
@@ -30,7 +31,7 @@ _remembered: dict[str, tuple[str, float]] = {}
 
 
 def installation_id() -> str:
-    """The id, from the function that `BERTH_INSTALLATION_SOURCE` names. Raises what that raises."""
+    """Returns the id from the function that `BERTH_INSTALLATION_SOURCE` names. Raises the errors of that function."""
     source = settings.BERTH_INSTALLATION_SOURCE
     value, until = _remembered.get(source, ("", 0.0))
     now = time.monotonic()
@@ -41,81 +42,84 @@ def installation_id() -> str:
 
 
 def forget_installation_id() -> None:
-    """The next question for the id reads it again."""
+    """Makes the next call of `installation_id` read the id again."""
     _remembered.clear()
 
 
 def own_labels() -> dict[str, str]:
-    """The labels of everything that this installation makes."""
+    """Returns the labels of everything that this installation creates."""
     return {INSTANCE_LABEL: settings.BERTH_INSTANCE, INSTALLATION_LABEL: installation_id()}
 
 
 def is_labelled(labels: Mapping[str, str]) -> bool:
-    """Whether these labels carry the id of this installation."""
+    """Returns whether these labels carry the id of this installation."""
     return own_labels().items() <= labels.items()
 
 
 def is_former(labels: Mapping[str, str]) -> bool:
-    """Whether these are labels of an installation of this name from the time before there were ids.
+    """Returns whether these labels carry this instance's name but no installation id, from before there were ids.
 
-    Such a container or volume belongs to the installation that has its project. Its next deploy makes one with the id.
+    Such a container or volume belongs to the installation that has its project. The next deploy adds the id.
     """
     return labels.get(INSTANCE_LABEL) == settings.BERTH_INSTANCE and INSTALLATION_LABEL not in labels
 
 
 def is_ours(labels: Mapping[str, str]) -> bool:
-    """Whether an engine may change what carries these labels, where it belongs to a project of ours."""
+    """Returns whether an engine may change an object with these labels, provided it belongs to a project of ours."""
     if labels.get(INSTANCE_LABEL) != settings.BERTH_INSTANCE:
         return False
     return INSTALLATION_LABEL not in labels or labels[INSTALLATION_LABEL] == installation_id()
 
 
 def helper_labels(kind: str) -> dict[str, str]:
-    """The labels of a short-lived container that is no agent: the label of its kind, with the instance, and our id."""
+    """Returns the labels of a short-lived helper container: its kind with the instance as value, and our id."""
     return {kind: settings.BERTH_INSTANCE, INSTALLATION_LABEL: installation_id()}
 
 
 def is_our_helper(labels: Mapping[str, str], kind: str) -> bool:
-    """Whether these are labels of such a container, of this kind, that this installation may remove."""
+    """Returns whether these are labels of such a helper of this kind that this installation may remove."""
     return is_ours({**labels, INSTANCE_LABEL: labels.get(kind, "")})
 
 
 def container_name(key: str) -> str:
-    """The name of the container of this key.
+    """Returns the name of the container of this key.
 
-    Every agent can ask the engine's name server for the names of others. Nobody who does not know the id of the
-    installation learns anything from them.
+    Every agent can look up the names of others at the engine's name server. The names reveal nothing to anyone who
+    does not know the id of the installation.
     """
     return f"{settings.BERTH_INSTANCE}-{_digest('container', key)[:NAME_DIGITS]}"
 
 
 def former_name(key: str) -> str:
-    """The name that the container of this key has if it was made before there were ids."""
+    """Returns the name of a container of this key that was created before there were ids."""
     return f"{settings.BERTH_INSTANCE}-{key}"
 
 
 def network_name() -> str:
-    """The name of the agents' network: the operator's choice, or one that no other installation has."""
+    """Returns the name of the agents' network: the operator's choice, or a name that no other installation has."""
     return settings.BERTH_CONTAINER_NETWORK or f"{settings.BERTH_INSTANCE}-{_digest('network')[:8]}"
 
 
 def gateway_network_name() -> str:
-    """The network on which agents with an address of their own reach the gateway."""
+    """Returns the name of the network on which agents with a fixed address reach the gateway."""
     return f"{network_name()}-gateway"
 
 
 def exit_network_name() -> str:
-    """The gateway's own way out. Of several networks, an engine sends packets out by that whose name comes first."""
+    """Returns the name of the gateway's network to the outside.
+
+    If a container has several networks, the engine routes its packets through the one whose name comes first.
+    """
     return f"{network_name()}-exit"
 
 
 def gateway_name() -> str:
-    """The name of the gateway's volume; those of its containers begin with it."""
+    """Returns the name of the gateway's volume, with which the names of its containers begin."""
     return f"{settings.BERTH_INSTANCE}-gateway-{_digest('gateway')[:8]}"
 
 
 def group_by_key(containers: Iterable[Observation]) -> dict[str, list[Observation]]:
-    """The containers of each key, that with the highest rank first."""
+    """Returns the containers of each key, the one with the highest rank first."""
     groups: dict[str, list[Observation]] = defaultdict(list)
     for container in sorted(containers, key=lambda each: each.rank, reverse=True):
         groups[container.labels.get(PROJECT_LABEL, "")].append(container)
@@ -123,13 +127,13 @@ def group_by_key(containers: Iterable[Observation]) -> dict[str, list[Observatio
 
 
 def carries(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
-    """Whether these are labels of the wanted container. One from before there were ids is one without an id."""
+    """Returns whether the labels match the wanted ones. Labels from before there were ids need no id to match."""
     ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(labels) else set())
     return all(labels.get(label) == value for label, value in wanted.items() if label not in ignored)
 
 
 def is_of_another(found: Observation, spec: ContainerSpec) -> bool:
-    """Whether this is the container of another agent of this installation."""
+    """Returns whether this is the container of another agent of this installation."""
     return is_labelled(found.labels) and bool(found.key) and found.key != spec.key
 
 

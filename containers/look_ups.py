@@ -1,8 +1,8 @@
-"""Looks up the addresses of hosts. No look-up has a timeout of its own, and none can be broken off.
+"""Looks up the addresses of hosts, although `getaddrinfo` has no timeout and cannot be cancelled.
 
-What takes too long is left behind, and keeps its place until the C library gives up. So only few are under way at a
-time for one person, whose hosts may have names that nobody answers on purpose; and what is an address already, and so
-asks nobody, needs no place.
+A look-up that takes too long continues in its own thread, and keeps its place until the C library gives up. Therefore
+only a few may run at a time, and even fewer for one person, whose hosts may have names that time out on purpose. A host
+that is already an address needs no look-up and no place.
 """
 
 import socket
@@ -19,10 +19,10 @@ MOST = 32
 """Look-ups that may still be waiting for a name server after their callers have left."""
 
 OF_ONE = 2
-"""The same of one asker."""
+"""The same for one asker."""
 
 BEGINS_WITHIN = 2.0
-"""Seconds for the thread of a look-up to begin. One that finds no memory never does."""
+"""Seconds for the thread of a look-up to begin. A thread that gets no memory never does."""
 
 Found = list[tuple[Any, ...]]
 
@@ -32,9 +32,9 @@ _turns_lock = threading.Lock()
 
 
 def find_addresses(host: str, port: int, *, within: float, asker: str) -> Found:
-    """As `socket.getaddrinfo` has them. Raises `OSError`, of which `TimeoutError` is one.
+    """Returns the addresses in the form of `socket.getaddrinfo`. Raises `OSError`; if time is up, its `TimeoutError`.
 
-    `asker` is who has named the host; empty for the operator, whose hosts have the places that are left by others.
+    `asker` is the person who named the host. It is empty for the operator, who has no limit of their own.
     """
     if _is_address(host):
         return list(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST))
@@ -57,7 +57,7 @@ def find_addresses(host: str, port: int, *, within: float, asker: str) -> Found:
 
 
 def _take_place(asker: str, until: float) -> Callable[[], None]:
-    """Returns what gives it back."""
+    """Takes a place for a look-up, and returns the function that gives it back. Raises `TimeoutError`."""
     with _turns_lock:
         turn = _turns.setdefault(asker, threading.Semaphore(OF_ONE)) if asker else threading.Semaphore()
     if not turn.acquire(timeout=_left(until)):

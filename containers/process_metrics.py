@@ -1,8 +1,8 @@
-"""What each process counts of itself. `/metrics` tells it, added up over all processes (`config.metrics`)."""
+"""The metrics that each process counts. `/metrics` reports their sums over all processes (`config.metrics`)."""
 
 from prometheus_client import CollectorRegistry, disable_created_metrics
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # the library's. They tell when a process began to count
+disable_created_metrics()  # type: ignore[no-untyped-call]  # these only say when each process began to count
 
 PROCESS = CollectorRegistry()
-"""Every metric of a process is made with it. Labels are words of the program only, never what somebody has sent."""
+"""The registry of all metrics of a process. Labels come from the program only, never from a request."""

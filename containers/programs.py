@@ -1,6 +1,6 @@
-"""Runs other programs: those that set firewall rules and make base images. Nothing else starts a program.
+"""Runs the programs that set firewall rules and create base images. No other module starts programs.
 
-Never through a shell, and never with anything that a user of the service typed.
+It never uses a shell, and never passes anything that a user of the service typed.
 """
 
 import os
@@ -16,7 +16,7 @@ class ProgramError(Exception):
 
 
 def find_program(name: str) -> str | None:
-    """The full path of the program, or None where it is not installed."""
+    """Returns the full path of the program, or None if it is not installed."""
     return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_ADMIN_PATH}")
 
 
@@ -25,21 +25,21 @@ def is_root() -> bool:
 
 
 def is_local_engine() -> bool:
-    """Whether the engine is reached through a socket of this machine. There may be several."""
+    """Returns whether the engine listens on a Unix socket of this machine, which may have several engines."""
     return os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
 
 
 def become_program(path: str, *arguments: str) -> NoReturn:
-    """Goes on as this program of Berth's own, in the same process."""
+    """Replaces this process with another program of Berth."""
     os.execv(path, [path, *arguments])  # noqa: S606  # nosec B606 - a list of our own arguments, no shell
 
 
 def run_program(
     name: str, *arguments: str, seconds: float, given: str | None = None, output: IO[bytes] | None = None
 ) -> str:
-    """Runs the program and returns what it printed, or writes that to `output`.
+    """Runs the program and returns its output, or writes it to `output`.
 
-    `given` is its input. Raises `ProgramError` where it fails or takes longer than `seconds`.
+    `given` is its standard input. Raises `ProgramError` if it fails or takes longer than `seconds`.
     """
     path = find_program(name)
     if path is None:

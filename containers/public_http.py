@@ -1,8 +1,7 @@
-"""Sends a POST to an address that anybody may have named, and that must be one of the public internet.
+"""Sends a POST to a URL from an untrusted user, which must lead to the public internet.
 
-The name is looked up once. All addresses that it has must be public, and the connection goes to one of these: what the
-name leads to a moment later does not matter. No redirect is followed and no proxy asked, and of the answer the head
-alone is read.
+The host name is looked up once. All its addresses must be public, and the connection goes to one of them, so that a
+later change of the name has no effect. It follows no redirect, uses no proxy, and reads only the head of the answer.
 """
 
 import http.client
@@ -27,7 +26,7 @@ from containers.call_limits import size_limit, time_limit
 from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
 
 HEAD_SIZE = 32 * 1024
-"""Bytes of an answer that are read at most. With TLS the handshake is not among them."""
+"""The most bytes of an answer that are read. A TLS handshake does not count."""
 
 LONGEST_URL = 2000
 _PORTS = {"http": 80, "https": 443}
@@ -38,11 +37,11 @@ _FAULTS = (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError, Val
 
 
 class AddressRefusedError(Exception):
-    """Nothing may be sent there. A sentence for who has named the address; it does not repeat the address."""
+    """Nothing may be sent to this address. The message is for the user who gave it, and does not repeat it."""
 
 
 class NoAnswerError(Exception):
-    """There was no answer. A sentence for who has named the address, likewise."""
+    """There was no answer. The message is for the user who gave the address, and does not repeat it."""
 
 
 class _Target(NamedTuple):
@@ -51,19 +50,19 @@ class _Target(NamedTuple):
     port: int
     path: str
     addresses: list[tuple[Any, Any]]
-    """Each a family of sockets and what such a socket connects to."""
+    """Pairs of a socket family and the address to which such a socket connects."""
 
     @property
     def server(self) -> str:
-        """What may be shown of the address: path and query may be a credential."""
+        """The part of the URL that may be shown, because path and query may contain a credential."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == _PORTS[self.scheme] else f":{self.port}")
 
 
 @sensitive_variables()
 def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float, asker: str = "") -> int:
-    """The status of the answer. All of the call, the look-up included, ends within so many seconds. Few names that the
-    same `asker` has given are looked up at a time. Raises `AddressRefusedError` and `NoAnswerError`.
+    """Returns the status of the answer within `within` seconds. Each `asker`, the user who gave the URL, may have only
+    a few look-ups at a time. Raises `AddressRefusedError` and `NoAnswerError`.
     """
     try:
         with time_limit(within), size_limit(HEAD_SIZE):
@@ -78,7 +77,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, within: float, as
 
 @sensitive_variables()
 def check_address(url: str, *, within: float, asker: str = "") -> str:
-    """The server, as it may be shown. Raises `AddressRefusedError`, as far as can be told now, or `NoAnswerError`."""
+    """Returns the server in a form that may be shown. Raises `AddressRefusedError` or `NoAnswerError`."""
     try:
         with time_limit(within):
             return _find(url, asker).server
@@ -87,7 +86,7 @@ def check_address(url: str, *, within: float, asker: str = "") -> str:
 
 
 def is_public(address: str) -> bool:
-    """Whether it is an address of the public internet, and not one that stands for another address."""
+    """Returns whether it is an address of the public internet that does not stand for another address."""
     found = ip_address(address.partition("%")[0])
     if any(found in network for network in _PUBLIC[found.version]):
         return True
@@ -129,23 +128,23 @@ def _check(address: str, port: int, family: Any, *, is_encrypted: bool) -> None:
 
 
 def _is_allowed(address: IPv4Address | IPv6Address, port: int) -> bool:
-    """Whether the operator has named it."""
+    """Returns whether the operator allows it (`BERTH_WEBHOOK_ALLOW`)."""
     allowed = ((ip_network(network), own) for network, own in settings.BERTH_WEBHOOK_ALLOW)
     return any(address in network and own in {None, port} for network, own in allowed)
 
 
 def _is_ours(family: Any, address: str) -> bool:
-    """Whether it is an address of this machine, which then is also where a packet to it comes from. Sends nothing."""
+    """Returns whether it is an address of this machine: then it is also its own source address. Sends nothing."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((address, 9))
         except OSError:
-            return False  # there is no way to it
+            return False  # there is no route to it
         return bool(probe.getsockname()[0] == address)
 
 
 def _describe(error: Exception) -> str:
-    """Never the error's own words, which may repeat the address."""
+    """Returns a sentence about the error, without its own text, which may repeat the address."""
     reason = getattr(error, "reason", error)
     if isinstance(error, urllib3.exceptions.SSLError) or isinstance(reason, ssl.SSLError):
         return "Its certificate is not valid for this name, or it speaks no TLS."
@@ -157,7 +156,7 @@ def _describe(error: Exception) -> str:
 
 
 class _Pins:
-    """A connection to the first of these addresses that answers, no matter what its host's name leads to by now."""
+    """A connection to the first of these addresses that answers. It does not look up the host's name again."""
 
     def __init__(self, *args: Any, addresses: list[tuple[Any, Any]], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -171,7 +170,7 @@ class _Pinned(_Pins, BoundedConnection): ...
 
 
 class _PinnedTLS(_Pins, BoundedTLSConnection):
-    """The certificate must be one for the host's name."""
+    """The certificate must be valid for the host's name."""
 
 
 def _connect(addresses: list[tuple[Any, Any]]) -> socket.socket:

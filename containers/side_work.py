@@ -1,9 +1,9 @@
-"""Work that another thread may do while the caller does something else, and that no caller waits for without an end.
+"""Work that another thread may do while the caller does something else. No caller waits for it without a time limit.
 
-`threading.Thread.start` returns when the new thread has made its first step: never, where it dies before that because
-it finds no memory (CPython's issue 140746). Nothing here waits without a bound for a thread to begin. What no thread
-has begun when its result is needed, the caller does itself; so a process that gets no more threads goes on, and does
-one thing at a time.
+`threading.Thread.start` returns when the new thread has made its first step. It never returns if the thread dies before
+that because it gets no memory (CPython issue 140746). Nothing here waits for a thread to begin without a time limit. If
+no thread has begun the work when its result is needed, the caller does it. A process that gets no more threads
+therefore keeps working, one task at a time.
 """
 
 import _thread
@@ -18,13 +18,13 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 LONGEST = 60.0
-"""Seconds for a result where nothing else limits the caller: more than any request may take."""
+"""Seconds for a result if nothing else limits the caller: more than any request may take."""
 
 
 def begin_thread(act: Callable[[], object]) -> bool:
-    """Does this in a thread of its own, which keeps no process from ending.
+    """Runs `act` in a new thread, which does not keep the process from ending.
 
-    Returns whether the kernel gave one. It may find no memory all the same, and then does nothing.
+    Returns whether the kernel created the thread. It may still get no memory, and then does nothing.
     """
     try:
         _thread.start_new_thread(act, ())
@@ -34,7 +34,7 @@ def begin_thread(act: Callable[[], object]) -> bool:
 
 
 def begin_in_time(act: Callable[[], object], within: float) -> bool:
-    """Does this in a thread of its own that begins within so many seconds. Returns False where it will not be done."""
+    """Runs `act` in a new thread that must begin within this many seconds. Returns False if `act` will not run."""
     turn, has_begun = threading.Lock(), threading.Lock()
     has_begun.acquire()
 
@@ -47,7 +47,7 @@ def begin_in_time(act: Callable[[], object], within: float) -> bool:
 
 
 class SideWork(Generic[R]):
-    """One piece of work, which is done once: by the thread that takes it first."""
+    """A piece of work that is done once, by the thread that takes it first."""
 
     def __init__(self, act: Callable[[], R]) -> None:
         self._act = act
@@ -57,41 +57,41 @@ class SideWork(Generic[R]):
         self._error: BaseException | None = None
 
     def begin(self) -> bool:
-        """Has another thread do it. Returns whether the kernel gave one."""
+        """Starts another thread to do the work. Returns whether the kernel created it."""
         return begin_thread(self.do)
 
     def do(self) -> None:
-        """Does it here, unless somebody has taken it. Raises nothing."""
+        """Does the work in this thread, unless another one has taken it. Raises nothing."""
         if not self._turn.acquire(blocking=False):
             return
         try:
             self._result = self._act()
-        except BaseException as error:  # noqa: BLE001 - it is the caller's, who asks for the result
+        except BaseException as error:  # noqa: BLE001 - raised again for the caller that asks for the result
             self._error = error
         finally:
-            del self._act  # it may hold what should not stay
-            self._going_on.release()  # takes no memory
+            del self._act  # it may refer to objects that should be freed
+            self._going_on.release()  # needs no memory
 
     @property
     def has_failed(self) -> bool:
-        """Whether it has raised something."""
+        """Whether the work raised an error."""
         return self._error is not None
 
     def cancel(self) -> bool:
-        """Returns whether nobody has begun it, and so nobody will."""
+        """Prevents the work, and returns True, if no thread has begun it. Returns False otherwise."""
         return self._turn.acquire(blocking=False)
 
     def wait(self, within: float) -> bool:
-        """Returns whether it was done in time, a number of seconds, by those who have taken it."""
+        """Waits for the thread that has taken the work. Returns whether it was done within this many seconds."""
         if not self._going_on.acquire(timeout=max(0.0, within)):
             return False
         self._going_on.release()
         return True
 
     def result(self, within: float = LONGEST) -> R:
-        """What came of it, or what it raised. The caller does it here where nobody else has begun.
+        """Returns the result, or raises the error of the work. Does the work here if no other thread has begun it.
 
-        Raises `TimeoutError` where the other thread takes longer than so many seconds.
+        Raises `TimeoutError` if the other thread takes longer than `within` seconds.
         """
         self.do()
         if not self.wait(within):
@@ -105,16 +105,18 @@ def do_side_by_side(
     act: Callable[[T], R], given: Sequence[T], *, places: threading.BoundedSemaphore, most: int, within: float,
     after_error: float = 0.0,
 ) -> list[R]:  # fmt: skip
-    """The results in the order of what is given. The caller has a hand in it, and up to `most` other threads, as far as
-    there are places. Each result may take `within` seconds once the caller has nothing more to do. Raises the first
-    error, and begins nothing more; what others have begun it waits for before, up to `after_error` seconds in all.
+    """Runs `act` on each item and returns the results in order.
+
+    The caller works alongside up to `most` other threads, if there are free `places`. Once the caller has nothing left
+    to do, it waits up to `within` seconds for each result. After an error nothing more is begun, and the first error is
+    raised once the work that others have begun has ended, or after `after_error` seconds in total.
     """
     pieces = [SideWork(partial(act, each)) for each in given]
     left = list(pieces)
 
     def work_off() -> None:
         while left:
-            with suppress(IndexError):  # another one was quicker
+            with suppress(IndexError):  # another thread was quicker
                 piece = left.pop(0)
                 piece.do()
                 if piece.has_failed:
@@ -144,7 +146,7 @@ def _results_of(pieces: Sequence[SideWork[R]], within: float, after_error: float
 
 
 def _wait_for_begun(pieces: Sequence[SideWork[R]], within: float) -> None:
-    """And has nobody begin the others."""
+    """Cancels the pieces that no thread has begun, and waits for the others, up to `within` seconds in total."""
     until = time.monotonic() + within
     for piece in [each for each in pieces if not each.cancel()]:
         piece.wait(until - time.monotonic())

@@ -1,9 +1,8 @@
-"""Traces of requests, of operations on projects and of calls to the engine, where `OTEL_*` in the environment asks for
-them (docs/metrics.md). Else nothing of OpenTelemetry is imported.
+"""Traces of requests, of operations on projects and of calls to the engine.
 
-Every name and every value of a span is a word of the program or a number: never a path, an address, a text that
-somebody has sent, or an error. Instrumentation from elsewhere notes all of these, bots' tokens in Telegram's addresses
-among them.
+OpenTelemetry is imported only if `OTEL_*` in the environment asks for traces (docs/metrics.md). Every name and every
+value of a span is a word of the program or a number: never a path, an address, a text from a request, or an error.
+Ready-made instrumentation would record all of these, including bots' tokens in Telegram's URLs.
 """
 
 import logging
@@ -32,8 +31,9 @@ _COMPLAINS_EVERY = 60.0
 
 
 class _Complaints(logging.Handler):
-    """What the library says quotes the collector's address and the headers, and with them a credential. Of that the log
-    has the class of the error, at most once a minute.
+    """Logs only the class of the library's errors, at most once a minute.
+
+    The library's own messages quote the collector's address and the headers, which may contain a credential.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _Complaints(logging.Handler):
 
 
 class _Tracing:
-    """`tracer` is of the process. None: nobody asks for traces."""
+    """Holds the tracer of the process, or None if the environment asks for no traces."""
 
     tracer: "Tracer | None" = None
 
@@ -62,7 +62,7 @@ _UNTRACED: AbstractContextManager[Describe] = nullcontext(_describe_nothing)
 
 
 def begin_to_trace(process: str, *, version: str) -> None:
-    """For each process, after it was forked. Goes on without where what it takes is not installed."""
+    """Starts tracing. Each process calls it after its fork. If the packages are not installed, it only logs that."""
     if not _is_asked_for():
         return
     exporter, protocol = _word("OTEL_TRACES_EXPORTER"), _word("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
@@ -85,12 +85,12 @@ def begin_to_trace(process: str, *, version: str) -> None:
 
 
 def span(kind: str) -> AbstractContextManager[Describe]:
-    """Lasts as long as the block, and is the parent of all that begins within. `kind` is its name until it has one."""
+    """Returns a span for a block, the parent of all spans inside. `kind` is its name until the block gives it one."""
     return _UNTRACED if _Tracing.tracer is None else _traced(_Tracing.tracer, kind)
 
 
 def note_span(name: str, *, since: float, **attributes: Value) -> None:
-    """One that ends now. `since` is on the monotonic clock."""
+    """Records a span that ends now. `since` is its start on the monotonic clock."""
     if _Tracing.tracer is None:
         return
     now, seconds = time.time_ns(), time.monotonic() - since
@@ -117,14 +117,14 @@ def _trace_to(processor: "SpanProcessor", process: str, *, version: str) -> None
     if "service.name=" not in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", ""):
         os.environ.setdefault("OTEL_SERVICE_NAME", "berth")
     resource = Resource.create({"service.version": version, "berth.process": process})
-    # At its end it would wait for a collector that is away.
+    # At the end of the process it would wait for a collector that does not answer.
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(processor)
     _Tracing.tracer = provider.get_tracer("berth", version)
 
 
 def _quiet_library() -> None:
-    """Before it reads the environment: it also complains of headers that it cannot read."""
+    """Redirects the library's log. Must run before it reads the environment, because it logs unreadable headers."""
     theirs = logging.getLogger("opentelemetry")
     theirs.propagate, theirs.handlers = False, [_Complaints()]
 

@@ -1,4 +1,4 @@
-"""The words in which Berth and a container engine speak of containers."""
+"""The data types and labels that Berth and a container engine share."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,22 +9,22 @@ from containers.agent_contract import AGENT_USER
 from containers.gateway.words import Reach
 
 INSTANCE_LABEL = "berth.instance"
-"""The label that holds `BERTH_INSTANCE`."""
+"""The label with the value of `BERTH_INSTANCE`."""
 
 INSTALLATION_LABEL = "berth.installation"
-"""The label that holds the installation's id. What was made before there were ids lacks it (`containers.identity`)."""
+"""The label with the installation's id. Objects from before there were ids lack it (`containers.identity`)."""
 
 PROJECT_LABEL = "berth.project"
-"""The label that says what a container or volume belongs to. Its value is the key by which the engine finds both."""
+"""The label with the key of the project that a container or volume belongs to. The engine finds both by it."""
 
 GENERATION_LABEL = "berth.generation"
-"""The label that holds the number of the deploy that made the container. Later deploys have higher numbers."""
+"""The label with the number of the deploy that created the container. Later deploys have higher numbers."""
 
 USER_LABEL = "berth.user"
-"""The label that holds the number of the agent's user, whose its state is. What was made before it lacks it."""
+"""The label with the number of the agent's user, who owns its state. Older containers lack it."""
 
 QUARANTINE_LABEL = "berth.quarantined"
-"""The label of a container that only holds on to the state of an agent of no known project: the time since when."""
+"""The label of a container that only preserves the state of an agent of no known project: the time of quarantine."""
 
 
 class ContainerState(StrEnum):
@@ -38,7 +38,7 @@ class ContainerState(StrEnum):
 
 
 class Health(StrEnum):
-    """The verdict of the image's health check; `NONE` where it has none."""
+    """The result of the image's health check; `NONE` if the image has none."""
 
     NONE = "none"
     STARTING = "starting"
@@ -48,7 +48,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentReport:
-    """The newest `AGENT-STATUS` of an agent. `paired` is how many people it is paired with; None: it does not say."""
+    """The newest `AGENT-STATUS` of an agent. `paired` is the number of paired people, or None if it does not say."""
 
     state: str
     code: str = ""
@@ -58,13 +58,14 @@ class AgentReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerSpec:
-    """Everything from which an agent's container is made. Equal specs make equal containers.
+    """Everything that defines an agent's container. Equal specs make equal containers.
 
-    `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps a file name
-    under /run/secrets to its content, `environment` holds nothing secret. `user` is the number of the user and of the
-    group as whom it runs, and whose its state is. `disk_ceiling` is how many bytes a new volume of its state holds at
-    most, where the engine can; 0 is no limit. `address` is its own on the agents' network, one that `AgentsNetwork.has`
-    for this `reach`; none: it knows no gateway. `plan` may choose its machine. `is_first`: its key has never been used.
+    `memory` is in bytes, `nano_cpus` in billionths of a core, `stop_timeout` in seconds. `secrets` maps file names
+    under /run/secrets to their contents; `environment` contains no secrets. `user` is the number of the user and group
+    that the agent runs as and that own its state. `disk_ceiling` limits a new volume of its state in bytes, if the
+    engine can enforce that; 0 means no limit. `address` is its fixed address on the agents' network, valid for this
+    `reach` by `AgentsNetwork.has`; an agent without one uses no gateway. `plan` may decide on which machine it runs.
+    `is_first` means that its key has never been used.
     """
 
     name: str
@@ -86,7 +87,7 @@ class ContainerSpec:
 
     @property
     def key(self) -> str:
-        """What the container belongs to."""
+        """The key of the project that the container belongs to."""
         return self.labels[PROJECT_LABEL]
 
 
@@ -94,12 +95,12 @@ class ContainerSpec:
 class Observation:
     """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
-    `health` is that of the last health check, or of what the agent has reported since. `inspect` fills in every field.
-    `observe` leaves out `restart_count`, `started_at`, `finished_at`, `oom_killed`, `report` and `image_id` for a
-    container that is running and healthy. `is_silent`: the engine answers for others, and says of this its name, id and
-    labels alone. `has_drifted`: somebody changed its networks, limits or privileges, or who starts it again.
-    `is_hearsay`: the engine will say more of how it ended. `mounts`: its volumes by their paths, where it was inspected
-    as the only one of its key. `node`: its machine, of several.
+    `health` comes from the last health check, or from the agent's report if that is newer. `inspect` fills in every
+    field. For a container that is running and healthy, `observe` leaves out `restart_count`, `started_at`,
+    `finished_at`, `oom_killed`, `report` and `image_id`. `is_silent`: the engine answers for others, and gives only the
+    name, id and labels of this one. `has_drifted`: someone changed its networks, limits, privileges or restart policy.
+    `is_hearsay`: the engine will say more about its end later. `mounts`: its volumes by their paths, if it was
+    inspected as the only container of its key. `node`: its machine, if the engine has several.
     """
 
     name: str
@@ -123,28 +124,28 @@ class Observation:
 
     @property
     def key(self) -> str:
-        """What the container belongs to; empty where the label is missing."""
+        """The key of the project that the container belongs to; empty if the label is missing."""
         return self.labels.get(PROJECT_LABEL, "")
 
     @property
     def rank(self) -> tuple[bool, int, float]:
-        """Of several containers with one key, the one with the highest rank tells the state."""
+        """Of several containers with one key, the one with the highest rank decides the state."""
         return self.is_up, self.generation, self.created_at.timestamp() if self.created_at else 0.0
 
     @property
     def generation(self) -> int:
-        """The number of the deploy that made it; 0, older than any deploy, where the label is no such number."""
+        """The number of the deploy that created it; 0, older than any deploy, if the label is not a number."""
         label = self.labels.get(GENERATION_LABEL, "")
         return int(label) if label.isdecimal() and len(label) < 10 else 0
 
     @property
     def is_brief(self) -> bool:
-        """Whether it says no more than a list of containers does."""
+        """Whether it has no more information than a list of containers gives."""
         return self.oom_killed is None
 
     @property
     def is_complete(self) -> bool:
-        """Whether every field is filled in that counts: of what is running and healthy the list says enough."""
+        """Whether every field that matters is filled in. For a running and healthy container, the list is enough."""
         return not self.is_brief or (self.state is ContainerState.RUNNING and self.health is Health.HEALTHY)
 
     @property
@@ -163,13 +164,13 @@ class Volume:
 
     @property
     def key(self) -> str:
-        """What the volume belongs to; empty where the label is missing."""
+        """The key of the project that the volume belongs to; empty if the label is missing."""
         return self.labels.get(PROJECT_LABEL, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a container uses now. All in bytes except `cpu_percent` (100 is one core) and the count `pids`."""
+    """A container's current usage. All in bytes except `cpu_percent` (100 is one core) and the count `pids`."""
 
     cpu_percent: float
     memory: int
@@ -181,7 +182,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskUse:
-    """What an agent's state takes on the disk, and how many files, folders and links. `is_part`: at least that much."""
+    """An agent's disk use: bytes, and the number of files, folders and links. `is_part`: it uses at least that much."""
 
     used: int
     files: int
@@ -190,7 +191,7 @@ class DiskUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineEvent:
-    """Something that happened to the container of this key: the engine's word, and with `die` also the exit code."""
+    """An event of the container of this key: the engine's name for it, and for `die` also the exit code."""
 
     key: str
     action: str

@@ -1,7 +1,6 @@
-"""The containers that are made for an agent's volume: one hands it to another user, one holds on to it in quarantine,
-and through one it is read and filled.
+"""Helper containers for an agent's volume: to hand it to another user, to keep it in quarantine, to read or fill it.
 
-All are confined as agents are. Pure: equal arguments give equal payloads.
+All are confined like agents. The functions are pure: equal arguments give equal payloads.
 """
 
 from collections.abc import Mapping
@@ -12,43 +11,43 @@ from containers.hardening import confinement, limits, sized
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec
 
 HANDOVER_LABEL = "berth.handover"
-"""The label of a container that hands a volume over, with the agent's name and user. It carries none of an agent's."""
+"""The label of a container that hands a volume over: the agent's name and user. It has none of an agent's labels."""
 
 CARRIER = ":memory"
-"""How that label ends for a container through which a volume is read or filled."""
+"""The suffix of that label for a container through which a volume is read or filled."""
 
 COPY_READER, COPY_WRITER = "-source", "-former"
-"""How the names end of the two through which a state is copied. A backup reads through one without such an end."""
+"""Suffixes of the names of the two containers that copy a state. The container of a backup has no suffix."""
 
 _HANDOVER = (
     'cd "$1" && chmod go= . && find . -xdev -mindepth 1 -maxdepth 1 -exec chown -Rh "$2" {} + && chown -h "$2" .'
 )
-"""Links are handed over, not followed. The directory itself comes last: it is the user's once all in it is. Until then
-it is closed to others, which says that this goes on."""
+"""Symbolic links are handed over, not followed. The directory itself comes last, when everything in it belongs to the
+user. Until then it is closed to others, which marks an unfinished handover."""
 
 _HANDOVER_CAPABILITIES = ["CHOWN", "DAC_READ_SEARCH", "FOWNER"]
 
 _NOBODY = 65534
-"""The user of what never runs."""
+"""The user of containers that never run."""
 
 
 def handover_name(name: str) -> str:
-    """The container that hands over the volume of the agent of this name."""
+    """Returns the name of the container that hands over the volume of the agent of this name."""
     return f"{name}-handover"
 
 
 def carrier_names(name: str) -> list[str]:
-    """All through which the volumes of the agent of this name are read and filled. Each holds on to its volume."""
+    """Returns the names of all containers that hand over, read or fill this agent's volumes and keep them in use."""
     return [f"{handover_name(name)}{end}" for end in ("", COPY_READER, COPY_WRITER)]
 
 
 def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: str = "") -> dict[str, Any]:
-    """The body of POST /containers/create for the container that hands the volume of an agent's state to its user.
+    """Returns the body of POST /containers/create for the container that hands an agent's state to its new user.
 
     It runs a shell of the agent's image as root, confined like an agent, without a network and with three capabilities:
-    to give files to another user, to find them all, and to take the setuid bit from them on the way. Nothing but the
-    volume and the image can be seen there, so that no path that an agent has left leads anywhere else. The root file
-    system can be written to, because the engine puts no archive where it cannot; it is thrown away.
+    to give files to another user, to find them all, and to remove their setuid bits on the way. It sees only the volume
+    and the image, so that no path that an agent left behind leads anywhere else. The root file system is writable
+    because the engine cannot unpack an archive into a read-only one; it is discarded.
     """
     confined = {**confinement(user), "ReadonlyRootfs": False, "CapAdd": _HANDOVER_CAPABILITIES}
     return {
@@ -73,9 +72,10 @@ def handover_payload(spec: ContainerSpec, user: int, *, volume: str, runtime: st
 
 
 def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: str) -> dict[str, Any]:
-    """The body of POST /containers/create for a container in quarantine, which holds on to a volume and never starts.
+    """Returns the body of POST /containers/create for a container that keeps a volume in quarantine and never starts.
 
-    `image` is any image that the engine has, `labels` are those of the container whose place it takes, `since` is when.
+    `image` is any image that the engine has, `labels` are the labels of the container that it replaces, `since` is the
+    time of the quarantine.
     """
     options = {"NoCopy": True}
     volume = {"Type": "volume", "Source": state, "Target": DATA_PATH, "ReadOnly": True, "VolumeOptions": options}
@@ -99,11 +99,11 @@ def keeper_payload(*, image: str, labels: Mapping[str, str], state: str, since: 
 def carrier_payload(
     name: str, *, image: str, volume: str, labels: Mapping[str, str] | None = None, size: int = 0
 ) -> dict[str, Any]:
-    """The body of POST /containers/create for a container through which a volume is read or filled. It never starts.
+    """Returns the body of POST /containers/create for a container that never starts, to read or fill a volume through.
 
-    `image` is any image that the engine has. The volume is made with these labels, and for so many bytes at the most,
-    where there is none; 0 is no limit. The container's name and label are those of a handover, so that a clean-up of
-    what handovers have left removes it as well.
+    `image` is any image that the engine has. If the volume does not exist, it is created with these labels and for at
+    most `size` bytes; 0 means no limit. The container's name and label are those of a handover, so that the clean-up
+    after handovers removes it as well.
     """
     options = {"NoCopy": True, **({"Labels": dict(labels)} if labels else {}), **sized(size)}
     return {
@@ -116,7 +116,7 @@ def carrier_payload(
         "NetworkDisabled": True,
         "HostConfig": {
             **confinement(_NOBODY),
-            "ReadonlyRootfs": False,  # the engine puts no archive where it cannot write; it is thrown away
+            "ReadonlyRootfs": False,  # the engine cannot unpack an archive into a read-only one; it is discarded
             "Mounts": [{"Type": "volume", "Source": volume, "Target": DATA_PATH, "VolumeOptions": options}],
             "NetworkMode": "none",
             "RestartPolicy": {"Name": "no", "MaximumRetryCount": 0},

@@ -60,7 +60,7 @@ class Deployment:
         self._realign = realign
         self._quota = quota
         self._handover = handover
-        self._begin_anew: Callable[[], None] = lambda: None
+        self._on_missing_state: Callable[[], None] = lambda: None
         self._new_volumes: list[str] = []
         self._is_ours_to_undo = False
         self._is_new = False
@@ -68,9 +68,9 @@ class Deployment:
         self._is_first = spec.is_first
 
     def run(
-        self, confirm: Callable[[], bool], has_rules: Callable[[], bool], begin_anew: Callable[[], None]
+        self, confirm: Callable[[], bool], has_rules: Callable[[], bool], on_missing_state: Callable[[], None]
     ) -> Observation:
-        self._begin_anew = begin_anew
+        self._on_missing_state = on_missing_state
         try:
             kept = self._room.make(has_rules)
             with time_limit(DEPLOY_LIMIT):
@@ -118,7 +118,7 @@ class Deployment:
         spec = self._spec
         self._prepare_volumes()
         if is_new := self._state in self._new_volumes:
-            self._begin_anew()  # by now, for an engine that falls silent makes it all the same
+            self._on_missing_state()  # by now, for an engine that falls silent makes it all the same
         try:
             container_id = self._quota.create(self._connection, spec, state=self._state, is_new=is_new)
         except EngineUnavailableError as error:
@@ -156,7 +156,7 @@ class Deployment:
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
             self._deliver(container, self._spec.user)
             if was_gone():
-                self._begin_anew()
+                self._on_missing_state()
                 handover.complete(container, is_new=True)
         else:
             self._deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))

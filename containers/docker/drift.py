@@ -13,7 +13,7 @@ from containers.docker_api.errors import EngineFailedError
 from containers.errors import AddressUnusableError, EngineRefusedError
 from containers.firewall.boot import restarts_by_engine
 from containers.gateway.words import ADDRESS_LABEL
-from containers.hardening import BY_ENGINE, LIMITS_LABEL, NEVER_BY_ENGINE, NO_PRIVILEGES_ANEW
+from containers.hardening import BY_ENGINE, LIMITS_LABEL, NEVER_BY_ENGINE, NO_NEW_PRIVILEGES
 from containers.vocabulary import QUARANTINE_LABEL
 
 _REFUSED = re.compile(r"address already in use|invalid address|user specified ip address", re.IGNORECASE)
@@ -146,8 +146,8 @@ def has_more_privileges(answer: Mapping[str, Any], labels: Mapping[str, str]) ->
 
 def _is_unconfined(security: Collection[str]) -> bool:
     """Whether it lacks what Berth gives it, or has what takes a confinement away: of AppArmor, SELinux or seccomp."""
-    others = [each for each in security if each != NO_PRIVILEGES_ANEW and not each.startswith("seccomp=")]
-    return bool(others) or "seccomp=unconfined" in security or NO_PRIVILEGES_ANEW not in security
+    others = [each for each in security if each != NO_NEW_PRIVILEGES and not each.startswith("seccomp=")]
+    return bool(others) or "seccomp=unconfined" in security or NO_NEW_PRIVILEGES not in security
 
 
 def _is_shared(host: Mapping[str, Any]) -> bool:

@@ -109,7 +109,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
-        begin_anew: Callable[[], None] = lambda: None,
+        on_missing_state: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
     ) -> Observation:
         has_rules = self._admit(spec)
@@ -118,7 +118,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
             shared = self._connection, self._lookup, self._containers
             room = Room(*shared, spec, retire, seen)
             deployment = Deployment(*shared, spec, room, self._alignment.align, self._quota, self._handover)
-            return deployment.run(lambda: has_rules() and confirm(), has_rules, begin_anew)
+            return deployment.run(lambda: has_rules() and confirm(), has_rules, on_missing_state)
 
         with unless_it_ends(self._connection):
             try:

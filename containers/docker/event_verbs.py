@@ -1,4 +1,4 @@
-"""What a Docker engine tells of what happens (`containers.engine.events.TellsEvents`)."""
+"""What a Docker engine tells of what happens (`containers.engine.events.ReportsEvents`)."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

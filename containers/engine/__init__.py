@@ -1,8 +1,7 @@
-"""What Berth asks of a container engine.
+"""The protocol that every container engine implements.
 
-Every verb may be repeated: `stop` and `remove` succeed where the container is missing, and `deploy` adopts the
-container that an earlier call made. An engine never guesses: it raises `EngineUnavailableError` for what it does not
-know.
+Every method may be called again: `stop` and `remove` succeed if the container is missing, and `deploy` adopts the
+container that an earlier call created. An engine never guesses: it raises `EngineUnavailableError` if it does not know.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -10,7 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from containers.engine.events import TellsEvents
+from containers.engine.events import ReportsEvents
 from containers.engine.gateway import RunsGateway
 from containers.engine.images import HostFacts, KnowsImages
 from containers.engine.lists import Ahead, ListsContainers
@@ -21,58 +20,58 @@ from containers.engine.trials import TriesImages
 from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
 
 
-class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, TellsEvents, Protocol):
-    """An engine that runs containers. No verb raises anything but `EngineError`.
+class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages, TriesImages, ReportsEvents, Protocol):
+    """An engine that runs containers. Its methods raise only `EngineError` and its subclasses.
 
-    `key` is the value of `PROJECT_LABEL`, by which a container is found under any name; where several carry it,
-    verbs act on all of them, and the one with the highest rank is what is told. `within` selects the containers or
-    volumes that carry all of these labels. Those of other installations are never selected and never changed
-    (`containers.identity`). Every verb has a time limit of its own: none waits longer for an engine that does not
-    answer.
+    `key` is the value of `PROJECT_LABEL`, by which a container is found under any name. If several containers carry the
+    same key, methods act on all of them and return the one with the highest rank. `within` selects the containers or
+    volumes that carry all of these labels. Containers and volumes of other installations are never selected and never
+    changed (`containers.identity`). Every method has its own time limit for an engine that does not answer.
     """
 
     def ping(self) -> None:
-        """Returns once the engine has answered. Raises `EngineUnavailableError` where it does not."""
+        """Returns once the engine has answered. Raises `EngineUnavailableError` if it does not."""
 
     def read_deadline(self) -> AbstractContextManager[None]:
-        """A context in which all calls of this thread together get two seconds.
+        """Returns a context in which all calls of this thread together get two seconds.
 
-        For reads, which would rather report `unknown` than wait. They count for the breaker of reads only, so that
-        commands still go through while reads time out.
+        It is for reads, which prefer to report `unknown` rather than wait. Their failures count only for the circuit
+        breaker of reads, so that commands still go through while reads time out.
         """
 
     def deadline(self, seconds: float) -> AbstractContextManager[None]:
-        """A context in which all calls of this thread together get `seconds` seconds, each its own limit at most.
+        """Returns a context in which all calls of this thread together get `seconds` seconds.
 
-        For commands that somebody waits for. A call after the deadline raises `EngineUnavailableError`.
+        Each call still keeps its own limit. It is for commands whose caller waits for the result. A call after the
+        deadline raises `EngineUnavailableError`.
         """
 
     def ensure_firewall(self) -> str | None:
-        """Makes the agents' network and installs the egress rules around it, which agents cannot get past.
+        """Creates the agents' network and installs the egress rules around it, which agents cannot bypass.
 
-        Returns None, or a sentence for the operator that says why the rules could not be installed, or do not hold.
-        Rules that were installed before stay as they are in that case. Costs little where they hold. Also sees to it
-        that the engine itself starts agents again only where their network is closed until the rules are there
-        (`containers.firewall.boot`).
+        Returns None, or a sentence for the operator that says why the rules could not be installed or have no effect.
+        In that case, rules that were installed earlier stay as they are. The call is cheap if the rules are in force.
+        It also ensures that the engine restarts agents by itself only if their network stays closed until the rules are
+        installed (`containers.firewall.boot`).
         """
 
     def requires_firewall(self) -> bool:
-        """Whether no agent may run without the rules (`BERTH_FIREWALL`)."""
+        """Returns whether agents must not run without the egress rules (`BERTH_FIREWALL`)."""
 
     def probe_firewall(self) -> str | None:
         """Sends packets to forbidden addresses from a container on the agents' network, which takes some seconds.
 
-        Returns None where they were refused or could not be sent, or a sentence for the operator that they were not.
+        Returns None if they were refused or could not be sent. Returns a sentence for the operator if they got through.
         """
 
     def started_at(self) -> datetime | None:
-        """When the engine was started, or None where it does not say.
+        """Returns when the engine was started, or None if it does not say.
 
-        Containers that ended before that have been ended by it, or with the machine, and not by themselves.
+        Containers that ended before then were ended by the engine or with the machine, not by themselves.
         """
 
     def describe_host(self) -> HostFacts:
-        """What the machine is that runs the containers."""
+        """Returns the facts about the machine that runs the containers."""
 
     def deploy(
         self,
@@ -80,118 +79,122 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         *,
         confirm: Callable[[], bool],
         retire: Callable[[Observation], None] = lambda _: None,
-        begin_anew: Callable[[], None] = lambda: None,
+        on_missing_state: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
     ) -> Observation:
-        """Makes and starts the container of this spec and generation, and returns it as it is then.
+        """Creates and starts the container of this spec and generation, and returns its state afterwards.
 
-        - No container of the key: creates it, delivers the secrets, calls `confirm`, starts it.
-        - The same generation: adopts it, and starts it after `confirm` where it is not up.
-        - An older generation: stops it within its stop timeout, calls `retire` with what it was before that, while
-          its log can still be read, and replaces it. Its `/data` volume stays, and is handed to the user of the spec
-          where it was another's.
+        - No container with this key: creates it, delivers the secrets, calls `confirm`, starts it.
+        - The same generation: adopts it. If it is not up, calls `confirm` and starts it.
+        - An older generation: stops it within its stop timeout, calls `retire` with its state before the stop while its
+          log can still be read, and replaces it. Its `/data` volume stays; if it belongs to another user, it is handed
+          over to the user of the spec.
         - A newer generation: raises `SupersededError`.
-        - One that was made before there were ids counts like the others. Its `/data` volume stays in use.
-        - A container of the name or the key that is not ours: raises `NameTakenError`.
-        - No state of the key: calls `begin_anew`, maybe more than once, where it can tell, and makes an empty one. The
-          container is started after that.
+        - A container from before there were installation ids: treated like the others. Its `/data` volume stays in use.
+        - A container that has the name or the key but is not ours: raises `NameTakenError`.
+        - No state for this key: calls `on_missing_state`, possibly more than once, if the engine can tell, and creates
+          an empty state. The container is started after that.
 
-        `seen` is what `inspect` has just told of the key, so that nobody asks for it again. Where it is so no more, the
-        engine is asked.
+        `seen` is what `inspect` has just returned for the key, and saves asking again. If it is out of date, the engine
+        is asked.
 
-        No container is started before the rules have been installed since the engine was started. Where they have to be
-        (`BERTH_FIREWALL`) and cannot be, raises `FirewallMissingError`.
+        No container is started until the egress rules have been installed since the engine was started. If they are
+        required (`BERTH_FIREWALL`) and cannot be installed, raises `FirewallMissingError`.
 
-        Where `confirm` returns false, raises `SupersededError`. After that and after any refusal, no container is left
-        that a deploy of this generation made and never started. A volume stays that a newer one made or may have used.
+        If `confirm` returns false, raises `SupersededError`. After that and after any refusal, no container remains
+        that this generation created and never started. A volume stays if a newer deploy created it or may have used it.
         """
 
     def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
-        """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once no process of it runs.
+        """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once none of its processes runs.
 
-        It tells as what the container has ended, without a report of the agent's; None where it did not end here and
-        now, or was not the only one: then `inspect` tells how it is.
+        Returns the container's final state, without the agent's report. Returns None if it had already ended or was one
+        of several; call `inspect` then.
 
-        `ahead` is what `look_ahead` has returned, where nobody can have made a container of this key since.
+        `ahead` is the result of `look_ahead`. Pass it only if no container with this key can have been created since.
 
-        `for_good`: what it remembers goes next. Then a machine that the engine itself has given up is not waited for.
+        `for_good` means that the caller removes the agent's state next. Then the call does not wait for a machine that
+        the engine itself has given up.
 
-        Where the `deadline` of the caller is over sooner, raises `StillStoppingError`, and the engine goes on.
-        Does nothing where the container is missing, is not ours or has already stopped.
+        If the caller's `deadline` ends first, raises `StillStoppingError`, and the engine continues to stop it. Does
+        nothing if the container is missing, is not ours or has already stopped.
         """
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         """Removes the container, running or not; with `volumes` also the volumes of its state and its secrets.
 
-        Does nothing where it is missing, and leaves alone what is not ours.
+        Does nothing if it is missing, and leaves containers and volumes that are not ours alone.
         """
 
     def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
-        """The container with every field exact, or None where the engine answered that we have none of this key.
+        """Returns the container with every field exact, or None if the engine answered that there is none for this key.
 
-        `briefly`: of one that is not up, without what it has reported last, which takes a call less. Raises
-        `ContainerSilentError` where the engine answers for others, and not for this one.
+        `briefly` leaves out the last report of a container that is not up, which saves a call. Raises
+        `ContainerSilentError` if the engine answers for other containers but not for this one.
         """
 
     def realign(self, key: str) -> list[str]:
-        """Gives the containers of this key back the network, restart policy and limits with which Berth makes them.
+        """Restores the network, restart policy and limits that Berth gave to the containers of this key.
 
-        They leave every other network. Running ones go on. Returns in words what was otherwise. Does nothing where
-        there is none. Raises `AlteredError` where only a container that is made anew is as it should be.
+        They leave every other network. Running containers keep running. Returns the differences in words. Does nothing
+        if there is no container. Raises `AlteredError` if only a new container can be as it should be.
         """
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
         """Stops the containers that carry this installation's id and this key, and removes their credentials.
 
-        Calls `retire` with each container that has ever run, as it was before that, while its log and its credentials
-        can still be read.
-        The state stays: a container that cannot start by itself, has no network and carries `QUARANTINE_LABEL` holds on
-        to it. What is in quarantine already stays as it is.
+        Calls `retire` with each container that has ever run, in its state before the stop, while its log and its
+        credentials can still be read. The agent's state stays: a container that cannot start, has no network and
+        carries `QUARANTINE_LABEL` keeps the volume in use. Containers already in quarantine stay as they are.
         """
 
     def highest_user(self, *, block: Collection[int] = ()) -> int | None:
-        """The highest number of a user as whom a container of this installation runs, or whose the state is that one in
-        quarantine or a volume holds; None where there is none. Of other installations those of the block count, too.
+        """Returns the highest user number in use on this engine, or None if there is none.
 
-        It belongs to something that exists, whether or not the caller knows that, and so to nobody else.
+        It counts the users of this installation's containers, and the owners of states in volumes and in quarantine.
+        Containers of other installations count if their user number lies in this `block`. A number that is in use must
+        not be given to another agent, even if the caller does not know the container that uses it.
         """
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
-        """Every volume of this installation with these labels. It may have outlived its container."""
+        """Returns every volume of this installation with these labels. A volume may have outlived its container."""
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
     ) -> Iterator[bytes]:
-        """The lines of output, each with its RFC 3339 time in front; none where there is no such container.
+        """Yields the lines of output, each with its RFC 3339 time in front, or nothing if there is no such container.
 
-        `of` is the id of one of the key, which then need not be looked for.
-        `tail` limits them to the last lines, `since` to those from that moment on. With `follow` the iterator goes on
-        until the container ends or the iterator is closed, and yields an empty line after at most 3 seconds without
-        output: only then a follower can be told that its token has ended.
+        `of` is the id of a container with this key, if the caller knows it, and saves the look-up.
+        `tail` limits the output to the last lines, `since` to the lines from that moment on. With `follow` the iterator
+        continues until the container ends or the iterator is closed, and yields an empty line after at most 3 seconds
+        without output, so that a follower can be notified that its token has expired.
         """
 
     def read_secrets(self, key: str) -> list[str]:
-        """The credentials that were delivered to the container of this key; none where there is no such container.
+        """Returns the credentials that were delivered to the container of this key, or none if there is no container.
 
-        Only to take them out of what the agent has printed, where nobody else knows them any more. Raises
-        `EngineRefusedError` where there is more than credentials can be.
+        Use it only to remove them from the agent's output when Berth itself no longer knows them. Raises
+        `EngineRefusedError` if the files are larger than credentials can be.
         """
 
     def stats(self, key: str) -> Usage | None:
-        """What the container uses now, or None where it does not run."""
+        """Returns the container's current usage, or None if it does not run."""
 
     def usage_of(self, container_id: str, *, started_at: datetime | None) -> Usage | None:
-        """As `stats`, of the container with this id, which was started then: one call. None where there is none."""
+        """Does the same as `stats` in one call, for the container with this id that was started at `started_at`.
+
+        Returns None if there is none.
+        """
 
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
-        """What the state of each of these keys takes, one after the other as it becomes known.
+        """Yields the disk use of the state of each of these keys, one at a time as it becomes known.
 
-        `keys` says of each at how many files nobody counts on: then the size is not measured either. One without a
-        state takes nothing. Of what cannot be counted within a minute, a part is (`DiskUse.is_part`), or it is left out
-        where not even that is known; it delays no other for longer.
-        `images` are some that may be used for it, where there is none of Berth's own. Agents go on meanwhile, and
-        `remove` does not wait for it. Raises `EngineRefusedError` where the engine has no image for it.
+        The values of `keys` are the numbers of files at which counting stops; the size is not measured then either. A
+        key without a state uses nothing. If a state cannot be counted within a minute, a part is reported
+        (`DiskUse.is_part`), or the key is left out if not even a part is known; it delays the others for no longer.
+        `images` are images that may be used for measuring if there is none of Berth's own. Agents keep running
+        meanwhile, and `remove` does not wait. Raises `EngineRefusedError` if the engine has no image for measuring.
         """
 
     def report_streams(self) -> ReportStreams:
-        """What hears of many agents at once that they print a report. The caller closes it."""
+        """Returns an object that notices when any of many agents prints a report. The caller closes it."""

@@ -1,4 +1,4 @@
-"""What an engine tells of what happens to containers: a part of `containers.engine.Engine`."""
+"""The events that an engine reports about containers: a part of `containers.engine.Engine`."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -7,18 +7,18 @@ from typing import Protocol
 from containers.vocabulary import EngineEvent
 
 
-class TellsEvents(Protocol):
+class ReportsEvents(Protocol):
     def events(
         self, within: Mapping[str, str], *, timeout: float, after: datetime | None = None
     ) -> Iterator[EngineEvent]:
-        """Events of these containers as they happen. Ends after `timeout` seconds without one.
+        """Yields events of these containers as they happen. Ends after `timeout` seconds without an event.
 
-        With the moment of an event, what has happened `after` it comes first, as far as the engine still knows.
+        If `after` is given, it is the time of an event: later events that the engine still knows come first.
         """
 
     def find_newest_event(self, within: Mapping[str, str], *, since: datetime, until: datetime) -> datetime | None:
-        """When the last of these events was, of those between two moments that are past on the engine's clock.
+        """Returns the time of the last of these events between two moments, both past on the engine's clock.
 
-        None where there was none: `events` has nothing more to tell of that time. It is answered at once, also where
-        lists and inspections wait. Raises `EngineUnavailableError` where the engine cannot say.
+        Returns None if there was none, so that `events` has nothing more to report for that time. The engine answers at
+        once, even while lists and inspections wait. Raises `EngineUnavailableError` if the engine cannot say.
         """

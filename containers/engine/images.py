@@ -1,4 +1,4 @@
-"""What Berth asks of a container engine about images and about its machine: a part of `containers.engine.Engine`."""
+"""What an engine knows about images and about its machine: a part of `containers.engine.Engine`."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import Protocol
 
 CONTRACT_LABEL = "berth.agent.contract"
 CAPABILITIES_LABEL = "berth.agent.capabilities"
-"""The label in which an image declares what it can do: one or more of `Capability`, with commas between."""
+"""The label in which an image declares what it can do: one or more of `Capability`, separated by commas."""
 
 
 class Capability(StrEnum):
-    """What an image may declare, in the order in which it is told."""
+    """What an image may declare, in the order in which it is shown."""
 
     CHAT = "chat"
     MEMORY = "memory"
@@ -23,10 +23,10 @@ class Capability(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageFacts:
-    """What an image on the engine is, and what it declares of itself in its labels.
+    """Facts about an image on the engine, and what it declares in its labels.
 
-    `base` is the image with which this one begins, as `name@digest`, and None where it does not say. `capabilities`
-    are those that the contract knows. `has_contract`: whether it declares that it keeps the agent contract.
+    `base` is the image on which this one is based, as `name@digest`, or None if it does not say. `capabilities`
+    holds only those that the contract knows. `has_contract` says whether it declares that it keeps the agent contract.
     """
 
     image_id: str
@@ -39,8 +39,8 @@ class ImageFacts:
 class HostFacts:
     """The machine that runs the containers: its memory in bytes, its cores, and the version of the engine.
 
-    Each is None, or empty, where the engine does not say. `lacks`: what keeps agents inside elsewhere and cannot be
-    held here, by the words of `BERTH_SWARM_ACCEPT`.
+    Each is None or empty if the engine does not say. `lacks` names the protections that this engine cannot provide, in
+    the words of `BERTH_SWARM_ACCEPT`.
     """
 
     memory: int | None = None
@@ -51,14 +51,14 @@ class HostFacts:
 
 class KnowsImages(Protocol):
     def image_exists(self, image: str) -> bool:
-        """Whether the engine has the image, so that a deploy can start without a pull."""
+        """Returns whether the engine has the image, so that a deploy can start without a pull."""
 
     def describe_image(self, image: str) -> ImageFacts | None:
-        """None where the image is missing. What its labels say is its author's word, and nothing depends on it."""
+        """Returns the image's facts, or None if it is missing. Do not rely on its labels, which its author wrote."""
 
     def remove_unused_images(self, *, keep: Collection[str]) -> int:
-        """Removes some of the images of agent types that Berth built a week ago or earlier, and returns how many.
+        """Removes some of the images of agent types that Berth built at least a week ago, and returns how many.
 
-        Those stay that a container was made from, that are the latest of their type, or whose id is one of `keep`. It
-        removes former ones of the gateway as well.
+        An image stays if a container was created from it, if it is the latest of its type, or if its id is in `keep`.
+        This also removes former images of the gateway.
         """

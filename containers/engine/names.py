@@ -1,4 +1,4 @@
-"""What Berth asks of a container engine about its own name server: a part of `containers.engine.Engine`."""
+"""Limits on the engine's own name server: a part of `containers.engine.Engine`."""
 
 from collections.abc import Collection
 from typing import Protocol
@@ -6,9 +6,9 @@ from typing import Protocol
 
 class LimitsNames(Protocol):
     def limit_names(self, containers: Collection[str]) -> str | None:
-        """Sees to it that agents can ask the engine's own name server only so often: those with these container ids.
+        """Limits how often the agents in these containers, given by id, can ask the engine's own name server.
 
-        What is no agent's or does not run is no error. An agent has no limit from its start until the first such call.
-        Costs no call to the engine for those that have it already. Returns None, or a sentence for the operator that
-        says why some cannot have it; these go on without.
+        Containers that do not run or belong to no agent are ignored. An agent has no limit from its start until the
+        first call with its id. Agents that already have the limit cost no call to the engine. Returns None, or a
+        sentence for the operator that says why some agents cannot have the limit; these keep running without it.
         """

@@ -1,19 +1,20 @@
-"""What Berth asks of an engine that tells of the reports of many agents at once."""
+"""How an engine follows the reports of many agents at once."""
 
 from collections.abc import Mapping
 from typing import Protocol
 
 
 class ReportStreams(Protocol):
-    """`follow` may be called by any thread, and the rest by one of its own."""
+    """Any thread may call `follow`; a single thread calls the other methods."""
 
     def follow(self, running: Mapping[str, str]) -> None:
-        """Follows these containers, given as keys by their ids, and no others. Of too many it follows the first."""
+        """Follows exactly these containers: keys by container ids. If there are too many, it follows the first ones."""
 
     def wait(self, timeout: float) -> set[str]:
-        """The keys of containers that have printed a report, after at most `timeout` seconds or a little more.
+        """Returns the keys of containers that have printed a report, after `timeout` seconds or a little more at most.
 
-        What was printed since `follow` first named a container is not missed, and may be told twice. Raises nothing.
+        No report is missed that was printed since `follow` first named a container; one may be returned twice. Raises
+        nothing.
         """
 
     def close(self) -> None:

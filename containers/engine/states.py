@@ -1,4 +1,4 @@
-"""What Berth asks of a container engine about what agents keep, for backups: a part of `containers.engine.Engine`."""
+"""How an engine backs up, restores and copies agents' states: a part of `containers.engine.Engine`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
@@ -6,17 +6,17 @@ from typing import Protocol
 
 class KeepsStates(Protocol):
     def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
-        """What the agent keeps in `DATA_PATH`, as the pieces of a tar archive whose names begin with `data`.
+        """Yields the files in the agent's `DATA_PATH` as chunks of a tar archive whose names begin with `data`.
 
-        Nothing where there is no such volume. The agent may run, and write meanwhile. Where it has no container, one is
-        made of this image, which never runs. Closing the iterator ends it. `of_copy`: what `keep_copy` has kept is read
-        instead, where there is one.
+        Yields nothing if there is no such volume. The agent may run and write meanwhile. If it has no container, one is
+        created from this image that never runs. Closing the iterator ends the read. With `of_copy`, the copy that
+        `keep_copy` made is read instead, if there is one.
         """
 
     def knows_state(self, key: str) -> bool:
-        """Whether the engine knows where to look for the state of this key. One that has all on its own disk does.
+        """Returns whether the engine knows where the state of this key is. A single host always does.
 
-        Where it does not, `remove` with volumes removes nothing of a state that there may be.
+        If it does not know, `remove` with volumes cannot remove a state that may exist.
         """
 
     def write_state(
@@ -29,28 +29,28 @@ class KeepsStates(Protocol):
         pieces: Iterable[bytes],
         ceiling: int = 0,
     ) -> None:
-        """Makes a volume of this name and with these labels, and fills it with what `read_state` has read.
+        """Creates a volume with this name and these labels, and fills it with an archive from `read_state`.
 
-        It holds so many bytes at the most, where the engine can see to that; 0 is no limit.
+        `ceiling` limits its size in bytes if the engine can enforce that; 0 means no limit.
 
-        For a key of which there is nothing: call `remove` before. Raises `EngineRefusedError` where there is a volume
-        of this name already. A call that failed may have left a part, which `remove` removes.
+        Call `remove` first, because the key must have nothing on the engine. Raises `EngineRefusedError` if there is
+        already a volume of this name. A failed call may leave a partial volume, which `remove` removes.
         """
 
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
-        """Makes a second volume, with these labels, that holds what the state of this key holds, in place of any other.
+        """Copies the state of this key to a second volume with these labels, which replaces any earlier copy.
 
-        A hard limit on the state is one on the copy as well, and again on the state that `return_copy` makes of it. For
-        an agent that does not run. Does nothing where there is no state. Raises `EngineRefusedError` where it is more
-        than `most` bytes as an archive; 0 is no limit. What fails leaves no part behind where it can, so that the agent
-        finds room again; a part that it leaves the next call replaces. `remove` with volumes removes the copy as well.
+        The agent must not run. A hard limit on the state also applies to the copy, and to the state that `return_copy`
+        restores from it. Does nothing if there is no state. Raises `EngineRefusedError` if the archive is larger than
+        `most` bytes; 0 means no limit. A failed call removes its partial copy if it can, so that the agent has room
+        again; otherwise the next call replaces it. `remove` with volumes removes the copy as well.
         """
 
     def return_copy(self, key: str, *, image: str) -> bool:
-        """Puts the copy in the place of the state, and keeps it: a call that was cut off may be repeated.
+        """Replaces the state with the copy and keeps the copy, so that an interrupted call can be repeated.
 
-        For a key without a container. Does nothing where there is no copy, and returns whether there was one.
+        The key must have no container. Returns whether there was a copy; without one it does nothing.
         """
 
     def drop_copy(self, key: str) -> None:
-        """Removes the copy, where there is one."""
+        """Removes the copy, if there is one."""

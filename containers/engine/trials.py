@@ -1,4 +1,4 @@
-"""What Berth asks of a container engine about an image that is tried out: a part of `containers.engine.Engine`."""
+"""How an engine tries out an image: a part of `containers.engine.Engine`."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -6,19 +6,19 @@ from typing import Protocol
 from containers.vocabulary import AgentReport, ContainerSpec
 
 TRIAL_LABEL = "berth.trial"
-"""The label of the containers of a trial; its value is the instance. They belong to no project."""
+"""The label of a trial's containers, which belong to no project. Its value is the instance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRun:
-    """What one run of an image came to. Times are seconds since its start; None: that did not happen.
+    """The result of one run of an image. Times are seconds since its start; None means that it did not happen.
 
-    `refusal`: why the engine did not start it. `ready_after`: its health check passed, it reported that it runs, or it
-    has neither and asked Telegram for messages. `answer` is what it wrote to the person who had written to it, which
-    may be empty. `exit_code` is how it ended by itself, `stop_code` after SIGTERM, within `stopped_within` seconds.
-    `users` are those of its processes, none where the engine cannot say. `volumes` are places beyond the contract's
-    that it could write to. `lines` are what it printed, from its
-    first line on; the middle may be missing where that is several MB.
+    `refusal` says why the engine did not start it. It is ready (`ready_after`) when its health check passes or it
+    reports that it runs, or if it does neither, when it asks Telegram for messages. `answer` is its reply to the person
+    who wrote to it, and may be empty. `exit_code` is set if it ended by itself, `stop_code` if it ended after SIGTERM,
+    within `stopped_within` seconds. `users` are the users of its processes, empty if the engine cannot say. `volumes`
+    are places outside the contract's that it could write to. `lines` is its output from the first line on; the middle
+    may be missing if it printed several MB.
     """
 
     refusal: str = ""
@@ -38,12 +38,12 @@ class TrialRun:
 
 class TriesImages(Protocol):
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
-        """Runs the image of this spec beside a Bot API server and a provider, and where nothing else can be reached.
+        """Runs the image of this spec on a network with only a fake Bot API server and a fake provider.
 
-        They accept this token and this key. It is stopped once it is ready and has answered, or after `within` seconds;
-        SIGKILL follows `grace` seconds after SIGTERM. The spec's labels are on all that is made, and all of it is
-        removed. What a killed process has left, a later call removes.
+        These accept this token and this key. The container is stopped once it is ready and has answered, or after
+        `within` seconds; SIGKILL follows `grace` seconds after SIGTERM. Everything that the trial creates carries the
+        spec's labels and is removed at its end. A later call removes what a killed process has left behind.
 
-        Raises `EngineUnavailableError`, and `EngineRefusedError` where there is no image for the servers. What the
-        engine has against the image itself, the run tells.
+        Raises `EngineUnavailableError`, and `EngineRefusedError` if there is no image for the servers. If the engine
+        refuses the image itself, `TrialRun.refusal` says why.
         """

@@ -93,7 +93,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
 
     def deploy(
         self, spec: ContainerSpec, *, confirm: Callable[[], bool],
-        retire: Callable[[Observation], None] = lambda _: None, begin_anew: Callable[[], None] = lambda: None,
+        retire: Callable[[Observation], None] = lambda _: None, on_missing_state: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
     ) -> Observation:  # fmt: skip
         api = self._confinement.require()

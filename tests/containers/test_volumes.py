@@ -33,7 +33,7 @@ def test_a_deploy_says_whether_it_makes_the_state(under_test: EngineUnderTest) -
     def makes(generation: int) -> bool:
         made: list[bool] = []
         spec = make_spec(under_test, generation=generation)
-        under_test.engine.deploy(spec, confirm=lambda: True, begin_anew=lambda: made.append(True))
+        under_test.engine.deploy(spec, confirm=lambda: True, on_missing_state=lambda: made.append(True))
         return bool(made)
 
     assert makes(1)

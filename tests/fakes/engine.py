@@ -62,7 +62,7 @@ class MemoryEngine(RunsMemoryGateway):
 
     def deploy(
         self, spec: ContainerSpec, *, confirm: Callable[[], bool],
-        retire: Callable[[Observation], None] = lambda _: None, begin_anew: Callable[[], None] = lambda: None,
+        retire: Callable[[Observation], None] = lambda _: None, on_missing_state: Callable[[], None] = lambda: None,
         seen: Observation | None = None,
     ) -> Observation:  # fmt: skip
         self._enter("deploy", spec.key)
@@ -71,7 +71,7 @@ class MemoryEngine(RunsMemoryGateway):
         self._step("deploy.create")
         container = self._settle_name(spec, retire)
         if any(volume.endswith("-data") for volume in self._volumes_of(spec.key) - before):
-            begin_anew()
+            on_missing_state()
         try:
             if not container.is_up:
                 self._step("deploy.confirm")

@@ -114,7 +114,7 @@ def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observati
             replace(build_spec(project, place), is_first=claim.is_first),
             confirm=lambda: project.holds(claim),
             retire=lambda ended: keep_run(project, ended),
-            begin_anew=lambda: record_lost_memory(project, claim),
+            on_missing_state=lambda: record_lost_memory(project, claim),
             seen=seen,
         )
         return made, clock.now()

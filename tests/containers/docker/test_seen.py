@@ -112,7 +112,10 @@ def test_a_state_that_the_engine_had_to_make_anew_is_handed_over(engine: DockerE
     daemon.script[f"GET /volumes/{STATE}"] = [MADE_NOW]
     told: list[bool] = []
     began = f"POST /containers/{ID}/start"
-    assert deploy(engine, SEEN, begin_anew=lambda: told.append(began in asked(daemon))).state is ContainerState.RUNNING
+    assert (
+        deploy(engine, SEEN, on_missing_state=lambda: told.append(began in asked(daemon))).state
+        is ContainerState.RUNNING
+    )
     assert told == [False]
     assert f"GET /containers/{ID}/archive" in asked(daemon)
     daemon.script[f"GET /volumes/{STATE}"] = [FAILED]
