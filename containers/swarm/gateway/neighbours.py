@@ -31,13 +31,17 @@ def require_own_port(connection: Connection, ours: Sequence[Mapping[str, Any]]) 
     with connection.call() as client, understand_answer():
         rows = client.services(filters={"label": [LABEL]})
         others = [row for row in rows if not is_our_helper(row["Spec"]["Labels"] or {}, LABEL)]
-        since = min((str(row["CreatedAt"]) for row in ours), default="")
-        wanted = f"{CONTROL_PORT}={settings.BERTH_SWARM_GATEWAY_PORT}"
-        for row in others:
-            environment = row["Spec"]["TaskTemplate"]["ContainerSpec"].get("Env") or []
-            if wanted in environment and (not since or str(row["CreatedAt"]) < since):
-                port, other = settings.BERTH_SWARM_GATEWAY_PORT, str(row["Spec"]["Labels"][LABEL])[:40]
-                raise EngineRefusedError(PORT_TAKEN.format(port=port, other=other))
+    # An installation that moves to the port of a younger one has no claim to it: only ours that listen there count.
+    since = min((str(row["CreatedAt"]) for row in ours if _has_the_port(row)), default="")
+    for row in others:
+        if _has_the_port(row) and (not since or str(row["CreatedAt"]) < since):
+            port, other = settings.BERTH_SWARM_GATEWAY_PORT, str(row["Spec"]["Labels"][LABEL])[:40]
+            raise EngineRefusedError(PORT_TAKEN.format(port=port, other=other))
+
+
+def _has_the_port(row: Mapping[str, Any]) -> bool:
+    environment = row["Spec"]["TaskTemplate"]["ContainerSpec"].get("Env") or []
+    return f"{CONTROL_PORT}={settings.BERTH_SWARM_GATEWAY_PORT}" in environment
 
 
 def require_own_addresses(connection: Connection) -> None:

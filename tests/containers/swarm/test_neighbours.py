@@ -1,5 +1,6 @@
 """Two installations of one Swarm: what they share, and which of them is refused what both cannot have."""
 
+from copy import deepcopy
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -65,6 +66,19 @@ def test_of_two_that_were_made_at_the_same_time_the_first_one_goes_on(swarm: Man
     later["Spec"]["TaskTemplate"]["ContainerSpec"]["Env"] = ["GATEWAY_CONTROL_PORT=8443"]
     ensure()
     with override_settings(BERTH_INSTANCE="other"), pytest.raises(EngineRefusedError, match="another installation"):
+        ensure()
+
+
+def test_an_older_installation_does_not_move_to_the_port_of_a_younger_one(swarm: Manager) -> None:
+    ensure()
+    with override_settings(BERTH_INSTANCE="other", BERTH_SWARM_GATEWAY_PORT=8444):
+        ensure()
+    swarm.rows["services"][1]["CreatedAt"] = "2026-01-02T00:00:00Z"
+    before = deepcopy(swarm.rows["services"])
+    with override_settings(BERTH_SWARM_GATEWAY_PORT=8444), pytest.raises(EngineRefusedError, match="8444"):
+        ensure()
+    assert swarm.rows["services"] == before
+    with override_settings(BERTH_INSTANCE="other", BERTH_SWARM_GATEWAY_PORT=8444):
         ensure()
 
 
