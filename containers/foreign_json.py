@@ -1,8 +1,11 @@
 """Reads JSON from other servers, and refuses values that no well-behaved server sends."""
 
+import gc
 import json
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _LONGEST_NUMBER = 40
@@ -10,6 +13,9 @@ _LONGEST_NUMBER = 40
 
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 """A number with fewer digits fits into 64 bits."""
+
+_LONG_BODY = 1024 * 1024
+"""Bytes from which on a document has enough values to make Python's garbage collector look through all of them."""
 
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -23,12 +29,31 @@ def read_json(body: bytes) -> Any:
     try:
         # An engine's list has thousands of numbers: checking each of them would take time for nothing.
         read_int = _read_int if _LONG_NUMBER.search(body) else int
-        value = json.loads(body.decode(), parse_constant=_refuse, parse_int=read_int, parse_float=_read_float)
+        with _no_collection(body):
+            value = json.loads(body.decode(), parse_constant=_refuse, parse_int=read_int, parse_float=_read_float)
         if _SURROGATE.search(body):
             json.dumps(value, ensure_ascii=False).encode()  # raises for an unpaired surrogate
     except RecursionError:
         raise ValueError("The JSON is nested too deeply.") from None
     return value
+
+
+@contextmanager
+def _no_collection(body: bytes) -> Iterator[None]:
+    """Keeps the garbage collector from running while a long document is read.
+
+    Nothing that is being read is garbage, and looking through it again and again takes as long as reading it: the
+    longer the document, the more for each value. Only a thread that found the collector on turns it on again, so that
+    it is never left off and stays off where someone else turned it off.
+    """
+    if len(body) < _LONG_BODY or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _refuse(constant: str) -> float:

@@ -1,6 +1,8 @@
 """JSON that another server sent: what no honest server sends is refused, wherever in a document it stands."""
 
+import gc
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -70,3 +72,42 @@ def test_so_is_what_is_no_utf_8(body: bytes) -> None:
 def test_what_honest_servers_send_is_read(value: Any) -> None:
     for body in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
         assert read_json(body.encode()) == value
+
+
+@pytest.fixture
+def collections() -> Iterator[list[int]]:
+    """The generations that the garbage collector has looked through since the test began."""
+    found: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start":
+            found.append(info["generation"])
+
+    gc.callbacks.append(note)
+    yield found
+    gc.callbacks.remove(note)
+    gc.enable()
+
+
+LONG = b"[" + b",".join([b'{"labels":{"a":["b"]}}'] * 100_000) + b"]"
+
+
+def test_a_long_document_is_read_without_the_garbage_collector_looking_through_it_again_and_again(
+    collections: list[int],
+) -> None:
+    rows = read_json(LONG)
+    assert len(rows) == 100_000
+    assert len(collections) < 5
+    assert gc.isenabled()
+
+
+def test_the_garbage_collector_runs_again_after_a_long_document_that_is_refused(collections: list[int]) -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        read_json(LONG[:-1] + b",NaN]")
+    assert gc.isenabled()
+
+
+def test_a_garbage_collector_that_someone_else_turned_off_stays_off(collections: list[int]) -> None:
+    gc.disable()
+    read_json(LONG)
+    assert not gc.isenabled()
