@@ -1,4 +1,4 @@
-"""Gives containers back what somebody has changed of them: network, limits, and who starts them again."""
+"""Restores the network, limits and restart policy of containers that someone has changed."""
 
 import time
 from contextlib import suppress
@@ -27,19 +27,19 @@ from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, Observation
 
 ALL_EVERY = 300.0
-"""Seconds after which the policies of all containers are looked at again. The engine's events tell of most changes."""
+"""Seconds after which the policies of all containers are checked again. The engine's events report most changes."""
 
 NETWORK, POLICY, LIMITS = "network", "restart policy", "limits"
-"""What can be given back."""
+"""The settings that can be restored."""
 
 _ALL_WITHIN = 5.0
-"""Seconds for all of them together. What is left then is done the next time."""
+"""Seconds for all containers in total. The next round does the rest."""
 
 _ONE_WITHIN = 1.0
 
 
 class Alignment:
-    """Brings the policies of existing containers up to date: at first, when another one is wanted, and now and then."""
+    """Updates the policies of existing containers: at first, when the wanted policy changes, and every `ALL_EVERY`."""
 
     def __init__(self, connection: Connection, lookup: Lookup) -> None:
         self._connection = connection
@@ -48,9 +48,9 @@ class Alignment:
         self._again_at = 0.0
 
     def align_all(self) -> None:
-        """Our containers get the policy that is wanted now. Running ones go on.
+        """Gives our containers the policy that is wanted now. Running ones keep running.
 
-        One for which the engine does not answer is passed over.
+        A container for which the engine does not answer is skipped.
         """
         wanted, now = wanted_policy(), time.monotonic()
         if wanted == self._set and now < self._again_at:
@@ -66,25 +66,25 @@ class Alignment:
         self._set = wanted if is_done else ""
 
     def align(self, found: Observation) -> set[str]:
-        """Gives the container its network, its policy and its limits back, and takes it from every other network.
+        """Restores the container's network, policy and limits, and removes it from every other network.
 
-        Returns in words what was otherwise. Raises `AddressUnusableError`, and `AlteredError` where that is not all.
+        Returns the differences in words. Raises `AddressUnusableError`, and `AlteredError` if more has changed.
         """
-        mended: set[str] = set()
+        restored: set[str] = set()
         with suppress(MissingError):
             answer = self._inspect(found)
             with understand_answer():
                 is_beyond = has_more_privileges(answer, found.labels)
             if is_beyond:
                 raise AlteredError
-            mended |= {POLICY} if self._align_policy(found, answer) else set()
-            mended |= {LIMITS} if self._align_limits(found, answer) else set()
+            restored |= {POLICY} if self._align_policy(found, answer) else set()
+            restored |= {LIMITS} if self._align_limits(found, answer) else set()
             if QUARANTINE_LABEL not in found.labels:
-                mended |= {NETWORK} if self._align_networks(found, answer) else set()
-        return mended
+                restored |= {NETWORK} if self._align_networks(found, answer) else set()
+        return restored
 
     def _try_to_align(self, listed: Observation) -> bool:
-        """Whether the engine answered in time."""
+        """Updates the policy, and returns whether the engine answered in time."""
         try:
             with suppress(MissingError, ConflictError), time_limit(_ONE_WITHIN):
                 self._align_policy(listed, self._inspect(listed))
@@ -100,7 +100,7 @@ class Alignment:
         return answer
 
     def _align_policy(self, found: Observation, answer: dict[str, Any]) -> bool:
-        """Whether it had another one. So for the others."""
+        """Restores the policy, and returns whether it was different. The methods below do so for other settings."""
         with understand_answer():
             is_other = has_other_policy(answer, found.labels)
         if is_other:
@@ -124,7 +124,7 @@ class Alignment:
             own, networks = read_networks(answer)
             elsewhere = networks if has_other_address(answer, found.labels) else networks - {own}
         with self._connection.call(about_one=True) as client:
-            # First it leaves the networks on which no rules hold.
+            # First it leaves the networks without egress rules.
             for network in elsewhere:
                 _leave(client, network, found)
         if own not in networks - elsewhere:
@@ -134,21 +134,22 @@ class Alignment:
 
 
 def keep_down(connection: Connection) -> None:
-    """Lets the engine start no agent of any installation by itself. Running ones go on. Raises `EngineError`.
+    """Stops the engine from starting agents of any installation by itself. Running ones keep running.
 
-    For a host that does not close the agents' bridges at boot any more, on which all of them rely.
+    Call it for a host that no longer closes the agents' bridges at boot, on which all of them rely. Raises
+    `EngineError`.
     """
     with connection.call() as client:
         rows = client.containers(all=True, filters={"label": [PROJECT_LABEL]})
     with understand_answer():
         ids = [str(row["Id"]) for row in rows]
     for container_id in ids:
-        # One that is just being removed starts no more.
+        # A container that is being removed will not start again.
         with suppress(MissingError, ConflictError), connection.call() as client:
             client.update_container(container_id, restart_policy={"Name": NEVER_BY_ENGINE})
 
 
 def _leave(client: DockerClient, network: str, found: Observation) -> None:
-    """Somebody else may have taken it away already: the engine says that it failed."""
+    """Disconnects the container. Ignores a failure, which also means that someone else has disconnected it already."""
     with suppress(MissingError, ConflictError, EngineFailedError):
         client.disconnect_container_from_network(found.container_id, network, force=True)

@@ -18,20 +18,20 @@ from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerStat
 from containers.volume_containers import keeper_payload
 
 STOP_MARGIN = 5.0
-"""Seconds for the engine to answer a stop, after the time that the agent has for it."""
+"""Seconds for the engine to answer a stop, in addition to the agent's stop timeout."""
 
 _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 LOOK = 2.0
-"""Seconds that are kept to look at the container where the caller has less time than the agent."""
+"""Seconds reserved for a look at the container if the caller has less time than the agent's stop timeout."""
 
 STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
 STILL_UP = "The container engine could not stop the container."
 
 
 class Containers:
-    """The steps of the engine's verbs.
+    """The steps of the engine's commands.
 
-    A container is looked up by its labels and then changed by id, so that no other container is hit.
+    A container is looked up by its labels and then changed by id, so that no other container is affected.
     """
 
     def __init__(self, connection: Connection, lookup: Lookup) -> None:
@@ -39,7 +39,7 @@ class Containers:
         self._lookup = lookup
 
     def free_name(self, spec: ContainerSpec) -> None:
-        """Gives one of our containers that somebody has given the name of this spec a name of its own again."""
+        """Renames another container of ours to its own name again, if someone has given it the name of this spec."""
         found = self._lookup.look_up(spec.name)
         if found is None or not is_of_another(found, spec):
             return
@@ -55,21 +55,21 @@ class Containers:
             endpoints.start(self._connection, found.container_id)
 
     def stop_key(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
-        """Stops our containers of this key. Returns as what the only one has ended."""
+        """Stops our containers of this key. Returns the final state of the only one, or None if there were several."""
         listed = [found for found in ahead() if is_ours(found.labels)] if ahead else []
         found = map(self._exactly, listed or self._lookup.find_all(key))
         ended = [self.stop_found(each, timeout=timeout) for each in found]
         return ended[0] if len(ended) == 1 else None
 
     def _exactly(self, listed: Observation) -> Observation:
-        """As it is now. A list calls it what the engine could last write down, and what is called down may be up."""
+        """Returns the container's current state. A list has what the engine last saved: an exited one may be up."""
         return listed if listed.is_up else self._lookup.look_up(listed.container_id) or listed
 
     def stop_found(self, found: Observation, *, timeout: int, is_confirmed: bool = True) -> Observation | None:
-        """Stops the container. Raises where processes of it may still run after that.
+        """Stops the container. Raises an error if its processes may still run after that.
 
-        Returns how it is then; None where it is gone, or was not up. Not `is_confirmed`: the caller finds out whether
-        it is down, where the engine said so.
+        Returns its state afterwards, or None if it is gone or was not up. Without `is_confirmed`, the engine's word is
+        enough, and the caller finds out whether the container is down.
         """
         if not found.is_up:
             return None
@@ -89,7 +89,7 @@ class Containers:
     def remove_key(self, key: str, *, volumes: bool, free: Callable[[], None] = lambda: None) -> None:
         """Removes our containers of this key, and with `volumes` their volumes. A missing one is no error.
 
-        `free` makes others of ours let go of the volumes.
+        `free` removes our helper containers that use the volumes.
         """
         refusal: ConflictError | None = None
         for pause in _PAUSES:
@@ -102,7 +102,7 @@ class Containers:
                 for volume in self._lookup.find_volumes(key) if volumes else ():
                     self.remove_known_volume(volume)
             except ConflictError as error:
-                refusal = error  # in use: a deploy that has lost has just made its container, and will remove it
+                refusal = error  # in use: a superseded deploy has just created its container, and will remove it
             else:
                 return
         if refusal is not None:
@@ -121,7 +121,7 @@ class Containers:
                 raise
 
     def remove_down(self, found: Observation) -> bool:
-        """Removes a container that is not up, as `remove_found`. Returns False where that is not certain."""
+        """Removes a container that should not be up. Returns False if it is not certain that it is gone."""
         try:
             with suppress(MissingError), self._connection.call(about_one=True) as client:
                 client.remove_container(found.container_id, v=True, force=False)
@@ -130,7 +130,7 @@ class Containers:
         return True
 
     def _is_removed_by_another(self, found: Observation) -> bool:
-        """Whether the container disappears within some seconds. Docker refuses a removal while another one goes on."""
+        """Returns whether the container disappears within a few seconds. Docker refuses to remove it a second time."""
         for pause in _PAUSES:
             time.sleep(pause)
             if self._lookup.look_up(found.container_id) is None:
@@ -138,7 +138,7 @@ class Containers:
         return False
 
     def quarantine_key(self, key: str, *, timeout: int, retire: Callable[[Observation], None]) -> None:
-        """Puts a container that holds the state only in the place of each container of this key with our id."""
+        """Replaces each container of this key that has our id with a container that only keeps the state."""
         for found in map(self._exactly, self._lookup.list_key(key)):
             if not is_labelled(found.labels):
                 continue
@@ -151,7 +151,7 @@ class Containers:
             self.remove_volume(volume)
 
     def _replace_by_keeper(self, found: Observation) -> None:
-        """A stopped container holds on to its credentials, too: it has to go before they can."""
+        """Removes the container, which keeps its credentials in use, and creates one that only keeps the state."""
         image, state = self._lookup.read_image(found.container_id), self._lookup.find_data_volume(found.key)
         self.remove_found(found)
         if not (image and state):
@@ -162,9 +162,9 @@ class Containers:
             client.create_container_from_config(payload, found.name)
 
     def remove_volume(self, volume: str, *, generation: int | None = None) -> None:
-        """Removes the volume where it exists, and with `generation` where a deploy of that one has made it.
+        """Removes the volume if it exists, and with `generation` only if that generation's deploy created it.
 
-        Raises `EngineRefusedError` where one of this name is not ours.
+        Raises `EngineRefusedError` if the volume of this name is not ours.
         """
         if self._lookup.has_volume(volume, generation=generation):
             self.remove_known_volume(volume)
@@ -175,12 +175,12 @@ class Containers:
             client.remove_volume(volume)
 
     def _unpause(self, found: Observation) -> None:
-        """A paused process cannot receive a signal. Not an error where somebody else has unpaused it already."""
+        """Unpauses the container, because a paused process cannot handle a signal. It may be unpaused already."""
         with suppress(MissingError, ConflictError, EngineFailedError), self._connection.call() as client:
             client.unpause(found.container_id)
 
     def _confirm_down(self, found: Observation, error: Exception) -> Observation | None:
-        """Looks again. Raises the error where the container is still up."""
+        """Looks again, and returns the state. Raises the error if the container is still up."""
         with time_limit(STOP_MARGIN):
             now = self._lookup.look_up(found.container_id)
         if now is not None and now.is_up:

@@ -1,4 +1,4 @@
-"""Deploys a container on Docker: create it, hand over its state, deliver its secrets, confirm, start it; or undo it."""
+"""Deploys a container on Docker: creates it, hands over its state, delivers its secrets, confirms and starts it."""
 
 import time
 from collections.abc import Callable
@@ -37,7 +37,7 @@ _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 
 
 class Deployment:
-    """One call of `deploy`. Remembers which volumes it has made, so that a failure can be undone."""
+    """One call of `deploy`. It remembers which volumes it has created, so that it can undo a failure."""
 
     def __init__(
         self,
@@ -85,9 +85,10 @@ class Deployment:
             raise
 
     def _settle_name(self, known: Observation | None) -> Observation:
-        """The container of this generation: the one that has the name already, or a new one.
+        """Returns the container of this generation: the one that has the name already, or a new one.
 
-        `known` is what there was a moment ago. Where somebody else was faster, the name is taken, and it looks again.
+        `known` is the container that was there a moment ago. If another deploy was faster and has taken the name, this
+        looks again.
         """
         for attempt, pause in enumerate(_PAUSES):
             time.sleep(pause)
@@ -101,12 +102,12 @@ class Deployment:
             except (NameTakenError, ConflictError):
                 self._is_first = False  # a newer operation on the new project was faster
                 self._room.forget()
-                self._containers.free_name(self._spec)  # somebody may be faster whose container does not show yet
+                self._containers.free_name(self._spec)  # the faster deploy's container may not be visible yet
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
 
     def _set_right(self, container: Observation) -> Observation:
-        """The container as it was made, or another one in its place."""
+        """Returns the container with its settings restored, or a new one if they cannot be."""
         try:
             self._realign(container)
         except AlteredError:
@@ -118,11 +119,11 @@ class Deployment:
         spec = self._spec
         self._prepare_volumes()
         if is_new := self._state in self._new_volumes:
-            self._on_missing_state()  # by now, for an engine that falls silent makes it all the same
+            self._on_missing_state()  # before the call: an engine that does not answer may still create the volume
         try:
             container_id = self._quota.create(self._connection, spec, state=self._state, is_new=is_new)
         except EngineUnavailableError as error:
-            # It may have been created all the same.
+            # The engine may have created it nevertheless.
             self._is_ours_to_undo = True
             found = self._room.find()
             if found is None or self._room.must_go(found):
@@ -134,7 +135,7 @@ class Deployment:
         return Observation(name=spec.name, container_id=container_id, labels=labels, state=state)
 
     def _prepare_volumes(self) -> None:
-        """Notes which volumes this deploy makes. Removes the old secrets, which may hold one that the spec lacks."""
+        """Notes which volumes this deploy creates. Removes the old secrets, because the spec may lack one of them."""
         name = self._spec.name
         if self._is_first:
             volumes = AgentVolumes("", set())
@@ -152,7 +153,7 @@ class Deployment:
         is_filled = self._is_new and self._state in self._new_volumes
         handover = self._handover(self._spec)
         if self._is_new and self._room.is_handed_over:
-            # The volume cannot have gone before the container that held on to it, but since.
+            # The volume cannot have disappeared before the container that used it, but possibly since then.
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
             self._deliver(container, self._spec.user)
             if was_gone():
@@ -174,9 +175,9 @@ class Deployment:
             client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
 
     def _undo(self) -> None:
-        """Removes what this deploy made and never started. What a silent engine keeps is left to a later clean-up.
+        """Removes what this deploy created and never started. If the engine does not answer, a later clean-up does it.
 
-        So is a state that a newer deploy may have used: it has made the volume, or this one's container is gone.
+        A state stays if a newer deploy may have used it: that one created the volume, or this one's container is gone.
         """
         if not self._is_ours_to_undo:
             return

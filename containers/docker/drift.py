@@ -1,7 +1,6 @@
-"""What somebody has changed of a container since Berth made it: the networks that it is on, who starts it again, how
-much it may use, and what it may do.
+"""Detects what someone has changed in a container since Berth created it: networks, restart policy, limits, privileges.
 
-On another network no firewall rule of Berth's holds, and without its own an agent reaches nobody.
+On another network Berth's firewall rules do not apply, and without its own network an agent reaches nothing.
 """
 
 import re
@@ -17,7 +16,7 @@ from containers.hardening import BY_ENGINE, LIMITS_LABEL, NEVER_BY_ENGINE, NO_NE
 from containers.vocabulary import QUARANTINE_LABEL
 
 _REFUSED = re.compile(r"address already in use|invalid address|user specified ip address", re.IGNORECASE)
-"""What the engine says where somebody has the address, or it is none of the network."""
+"""The engine's messages if another container has the address, or the address is not in the network."""
 
 _LIMITS = re.compile(r"\d{1,18} \d{1,18} \d{1,9}", re.ASCII)
 
@@ -25,12 +24,12 @@ _EMPTY = (
     "Privileged", "CapAdd", "GroupAdd", "Devices", "DeviceRequests", "DeviceCgroupRules", "Binds", "VolumesFrom",
     "PortBindings", "PublishAllPorts",
 )  # fmt: skip
-"""What Berth gives no agent anything of."""
+"""Settings that are empty in every agent that Berth creates."""
 
 _OWN_SPACES = frozenset({"", "private"})
 
 _DEFAULT = {"default": "bridge"}
-"""What the engine calls the network of a container that was made with none."""
+"""The engine's name for the network of a container that was created without one."""
 
 
 def wanted_policy() -> str:
@@ -38,10 +37,10 @@ def wanted_policy() -> str:
 
 
 def read_networks(answer: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
-    """The network with which the container was made, and those on which it is: of a row of the list, or inspected.
+    """Returns the network with which the container was created, and the networks that it is on now.
 
-    Where the engine does not say on which it is, that is the one with which it was made. Raises `TypeError` for names
-    that are no text.
+    `answer` is a row of a list or an inspection. If the engine does not say which networks the container is on, it is
+    taken to be on its own. Raises `TypeError` for names that are not text.
     """
     made_with = (answer.get("HostConfig") or {}).get("NetworkMode") or ""
     networks = (answer.get("NetworkSettings") or {}).get("Networks")
@@ -53,7 +52,7 @@ def read_networks(answer: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
 
 
 def read_policy(answer: Mapping[str, Any]) -> str:
-    """Of an inspected container. Empty where the engine does not say."""
+    """Returns the restart policy of an inspected container, or an empty string if the engine does not say."""
     policy = (answer.get("HostConfig") or {}).get("RestartPolicy")
     name = (policy["Name"] or NEVER_BY_ENGINE) if policy else ""
     if not isinstance(name, str):
@@ -62,13 +61,13 @@ def read_policy(answer: Mapping[str, Any]) -> str:
 
 
 def has_strayed(answer: Mapping[str, Any]) -> bool:
-    """Whether the container is on other networks than the one with which it was made."""
+    """Returns whether the container is on other networks than the one with which it was created."""
     made_with, networks = read_networks(answer)
     return networks != {made_with}
 
 
 def has_other_address(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether it is on its network with another address than its own, by which the gateway knows it."""
+    """Returns whether its address differs from the one by which the gateway knows it."""
     own = labels.get(ADDRESS_LABEL)
     made_with, networks = read_networks(answer)
     if not own or made_with not in networks:
@@ -78,13 +77,13 @@ def has_other_address(answer: Mapping[str, Any], labels: Mapping[str, str]) -> b
 
 
 def is_at(address: str | None, labels: Mapping[str, str]) -> bool:
-    """Whether the container was made with this address; None is for one that knows no gateway."""
+    """Returns whether the container was created with this address; None means that it uses no gateway."""
     return labels.get(ADDRESS_LABEL, "") == (address or "")
 
 
 @contextmanager
 def telling_of_address(labels: Mapping[str, str]) -> Iterator[None]:
-    """Raises `AddressUnusableError` where the engine refuses the container's own address."""
+    """Raises `AddressUnusableError` if the engine refuses the container's own address."""
     try:
         yield
     except (EngineRefusedError, EngineFailedError) as error:
@@ -94,12 +93,12 @@ def telling_of_address(labels: Mapping[str, str]) -> Iterator[None]:
 
 
 def has_other_policy(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether it has another policy than is wanted now. What is in quarantine never starts, and keeps its own."""
+    """Returns whether its policy differs from the wanted one. A quarantined container keeps its own and never starts."""
     return QUARANTINE_LABEL not in labels and read_policy(answer) not in {"", wanted_policy()}
 
 
 def has_changed(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether anything of an inspected container is otherwise than Berth makes it."""
+    """Returns whether anything in an inspected container differs from what Berth creates."""
     has_moved = has_strayed(answer) or has_other_address(answer, labels)
     return (
         has_moved
@@ -110,10 +109,10 @@ def has_changed(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def other_limits(answer: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, int]:
-    """All limits with which it was made, where it has others now; else none.
+    """Returns all limits with which it was created if any of them differs now, or an empty dict.
 
-    One that an engine leaves out because its kernel cannot count that (0, none, or -1 for swap) is no other one. What
-    an older Berth made does not say with which it was.
+    A limit that the engine omits because its kernel does not support it (0, none, or -1 for swap) does not count as
+    different. Containers of an older Berth do not say with which limits they were created.
     """
     made = _made_with(labels)
     host = answer.get("HostConfig") or {}
@@ -135,7 +134,7 @@ def _differs(name: str, found: object, made: int) -> bool:
 
 
 def has_more_privileges(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Whether it may do more than any agent of Berth's: somebody made it anew by hand, with the labels of the first."""
+    """Returns whether it may do more than any agent of Berth: someone recreated it by hand with the same labels."""
     if not _made_with(labels):
         return False
     host = answer.get("HostConfig") or {}
@@ -145,19 +144,19 @@ def has_more_privileges(answer: Mapping[str, Any], labels: Mapping[str, str]) ->
 
 
 def _is_unconfined(security: Collection[str]) -> bool:
-    """Whether it lacks what Berth gives it, or has what takes a confinement away: of AppArmor, SELinux or seccomp."""
+    """Returns whether it lacks Berth's security options, or has one that weakens AppArmor, SELinux or seccomp."""
     others = [each for each in security if each != NO_NEW_PRIVILEGES and not each.startswith("seccomp=")]
     return bool(others) or "seccomp=unconfined" in security or NO_NEW_PRIVILEGES not in security
 
 
 def _is_shared(host: Mapping[str, Any]) -> bool:
-    """Whether it has a namespace of the host's or of another container's. Others call their own one private."""
+    """Returns whether it shares a namespace with the host or another container. Its own one is empty or "private"."""
     spaces = [host.get(name) or "" for name in ("PidMode", "IpcMode", "UTSMode", "UsernsMode")]
     network = str(host.get("NetworkMode") or "")
     return not _OWN_SPACES.issuperset(spaces) or network == "host" or network.startswith("container:")
 
 
 def _is_own_volume(mount: Mapping[str, Any]) -> bool:
-    """One of the engine's with options may be any folder of the host; Berth gives it a size at most."""
+    """Returns whether the mount is a plain volume. Options could make it a host folder; Berth sets only a size."""
     driver = (mount.get("VolumeOptions") or {}).get("DriverConfig") or {}
     return mount["Type"] in {"volume", "tmpfs"} and set(driver.get("Options") or {}) <= {"size"}

@@ -1,8 +1,8 @@
-"""An engine that is about to end: it goes on to answer who is connected, stops all containers, and starts none.
+"""Detects an engine that is shutting down: it still answers on open connections, stops all containers, starts none.
 
-Its containers have not ended by themselves then, and what it refuses it would not refuse if it went on. Nothing that it
-answers tells so. But it answers nobody new any more. Its socket may go on to take connections: systemd holds it open
-for the engine that comes next, and a proxy has one of its own.
+Its containers have not ended by themselves then, and its refusals do not mean anything. None of its answers say so, but
+it no longer answers on new connections. Its socket may still accept them, because systemd keeps it open for the next
+engine, and a proxy has a socket of its own.
 """
 
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from containers.docker_api.client import Connection, DockerClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
 
 ANSWERS_WITHIN, LEAST = 1.0, 0.3
-"""Seconds for one that goes on to answer somebody new, and where its caller has less than that left."""
+"""Seconds for an engine to answer on a new connection: usually, and at least if the caller has less time left."""
 
 _STATUS_AT, _STATUS_SIZE = len("HTTP/1.1 "), 3
 _NOBODY_BEHIND = (b"502", b"503", b"504")
-"""What other proxies say that have no engine behind them. With any other answer it goes on."""
+"""The status codes of proxies without an engine behind them. Any other answer means that the engine keeps running."""
 
 
 def require_open(client: DockerClient) -> None:
-    """For inside of a call: it fails where the engine does not answer on a new connection in the call's time."""
+    """Raises an error if the engine does not answer on a new connection. It keeps the limits of the caller's call."""
     with client.open_socket() as fresh:
-        # As our own proxy takes it: with a version, and of HTTP/1.1.
+        # Our own proxy accepts only requests with an API version and in HTTP/1.1.
         request = f"GET /v{client.api_version}/_ping HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         fresh.sendall(request.encode())
         came = b""
@@ -38,9 +38,9 @@ def require_open(client: DockerClient) -> None:
 
 @contextmanager
 def unless_it_ends(connection: Connection) -> Iterator[None]:
-    """Raises `EngineUnavailableError` for a refusal of an engine that is about to end.
+    """Raises `EngineUnavailableError` instead of a refusal if the engine is shutting down.
 
-    Where nobody may ask it, because it was silent lately, the refusal stays: it has just given that.
+    If the circuit breaker permits no call, the refusal stands, because the engine has just given it.
     """
     try:
         yield
@@ -50,7 +50,7 @@ def unless_it_ends(connection: Connection) -> Iterator[None]:
 
 
 def _require_open_still(connection: Connection) -> None:
-    """In time of its own: to a caller that has none left every engine is silent."""
+    """Checks the engine in extra time, because without any time left it would always seem silent."""
     left, is_asked = seconds_left(), False
     enough = ANSWERS_WITHIN if left is None else min(max(left, LEAST), ANSWERS_WITHIN)
     try:

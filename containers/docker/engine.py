@@ -44,7 +44,7 @@ from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Vo
 
 
 class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
-    """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
+    """Implements `containers.engine.Engine`. One object serves all threads of a process and its forks."""
 
     def __init__(self, host: str = "") -> None:
         super().__init__(host)
@@ -82,7 +82,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         return self._names.set_for(containers)
 
     def started_at(self) -> datetime | None:
-        """Raises `EngineUnavailableError` where it is about to end: it has ended what has ended just now."""
+        """Raises `EngineUnavailableError` if the engine is shutting down, because then it ends containers itself."""
         with self._connection.call(ANSWERS_WITHIN, about_one=True) as client:
             require_open(client)
         return read_engine_start(self._connection)
@@ -126,7 +126,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
             except MissingError:
                 if not self._restore_network(spec):
                     raise
-                # The network was removed meanwhile. A bridge of its name takes its place, so that the rules hold.
+                # The network was removed meanwhile. It is created again with the same bridge, so that the rules apply.
                 return run(replace(spec, is_first=False))
 
     def look_ahead(self, key: str) -> Ahead:

@@ -1,4 +1,4 @@
-"""What a Docker engine tells of what happens (`containers.engine.events.ReportsEvents`)."""
+"""Reads a Docker engine's events (`containers.engine.events.ReportsEvents`)."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime

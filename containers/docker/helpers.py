@@ -1,4 +1,4 @@
-"""The short-lived containers that are no agents: which of them were left behind, and their removal."""
+"""Finds and removes short-lived helper containers, which are no agents."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,9 +12,9 @@ from containers.identity import is_our_helper
 
 
 def find_helpers(connection: Connection, kind: str, *, volume: str = "") -> list[tuple[str, datetime]]:
-    """The id, and when it was made, of each that this installation may remove. `kind` is their label.
+    """Returns the id and the creation time of each helper that this installation may remove. `kind` is their label.
 
-    Two installations may have one name, so the name alone says nothing. `volume` chooses those that have it.
+    Two installations may have the same name, so a name alone says nothing. `volume` selects helpers that use it.
     """
     filters = {"label": [f"{kind}={settings.BERTH_INSTANCE}"], **({"volume": [volume]} if volume else {})}
     with connection.call() as client, understand_answer():
@@ -26,7 +26,7 @@ def find_helpers(connection: Connection, kind: str, *, volume: str = "") -> list
 
 
 def find_left_behind(connection: Connection, kind: str, *, after: timedelta) -> Iterator[str]:
-    """Those whose process was killed before it could remove them, or that hung for longer than anybody waited."""
+    """Yields helpers whose process was killed before it could remove them, or that hung longer than anyone waited."""
     for helper, created in find_helpers(connection, kind):
         # The engine's clock may differ from ours, in either direction.
         if abs(datetime.now(UTC) - created) > after:
@@ -34,6 +34,6 @@ def find_left_behind(connection: Connection, kind: str, *, after: timedelta) -> 
 
 
 def remove_helper(connection: Connection, helper: str) -> None:
-    """Removes it, also while it runs. Does nothing where it is gone, or going."""
+    """Removes the helper, even while it runs. Does nothing if it is gone or being removed."""
     with suppress(MissingError, ConflictError), connection.call() as client:
         client.remove_container(helper, force=True, v=True)

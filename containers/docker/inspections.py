@@ -1,4 +1,4 @@
-"""Inspects containers side by side, and lets none for which the engine is stuck hold up the others."""
+"""Inspects containers in parallel. A container at which the engine is stuck does not block the others."""
 
 import os
 import threading
@@ -19,33 +19,33 @@ from containers.side_work import do_side_by_side
 from containers.vocabulary import Observation
 
 PATIENCE = 1.5
-"""Seconds for a container to answer. A read has half of what is left to it."""
+"""Seconds for the engine to answer for a container. A read allows half of its remaining time."""
 
 SHORTEST = 0.3
-"""Seconds for each that is asked after one has not answered. One that is well takes some thousandths."""
+"""Seconds for each further container after one got no answer. A working one takes a few milliseconds."""
 
 ONE_CALL = 0.3
 """Seconds that the caller must have left for one more call."""
 
 NOT_ASKED_FOR = 10.0
-"""Seconds for which a container that does not answer is not asked again, at most. Meanwhile it is called silent. It is
-asked again after as long as it has been silent, because most are so for a moment only."""
+"""The longest pause in seconds before a silent container is asked for again. The pause is as long as the silence so
+far, because most containers are silent only for a moment."""
 
 FIRST_PAUSE = 0.5
-"""Seconds after the first time."""
+"""The first pause in seconds."""
 
 FORGOTTEN_AFTER = 60.0
-"""Seconds after the last pause until a container counts as one that has never been silent."""
+"""Seconds after the last pause until a container's silence is forgotten."""
 
 CONFIRMED_FOR = 3.0
-"""Seconds for which a list is believed of a container of which it was found to tell the truth."""
+"""Seconds for which a list is trusted about a container after it was found to be right about it."""
 
 AT_ONCE = 8
-"""Containers of one process that are inspected at a time, beside those of which each caller takes one itself."""
+"""Containers that one process inspects in helper threads at a time. Each caller inspects one more itself."""
 
 
 class Inspections:
-    """Remembers for all threads which containers do not answer."""
+    """Remembers for all threads for which containers the engine does not answer."""
 
     def __init__(self, connection: Connection, lookup: Lookup, complete: Callable[[Details], Observation]) -> None:
         self._connection = connection
@@ -57,9 +57,9 @@ class Inspections:
         self._places: dict[int, threading.BoundedSemaphore] = {}
 
     def inspect_all(self, listed: Sequence[Observation]) -> list[Observation]:
-        """The containers with every field exact, those that do not answer as silent, and without those that are gone.
+        """Returns the containers with every field exact, or marked as silent. Containers that are gone are left out.
 
-        Raises `EngineUnavailableError` where the engine answers for none.
+        Raises `EngineUnavailableError` if the engine answers for none of them.
         """
         now = time.monotonic()
         self._forget(now)
@@ -69,7 +69,7 @@ class Inspections:
         return [each for each in found if each is not None]
 
     def _inspect_side_by_side(self, look: "Look", listed: Sequence[Observation]) -> list[Observation | None]:
-        # Of this process: a fork does not have the threads that held its parent's places.
+        # For this process: a fork does not have the threads that took its parent's places.
         places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
         try:
             return do_side_by_side(
@@ -79,14 +79,14 @@ class Inspections:
             raise EngineUnavailableError("The engine did not answer in time.") from error
 
     def complete(self, listed: Sequence[Observation], *, briefly: Keys, doubted: Keys) -> list[Observation]:
-        """What `Engine.observe` says of what is listed."""
+        """Returns the result of `Engine.observe` for the listed containers."""
         believed = {each.container_id for each in listed if is_plain(each) and not self._is_doubted(each, doubted)}
         believed |= {each.container_id for each in listed if not is_ours(each.labels) or each.key in briefly}
         enough = [each for each in listed if each.container_id in believed]
         return enough + self.inspect_all([each for each in listed if each.container_id not in believed])
 
     def _is_doubted(self, listed: Observation, doubted: Keys) -> bool:
-        """But for one of which the list has told the truth just now."""
+        """Returns whether the list is not to be trusted here. It is if it was found to be right a moment ago."""
         now = time.monotonic()
         return listed.key in doubted and self._confirmed_until.get(listed.container_id, now) <= now
 
@@ -94,7 +94,7 @@ class Inspections:
         return time.monotonic() < self._stuck_until.get(container_id, 0.0)
 
     def note_stuck(self, container_id: str) -> None:
-        """Raises `EngineUnavailableError` where the engine does not answer for the others either."""
+        """Notes a silent container. Raises `EngineUnavailableError` if the engine does not answer for others either."""
         with self._connection.call(PATIENCE) as client:
             client.containers(limit=1)
         now = time.monotonic()
@@ -106,7 +106,7 @@ class Inspections:
         self._stuck_until.pop(container_id, None)
 
     def _forget(self, now: float) -> None:
-        """Those that nobody has asked about for a long time."""
+        """Forgets the notes about containers that were not asked for in a long time."""
         for each in [each for each, until in list(self._confirmed_until.items()) if until < now]:
             self._confirmed_until.pop(each, None)
         old = [each for each, until in list(self._stuck_until.items()) if until < now - FORGOTTEN_AFTER]
@@ -114,8 +114,8 @@ class Inspections:
             self.note_answer(each)
 
     def read(self, listed: Observation) -> Observation | None:
-        """The container with every field exact, or None where it is gone; as listed where a list that says enough is
-        right."""
+        """Returns the container with every field exact, or None if it is gone. Returns it as listed if the list was
+        detailed enough and right."""
         found = self._lookup.read(listed.container_id)
         if found and is_plain(listed) and is_as_listed(found.observation, listed):
             self._confirmed_until[listed.container_id] = time.monotonic() + CONFIRMED_FOR
@@ -132,7 +132,7 @@ class Look:
         self._patience = PATIENCE if left is None else min(PATIENCE, left / 2)
 
     def inspect(self, listed: Observation) -> Observation | None:
-        """The container with every field exact, or as one that does not answer; None where it is gone."""
+        """Returns the container with every field exact or marked as silent, or None if it is gone."""
         if self._inspections.is_stuck(listed.container_id) or not _has_time():
             return replace(listed, is_silent=True)
         try:
@@ -151,6 +151,6 @@ class Look:
 
 
 def _has_time() -> bool:
-    """Whether the caller has time for one more question. Without it, no answer says nothing about the engine."""
+    """Returns whether the caller has time for one more call. Without it, silence says nothing about the engine."""
     left = seconds_left()
     return left is None or left > ONE_CALL

@@ -1,4 +1,4 @@
-"""What the agents of this host print: their logs, and the newest report of each."""
+"""Reads the logs of this host's agents, and the newest report of each."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -50,12 +50,12 @@ class Logs:
             return iter(())
 
     def _find(self, key: str) -> str:
-        """The id of the container whose log is the key's, as a list tells; empty where there is none."""
+        """Returns the id of the container whose log is read for this key, or an empty string if there is none."""
         found = self._lookup.find_all(key)
         return found[0].container_id if found else ""
 
     def complete(self, found: Details) -> Observation:
-        """The observation and the agent's newest report of this run, from its log or else from a health probe."""
+        """Returns the observation with the agent's newest report of this run, from its log or from a health check."""
         if found.run_began is None:
             return found.observation
         since = found.probe_report[0] if found.probe_report else found.run_began

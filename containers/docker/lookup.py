@@ -1,4 +1,4 @@
-"""Finds the containers and volumes of a key on Docker: by their labels, because names are only names."""
+"""Finds a key's containers and volumes on Docker by their labels, because anyone can change names."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ FOREIGN_VOLUME = "A volume that is not ours is called {}. Remove or rename it."
 
 
 class AgentVolumes(NamedTuple):
-    """Of one agent: the volume of its state, empty where there is none yet, and those with credentials."""
+    """The names of an agent's volumes: of its state, empty if there is none yet, and of its credentials."""
 
     state: str
     secrets: set[str]
@@ -37,19 +37,19 @@ class Lookup:
         self._connection = connection
 
     def read(self, name_or_id: str) -> Details | None:
-        """The container, also one that is not ours, or None where Docker answers 404."""
+        """Returns the container, even if it is not ours, or None if Docker answers 404."""
         try:
             with self._connection.call(about_one=True) as client:
                 answer: dict[str, Any] = client.inspect_container(name_or_id)
         except MissingError:
             return None
         details = read_details(answer)
-        # Docker also finds a container by the beginning of its id.
+        # Docker also finds a container by a prefix of its id.
         is_exact = name_or_id in {details.observation.name, details.observation.container_id}
         return details if is_exact else None
 
     def read_image(self, container_id: str) -> str:
-        """The id of the container's image; empty where the container is gone."""
+        """Returns the id of the container's image, or an empty string if the container is gone."""
         try:
             with self._connection.call(about_one=True) as client, understand_answer():
                 return str(client.inspect_container(container_id)["Image"])
@@ -61,25 +61,25 @@ class Lookup:
         return details.observation if details else None
 
     def list_key(self, key: str) -> list[Observation]:
-        """The containers with this key, also those of other installations, the one that tells the state first."""
+        """Returns all containers with this key, even other installations', the one that decides the state first."""
         found = self.list_labels({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
         return sorted(found, key=lambda each: each.rank, reverse=True)
 
     def inspect_all(self, key: str) -> list[Observation]:
-        """Those that `list_key` finds, exactly. Raises `NameTakenError` where another installation has made one."""
+        """Inspects what `list_key` finds. Raises `NameTakenError` if another installation has created one of them."""
         listed = self.list_key(key)
         if not all(is_ours(each.labels) for each in listed):
             raise NameTakenError("The container of this agent belongs to another installation, which made it.")
         return [now for each in listed if (now := self.look_up(each.container_id))]
 
     def list_labels(self, labels: Mapping[str, str]) -> list[Observation]:
-        """The containers with these labels as Docker lists them, which says less than an inspection."""
+        """Returns the containers with these labels as Docker lists them, with less detail than an inspection."""
         with self._connection.call() as client:
             rows = client.containers(all=True, filters=_filters(labels))
         return read_rows(rows)
 
     def find(self, key: str) -> Details | None:
-        """Our container of this key, or None where there is none. Of several, the one that tells the state."""
+        """Returns our container of this key, or None. If there are several, it is the one that decides the state."""
         there = self.list_key(key)
         for listed in there:
             if is_ours(listed.labels) and (details := self.read_now(listed.container_id)):
@@ -87,7 +87,7 @@ class Lookup:
         return self.find_by_name(key)
 
     def read_now(self, container_id: str) -> Details | None:
-        """As `read`. Raises `ContainerSilentError` where the engine, which may answer for others, does not for this."""
+        """Does the same as `read`, but raises `ContainerSilentError` if the engine does not answer for this one."""
         try:
             return self.read(container_id)
         except EngineUnavailableError as error:
@@ -96,14 +96,14 @@ class Lookup:
             raise
 
     def find_all(self, key: str) -> list[Observation]:
-        """All of our containers of this key, also those that somebody has renamed."""
+        """Returns all of our containers of this key, even if someone has renamed them."""
         found = [listed for listed in self.list_key(key) if is_ours(listed.labels)]
         if not found and (named := self.find_by_name(key)):
             found = [named.observation]
         return found
 
     def find_by_name(self, key: str) -> Details | None:
-        """A list that lacks a container is no proof of its absence: Docker shows it a moment after it exists."""
+        """Finds our container by its name, because Docker lists a new container only a moment after it exists."""
         for name in (container_name(key), former_name(key)):
             details = self.read(name)
             if details and is_ours(details.observation.labels) and details.observation.key == key:
@@ -116,9 +116,9 @@ class Lookup:
         return read_volumes(answer)
 
     def find_data_volume(self, key: str) -> str:
-        """The name of the volume that holds the state of this key. Empty where there is none yet.
+        """Returns the name of the volume with the state of this key, or an empty string if there is none yet.
 
-        Volumes keep the name with which they were made. Raises `EngineRefusedError` for one of another installation.
+        Volumes keep their first name. Raises `EngineRefusedError` if the volume belongs to another installation.
         """
         states = [volume for volume in self._volumes_of(key) if volume.name.endswith(DATA)]
         if foreign := next((volume.name for volume in states if not is_ours(volume.labels)), None):
@@ -126,10 +126,10 @@ class Lookup:
         return states[0].name if states else ""
 
     def find_volumes_for(self, key: str, name: str) -> "AgentVolumes":
-        """What there is for the agent of this key, whose next container has this name: by labels and by names.
+        """Finds the volumes of the agent with this key, whose next container has this name, by labels and by names.
 
-        Raises `EngineRefusedError` for a state of another installation, and for a volume that is not ours and in the
-        way of one of ours.
+        Raises `EngineRefusedError` for a state of another installation, and for a foreign volume that has the name of
+        one of ours.
         """
         found = {volume.name: volume for volume in self._volumes_of(key)}
         states = [volume for volume in found.values() if volume.name.endswith(DATA)]
@@ -145,8 +145,8 @@ class Lookup:
         return AgentVolumes(state=state if state in found else "", secrets=secrets)
 
     def _find_volume(self, name: str) -> Volume | None:
-        """By its name. A list by names would try each of them as a pattern on every volume of the engine: a tenth of
-        a second where there are a thousand."""
+        """Returns the volume of this name, or None. A list filtered by names would match each name as a pattern against
+        every volume of the engine, which takes a tenth of a second for a thousand volumes."""
         try:
             with self._connection.call() as client:
                 return read_volume(client.inspect_volume(name))
@@ -154,7 +154,7 @@ class Lookup:
             return None
 
     def find_secrets(self, key: str, *, belong: Callable[[Mapping[str, str]], bool] = is_ours) -> list[str]:
-        """The names of the volumes that hold credentials of this key. `belong` says by their labels which are meant."""
+        """Returns the names of the volumes with credentials of this key. `belong` selects them by their labels."""
         found = self._volumes_of(key)
         return [volume.name for volume in found if volume.name.endswith(SECRETS) and belong(volume.labels)]
 
@@ -162,7 +162,7 @@ class Lookup:
         return self.list_volumes({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
 
     def find_volumes(self, key: str) -> list[str]:
-        """The names of all volumes of this key. Raises `EngineRefusedError` where one of their names is not ours."""
+        """Returns the names of all volumes of this key. Raises `EngineRefusedError` if one of the names is not ours."""
         names = {volume.name for volume in self._volumes_of(key) if is_ours(volume.labels)}
         bases = (
             {container_name(key)}
@@ -177,7 +177,7 @@ class Lookup:
         return sorted(names, key=lambda name: not name.endswith(SECRETS))
 
     def has_volume(self, volume: str, *, generation: int | None = None) -> bool:
-        """Whether we have it, of this `generation`. Raises `EngineRefusedError` where one of this name is not ours."""
+        """Returns whether we have this volume, of this `generation` if given. Raises `EngineRefusedError` if foreign."""
         found = self._find_volume(volume)
         if found is None:
             return False

@@ -21,16 +21,16 @@ _HEALTH_WORDS = {
 _ID = re.compile(r"[0-9a-f]{64}")
 _IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
 _START_DELAY = timedelta(milliseconds=90)
-"""How much later than the process begins Docker may note its start. Less than its pause between two runs, 100 ms."""
+"""How long after the start of the process Docker may record it. Less than its pause between two runs, 100 ms."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """An inspected container: the observation without the report, and what is needed to find that.
+    """An inspected container: the observation without the report, and the facts needed to find the report.
 
-    `user` is the number of the user as whom it runs, `run_began` the time from which log lines belong to the present or
-    last run, `probe_report` the report that the newest health probe of this run printed, with its time. `mounts` are
-    its volumes by their paths.
+    `user` is the number of the user that it runs as, `run_began` the time from which log lines belong to the present or
+    last run, `probe_report` the report from the newest health check of this run, with its time. `mounts` are its
+    volumes by their paths.
     """
 
     observation: Observation
@@ -41,12 +41,12 @@ class Details:
 
     @property
     def alone(self) -> "Details":
-        """The same, as the only one of its key."""
+        """The same details, marked as the only container of its key."""
         return replace(self, observation=replace(self.observation, mounts=self.mounts))
 
 
 def read_details(answer: Mapping[str, Any]) -> Details:
-    """The answer of GET /containers/{id}/json."""
+    """Reads the answer of GET /containers/{id}/json."""
     with understand_answer():
         state = answer["State"]
         status = ContainerState(state["Status"])
@@ -81,7 +81,7 @@ def _image_id(value: object) -> str:
 
 
 def read_rows(answer: object) -> list[Observation]:
-    """The answer of GET /containers/json, which says less than an inspection. Raises where it is not a list."""
+    """Reads the answer of GET /containers/json, which has less detail than an inspection."""
     with understand_answer():
         if not isinstance(answer, list):
             raise TypeError
@@ -108,17 +108,17 @@ def _id(value: object) -> str:
 
 
 def is_plain(row: Observation) -> bool:
-    """Whether the container is running and healthy, so that the list call suffices."""
+    """Returns whether the container is running and healthy, so that the list call suffices."""
     return row.state is ContainerState.RUNNING and row.health is Health.HEALTHY
 
 
 def _mounts(mounts: Sequence[Mapping[str, Any]] | None) -> dict[str, str]:
-    """The volumes by their paths. What else is mounted has no name."""
+    """Returns the volumes by their paths. Other mounts have no name."""
     return {read_text(each["Destination"]): read_text(each["Name"]) for each in mounts or () if each.get("Name")}
 
 
 def _user(text: str) -> int:
-    """Of `10001:10001`. All containers that Berth makes name a number."""
+    """Returns the user number of a text such as `10001:10001`. All containers that Berth creates have a number."""
     number = text.partition(":")[0]
     return int(number) if number.isdecimal() else AGENT_USER
 
@@ -132,10 +132,10 @@ def _health(health: Mapping[str, Any] | None) -> Health:
 
 
 def _run_began(started: datetime | None, finished: datetime | None) -> datetime | None:
-    """The time from which log lines belong to the present run, or to the last one where none is present.
+    """Returns the time from which log lines belong to the present run, or to the last run if it has ended.
 
-    The first lines of a run may be older than the start that Docker noted. The bound therefore lies before that start,
-    and after the end of the run before.
+    The first lines of a run may be older than the start that Docker recorded. The bound therefore lies before that
+    start, and after the end of the previous run.
     """
     if started is None:
         return None
@@ -145,7 +145,7 @@ def _run_began(started: datetime | None, finished: datetime | None) -> datetime 
 
 
 def _probe_report(health: Mapping[str, Any] | None, began: datetime | None) -> tuple[datetime, AgentReport] | None:
-    """The report that the newest health probe of this run printed."""
+    """Returns the report that the newest health check of this run printed, with its time, or None."""
     for entry in reversed((health or {}).get("Log") or []):
         start, end = parse_time(entry["Start"]), parse_time(entry["End"])
         if start is None or end is None or began is None or start < began:

@@ -1,4 +1,4 @@
-"""What this installation has on the engine, and its removal. What does not carry its id is left alone."""
+"""Finds and removes what this installation has on the engine. Objects without its id are left alone."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -17,14 +17,14 @@ from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL
 
 STOP_TIMEOUT = 5
-"""Seconds that a program gets to end."""
+"""Seconds that a container gets to end."""
 
 ONE_WITHIN = 60.0
-"""Seconds for the removal of one thing."""
+"""Seconds for the removal of one object."""
 
 
 class Belongings(NamedTuple):
-    """Ids and names of each kind, sorted by name. `images` are those that Berth has built, for no matter whom."""
+    """Ids by name of each kind, sorted by name. `images` are all that Berth has built, for any installation."""
 
     containers: dict[str, str]
     networks: dict[str, str]
@@ -49,14 +49,14 @@ def find_belongings(connection: Connection) -> Belongings:
 
 
 def _ours(rows: Iterator[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[str, str]]:
-    """One database may serve several instances, which share its id."""
+    """Yields the objects of this instance. One database may serve several instances, which share its id."""
     for name, identifier, row in sorted(rows, key=lambda each: each[:2]):
         if settings.BERTH_INSTANCE in (row["Labels"] or {}).values():
             yield name, identifier
 
 
 def remove_container(connection: Connection, identifier: str) -> None:
-    """Lets it end, and removes it. Volumes with a name stay. Does nothing where it is gone."""
+    """Stops and removes the container. Named volumes stay. Does nothing if it is gone."""
     with time_limit(ONE_WITHIN), suppress(MissingError):
         with suppress(EngineRefusedError), connection.call() as client:
             client.stop(identifier, timeout=STOP_TIMEOUT)
@@ -75,7 +75,7 @@ def remove_volume(connection: Connection, name: str) -> None:
 
 
 def remove_image(connection: Connection, name: str) -> bool:
-    """Returns False where a container was made from it, of no matter which installation: then it stays."""
+    """Removes the image. Returns False if it stays because a container of any installation was created from it."""
     with time_limit(ONE_WITHIN):
         try:
             with connection.call() as client:
@@ -88,7 +88,7 @@ def remove_image(connection: Connection, name: str) -> bool:
 
 
 def remove_firewall(connection: Connection) -> None:
-    """Takes the rules away, here or through the engine. To be called while the networks are there, and no agents.
+    """Removes the rules, here or through the engine. Call it while the networks exist and no agents are left.
 
     Raises `EngineError`.
     """

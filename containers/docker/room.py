@@ -1,4 +1,4 @@
-"""Makes room for a new container: what was made before for its key or has its name goes, or takes its place."""
+"""Prepares for a new container: removes or keeps the existing container with its key or its name."""
 
 from collections.abc import Callable
 
@@ -16,13 +16,13 @@ from containers.vocabulary import QUARANTINE_LABEL, USER_LABEL, ContainerSpec, C
 _BROKEN = {ContainerState.DEAD, ContainerState.REMOVING}
 
 _WELL = {0, 137, 143}
-"""How agents end that are told to. One that could not write what it keeps has likely ended otherwise."""
+"""Exit codes of agents that were stopped. An agent that could not save its state has probably ended otherwise."""
 
 
 class Room:
-    """What was there before one call of `deploy`. `seen` is what the caller was told of it a moment ago.
+    """The existing container before a call of `deploy`. `seen` is the caller's recent observation of it.
 
-    It is believed where nothing comes of an error: an engine removes no container that runs, and gives no name twice.
+    It is trusted only if a mistake does no harm: an engine removes no running container, and gives no name twice.
     """
 
     def __init__(
@@ -40,22 +40,21 @@ class Room:
         self._spec = spec
         self._retire = retire
         self._seen = seen
-        # The volume of the state where the container that held on to it has just gone, and whether the agent was the
-        # same user.
+        # The volume of the state if its container has just been removed, and whether that ran as the same user.
         self.state = ""
         self.is_handed_over = False
 
     def make(self, has_rules: Callable[[], bool]) -> Observation | None:
-        """Replaces an older container, for whose stop its type may allow any time. Returns what stays.
+        """Removes older containers, within the agent type's stop timeout each. Returns the container that stays.
 
-        Of several of this generation the first stays: they would poll one bot.
+        If there are several of this generation, only the first one stays, because they would poll the same bot.
         """
         if self._seen is not None and self._replace_as_seen(self._seen, has_rules):
             return None
-        # What a list lacks shows when the name is taken.
+        # A container that the list lacks becomes visible when its name is taken.
         there = [] if self._spec.is_first else self._lookup.inspect_all(self._spec.key)
         if there:
-            has_rules()  # raises before an agent that runs is touched
+            has_rules()  # raises before a running agent is touched
         for index, found in enumerate(there):
             if self.must_go(found):
                 self.replace(found)
@@ -66,14 +65,17 @@ class Room:
         return self.find() if kept and len(there) > 1 else kept
 
     def find(self) -> Observation | None:
-        """The container of the agent that tells the state, or else what has its name."""
+        """Returns the agent's container that decides the state, or else the container that has its name."""
         if found := self._lookup.inspect_all(self._spec.key):
             return found[0]
         named = self._lookup.look_up(self._spec.name)
         return named if named and not is_of_another(named, self._spec) else None
 
     def must_go(self, found: Observation) -> bool:
-        """Whether it is an older one of ours, or has another address. Raises for a newer one, and for one not ours."""
+        """Returns whether it is an older one of ours or has another address.
+
+        Raises `SupersededError` for a newer one, and `NameTakenError` for one that is not ours.
+        """
         if not carries(found.labels, self._spec.labels):
             message = f"A container that is not ours is called {self._spec.name}. Remove or rename it."
             raise NameTakenError(message)
@@ -90,11 +92,11 @@ class Room:
         self._containers.remove_found(found)
 
     def forget(self) -> None:
-        """Somebody else was faster, and what was known may be no more."""
+        """Forgets what was known about the state, which may have changed because another deploy was faster."""
         self.state, self.is_handed_over = "", False
 
     def _replace_as_seen(self, seen: Observation, has_rules: Callable[[], bool]) -> bool:
-        """Returns False where it is not as it was seen. Then the next look finds out what there is."""
+        """Removes the container that was seen. Returns False if it has changed; the caller then looks again."""
         mounts = seen.mounts or {}
         state, is_known = mounts.get(DATA_PATH), mounts.get(SECRETS_PATH) == secrets_volume(self._spec.name)
         if not (state and is_known and self._is_former(seen)):
@@ -113,18 +115,18 @@ class Room:
         return True
 
     def _is_former(self, seen: Observation) -> bool:
-        """Whether it is one of ours that has run, and that a deploy has made before this one."""
+        """Returns whether it is one of ours that has run, and that an earlier deploy created."""
         has_run = seen.state not in {ContainerState.CREATED, *_BROKEN} and QUARANTINE_LABEL not in seen.labels
         return has_run and carries(seen.labels, self._spec.labels) and seen.generation < self._spec.generation
 
     def _was_used(self, seen: Observation) -> bool:
-        """Whether what it keeps is the same user's, as far as its end or its health tells."""
+        """Returns whether its state belongs to the same user, judging by its exit code or its health."""
         if seen.labels.get(USER_LABEL) != str(self._spec.user) or seen.started_at is None:
             return False
         is_well = seen.state is ContainerState.RUNNING and seen.health is not Health.UNHEALTHY
         return is_well or (not seen.is_up and seen.exit_code in _WELL)
 
     def _require_image(self) -> None:
-        """Raises `ImageMissingError`."""
+        """Raises `ImageMissingError` if the engine lacks the image."""
         with self._connection.call() as client:
             client.inspect_image(self._spec.image)

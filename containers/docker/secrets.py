@@ -1,4 +1,4 @@
-"""Packs credentials into an archive for a container, in which the agent can read them, and only root can write."""
+"""Packs credentials into an archive for a container, where the agent can read them but only root can write them."""
 
 import io
 import tarfile
@@ -14,11 +14,11 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 
 MOST_FILES = 16
 MOST_BYTES = 64 * 1024
-"""What is read of one container at most. The agents of older versions could write there."""
+"""The most that is read from one container, because agents of older versions could write there."""
 
 
 def pack_secrets(secrets: Mapping[str, str], *, group: int) -> bytes:
-    """A tar archive with one file for each secret: root's, mode 0440, of the agent's group."""
+    """Returns a tar archive with a file for each secret, owned by root and the agent's group, mode 0440."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
         for name, value in sorted(secrets.items()):
@@ -31,9 +31,9 @@ def pack_secrets(secrets: Mapping[str, str], *, group: int) -> bytes:
 
 @sensitive_variables()
 def read_secrets(connection: Connection, container_id: str) -> list[str]:
-    """What was packed for this container, running or not; nothing where it has no such directory.
+    """Returns the credentials that were delivered to this container, or none if it has no such directory.
 
-    Raises `EngineRefusedError` where there is more than Berth puts there, and `EngineUnavailableError`.
+    Raises `EngineRefusedError` if there is more than Berth puts there, and `EngineUnavailableError`.
     """
     path = {"path": SECRETS_PATH}
     try:

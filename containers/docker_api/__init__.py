@@ -1,1 +1,1 @@
-"""Speaks the API of a Docker engine. The only room that imports docker."""
+"""Speaks the API of a Docker engine. No other package imports docker."""

@@ -1,4 +1,4 @@
-"""Reads what engines answer, which may be anything."""
+"""Reads engines' answers, and does not trust their form."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _LARGEST_NUMBER = 2**31 - 1
 
 
 def read_text(value: object) -> str:
-    """The text. Raises where it is none, or holds what no name does and no database takes."""
+    """Returns the text. Raises `TypeError` if it is not text or contains a NUL, which no database accepts."""
     if not isinstance(value, str) or "\x00" in value:
         raise TypeError
     return value
@@ -24,20 +24,20 @@ def read_labels(value: object) -> dict[str, str]:
 
 
 def read_number(value: object) -> int:
-    """The number, where it has 32 bits as all of the engine's do. Raises for any other."""
+    """Returns the number, which must fit into 32 bits like all numbers of the engine. Raises `ValueError` otherwise."""
     if not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
         raise ValueError
     return value
 
 
 def read_volumes(answer: Mapping[str, Any]) -> list[Volume]:
-    """The answer of GET /volumes."""
+    """Reads the answer of GET /volumes."""
     with understand_answer():
         return [read_volume(each) for each in answer["Volumes"] or []]
 
 
 def read_volume(answer: Mapping[str, Any]) -> Volume:
-    """The answer of GET /volumes/{name}."""
+    """Reads the answer of GET /volumes/{name}."""
     with understand_answer():
         return Volume(
             name=read_text(answer["Name"]),

@@ -1,4 +1,4 @@
-"""The image that agent images begin with: the registry's Python, or else one made of Debian packages."""
+"""Finds the base image of agent images: the registry's Python image, or one built from Debian packages."""
 
 import tempfile
 from collections.abc import Callable
@@ -24,15 +24,15 @@ _EXCLUDED_PATHS = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*"
 
 
 class NoBaseImageError(EngineRefusedError):
-    """No base image is on the engine, and this machine can neither pull nor make one."""
+    """The engine has no base image, and this machine can neither pull nor build one."""
 
 
 def find_base(connection: Connection, *, pull: bool = True, newest: bool = False, tell: Callable[[str], None]) -> str:
-    """Returns the name of a base image that is on the engine: found there, pulled, or made here.
+    """Returns the name of a base image on the engine, which was there already, is pulled, or is built here.
 
-    `pull=False` asks no registry. With `newest` one that is there already counts only where there is no newer one to be
-    had. Raises `NoBaseImageError` where nothing can be done here, and another `EngineError` where something was tried
-    and failed.
+    `pull=False` asks no registry. With `newest`, an image that is there already is used only if no newer one is
+    available. Raises `NoBaseImageError` if this machine cannot provide one, and another `EngineError` if an attempt
+    failed.
     """
     there = [image for image in (OFFICIAL, DEBIAN_BASE) if inspect_image(connection, image)]
     if there and not newest:
@@ -51,7 +51,7 @@ def find_base(connection: Connection, *, pull: bool = True, newest: bool = False
 
 
 def pull_image(connection: Connection, repository: str, tag: str) -> bool:
-    """Whether the registry gave the image of this tag, or of this digest in place of a tag."""
+    """Pulls the image with this tag or digest. Returns whether the registry delivered it."""
     try:
         with connection.call(_PULL_LIMIT, size=PROGRESS_SIZE) as client:
             response = client.open_pull(repository, tag, silence=_PULL_SILENCE)

@@ -1,4 +1,4 @@
-"""A circuit breaker: after some failures in a row, calls to a silent engine fail at once for a while."""
+"""A circuit breaker: after some failures in a row, calls to an engine that does not answer fail at once for a while."""
 
 import math
 import threading
@@ -12,16 +12,16 @@ PAUSE = 10.0
 """Seconds without a call after `FAILURES` failures in a row; then one caller may try."""
 
 SHORT_PAUSE = 1.0
-"""Seconds until the next try after one that told nothing or failed at once, and until one for whose end nobody waits.
-An engine that was started again is known by then, however long it was away."""
+"""Seconds until the next try after a call that was inconclusive or failed at once, and before a try that no one waits
+for. Therefore a restarted engine is noticed this soon, no matter how long it was away."""
 
 AT_ONCE = 0.3
-"""Seconds within which a call fails that costs nobody anything, as one to a socket at which nobody listens."""
+"""A call that fails within this many seconds costs no waiting, such as a call to a socket without a listener."""
 
 
 class Breaker:
-    """Closed while the engine answers. Open, it lets one caller through at a time, with a pause between, until one
-    succeeds: what somebody waits for is tried every `PAUSE` seconds where that takes time.
+    """Closed while the engine answers. When open, it lets one caller through at a time, with a pause in between, until
+    a call succeeds. A call that someone waits for, and that may take time to fail, is tried every `PAUSE` seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +36,7 @@ class Breaker:
         return self._failures >= FAILURES
 
     def admit(self, *, is_waited_for: bool = True) -> float:
-        """The present, where the caller may call the engine. Raises `EngineUnavailableError` where it may not."""
+        """Returns the current time if the caller may call the engine. Otherwise raises `EngineUnavailableError`."""
         if not self.is_open:
             return self._clock()
         with self._lock:
@@ -44,25 +44,25 @@ class Breaker:
             next_at = self._next_try_at if is_waited_for else min(self._next_try_at, self._next_unwaited_at)
             if self._failures >= FAILURES and now < next_at:
                 raise EngineUnavailableError("The container engine did not answer lately. It is asked again shortly.")
-            # This caller tries. Others fail for another pause, and no longer, even if this one never reports back.
+            # This caller tries. Others fail for one more pause, and no longer, even if this one never reports back.
             self._next_try_at = self._next_unwaited_at = now + PAUSE
             self._trying = threading.get_ident()
             return now
 
     def note_answer(self) -> None:
-        """The engine answered, even if with an error."""
+        """Notes that the engine answered, even if with an error."""
         if self._failures:
             with self._lock:
                 self._failures = 0
 
     def note_nothing(self) -> None:
-        """This call does not tell whether the engine answers. If it was the trial call, the next call is the trial."""
+        """Notes an inconclusive call. If it was the trial call, the next call is the trial."""
         with self._lock:
             if self.is_open and self._trying == threading.get_ident():
                 self._next_try_at = self._next_unwaited_at = min(self._next_try_at, self._clock() + SHORT_PAUSE)
 
     def note_silence(self, began: float = -math.inf) -> None:
-        """The engine did not answer, or gave an answer that could not be read, to a call that was admitted then."""
+        """Notes that a call admitted at `began` got no answer, or an unreadable one."""
         with self._lock:
             self._failures += 1
             self._trying = None

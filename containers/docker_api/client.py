@@ -1,4 +1,4 @@
-"""The client of the Docker engine: docker-py's low-level client on bounded connections, behind a breaker."""
+"""The client of the Docker engine: docker-py's low-level client on bounded connections, behind a circuit breaker."""
 
 import os
 import socket
@@ -27,19 +27,19 @@ CALL_LIMIT = 10.0
 """Seconds for one call. docker-py adds the timeout of a stop by itself."""
 
 READ_DEADLINE = 2.0
-"""Seconds that all calls of one read to the engine may take together."""
+"""Seconds that all engine calls of one read may take in total."""
 
 FAIR_TIME = 2.0
-"""Seconds without which an answer that is late says nothing about the engine. A read needs half of what it has."""
+"""A timeout counts against the engine only if the call had this many seconds. A read needs half of its deadline."""
 
 ANSWER_SIZE = 8 * 1024 * 1024
-"""Bytes that one call may receive, enough for a list of some thousand containers."""
+"""Bytes that one call may receive, enough for a list of several thousand containers."""
 
 OLDEST_API = "1.41"
 
 
 class DockerClient(SwarmCalls):
-    """docker-py's low-level client with bounded calls. Its constructor asks the engine for its version."""
+    """docker-py's low-level client with bounded calls. Its constructor asks the engine for its API version."""
 
     def __init__(self, host: str = "") -> None:
         environment = {"base_url": host} if host else docker.utils.kwargs_from_env()
@@ -61,11 +61,11 @@ class DockerClient(SwarmCalls):
         """No engine redirects, and requests would follow to any host."""
 
     def open_socket(self) -> socket.socket:
-        """A connection to the engine that belongs to the caller."""
+        """Returns a connection to the engine that the caller owns."""
         return self._bounded.open_socket()
 
     def open_stream(self, path: str, *names: str, params: dict[str, Any], silence: float) -> requests.Response:
-        """An answer to be read piece by piece. A read raises where `silence` seconds pass without a piece."""
+        """Returns an answer to read piece by piece. A read raises if no piece arrives for `silence` seconds."""
         response: requests.Response = self._get(
             self._url(path, *names), params=params, stream=True, timeout=(CALL_LIMIT, silence)
         )
@@ -73,7 +73,7 @@ class DockerClient(SwarmCalls):
         return response
 
     def put_pieces(self, container: str, path: str, pieces: Iterable[bytes], *, silence: float) -> None:
-        """Unpacks a tar archive, which is sent piece by piece, at this path of a container."""
+        """Unpacks a tar archive, which is sent piece by piece, to this path of a container."""
         response: requests.Response = self._put(
             self._url("/containers/{0}/archive", container),
             params={"path": path},
@@ -85,7 +85,7 @@ class DockerClient(SwarmCalls):
         response.close()
 
     def open_pull(self, repository: str, tag: str, *, silence: float) -> requests.Response:
-        """The answer of a pull, which ends when the engine has the image or gave up. Too slow for a web request."""
+        """Returns the answer of a pull, which ends when the engine has the image or gives up. Not for web requests."""
         response: requests.Response = self._post(
             self._url("/images/create"),
             params={"fromImage": repository, "tag": tag},
@@ -96,7 +96,7 @@ class DockerClient(SwarmCalls):
         return response
 
     def import_root(self, archive: IO[bytes], repository: str, tag: str, *, changes: list[str], silence: float) -> None:
-        """Makes an image of a root file system. docker-py's own method fails for files that have no path."""
+        """Creates an image from a root file system. docker-py's own method fails for files without a path."""
         response: requests.Response = self._post(
             self._url("/images/create"),
             params={"fromSrc": "-", "repo": repository, "tag": tag, "changes": changes},
@@ -121,9 +121,9 @@ class DockerClient(SwarmCalls):
 
 
 class _ProcessState:
-    """What each process has of its own: two breakers and, from the first call on, a client.
+    """The state of each process: two circuit breakers and, from the first call on, a client.
 
-    Reads have a breaker of their own: an engine that is too slow for them may be fast enough for a command.
+    Reads have their own breaker, because an engine that is too slow for them may be fast enough for a command.
     """
 
     def __init__(self, host: str) -> None:
@@ -133,14 +133,14 @@ class _ProcessState:
         self._client: DockerClient | None = None
 
     def get_client(self) -> DockerClient:
-        """No lock, as none is safe after a fork: where two threads both make a client, the later one stays."""
+        """Uses no lock, because none is safe after a fork. If two threads each create a client, the later one stays."""
         if self._client is None:
             self._client = DockerClient(self._host)
         return self._client
 
 
 class Connection:
-    """Every call to the engine (of DOCKER_HOST, or `host`) goes through `call`. Safe between threads, after a fork."""
+    """Every call to the engine (`host`, or else DOCKER_HOST) goes through `call`. Safe for threads and after a fork."""
 
     def __init__(self, host: str = "") -> None:
         self._host = host
@@ -148,7 +148,7 @@ class Connection:
 
     @contextmanager
     def read_deadline(self) -> Iterator[None]:
-        """All calls of this thread inside have `READ_DEADLINE` seconds together."""
+        """Gives all calls of this thread inside the block `READ_DEADLINE` seconds in total."""
         this_thread.is_reading = True
         try:
             with time_limit(READ_DEADLINE):
@@ -165,11 +165,11 @@ class Connection:
         may_time_out: bool = False,
         about_one: bool = False,
     ) -> Iterator[DockerClient]:
-        """The client, for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`.
+        """Returns the client for at most `seconds` (default `CALL_LIMIT`) and `size` bytes. Raises only `EngineError`.
 
-        `may_time_out`: an answer that is late does not mean that the engine is silent, because it cannot come sooner.
-        Neither does it where the caller had hardly any time left, because something else took it; nor with `about_one`,
-        for the engine may be stuck at this one container and answer for all others.
+        A timeout does not count as a failure of the engine in three cases: with `may_time_out`, because the answer
+        cannot come sooner; if the caller had hardly any time left; and with `about_one`, because the engine may be
+        stuck at this one container and answer for all others.
         """
         left = seconds_left()
         if left is not None and left <= 0:

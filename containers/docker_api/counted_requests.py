@@ -1,4 +1,4 @@
-"""Counts the requests to the engine: which they were, and what came of them."""
+"""Counts the requests to the engine by their kind and outcome."""
 
 import time
 from collections.abc import Callable
@@ -26,7 +26,7 @@ Send = Callable[[], requests.Response]
 
 
 def send_counted(method: str, url: str, send: Send) -> requests.Response:
-    """A stream counts as soon as its answer begins."""
+    """Sends the request and counts it. A stream counts as soon as its answer begins."""
     began = time.monotonic()
     try:
         response = send()
@@ -43,7 +43,7 @@ def _note(verb: str, outcome: str, began: float) -> None:
 
 
 def name_verb(method: str, url: str) -> str:
-    """Such as `containers start`. One of a few dozen, no matter how containers and images are called."""
+    """Returns the kind of request, such as `containers start`. There are only a few dozen, free of names and ids."""
     parts = urlsplit(url).path.strip("/").split("/")
     if parts[0][:1] == "v" and parts[0][1:2].isdigit():
         del parts[0]

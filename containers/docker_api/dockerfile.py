@@ -1,4 +1,4 @@
-"""The base images that the FROM lines of a Dockerfile name."""
+"""Reads the base images from the FROM lines of a Dockerfile."""
 
 import re
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ _PINNED = re.compile(r"\S*@sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseImages:
-    """What the FROM lines name.
+    """The images in the FROM lines.
 
-    `uses_base_image`: whether the image is built on BASE_IMAGE, if only through AGENT_BASE. `uses_agent_base`: whether
-    any line names AGENT_BASE. `unpinned`: other images that no digest fixes.
+    `uses_base_image`: whether the image is based on BASE_IMAGE, directly or through AGENT_BASE. `uses_agent_base`:
+    whether any line names AGENT_BASE. `unpinned`: other images without a digest.
     """
 
     uses_base_image: bool

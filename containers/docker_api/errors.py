@@ -1,6 +1,6 @@
-"""Translates foreign errors into those of `containers.engine`: docker-py's own, and those that it lets through.
+"""Translates the errors of docker-py and of the libraries below it into those of `containers.errors`.
 
-Only a 404 for a container means that it is gone. A 5xx answer means nothing about a container. It becomes an
+Only a 404 for a container means that it is gone. A 5xx answer says nothing about a container. It becomes an
 `EngineFailedError`, which is an `EngineUnavailableError`: the state is unknown until the next look.
 """
 
@@ -30,7 +30,7 @@ STATE_MISSING = (
 
 
 class EngineFailedError(EngineUnavailableError):
-    """The engine answered that it failed (5xx). The command may have been carried out all the same."""
+    """The engine answered that it failed (5xx). It may have carried out the command nevertheless."""
 
 
 class MissingError(EngineRefusedError):
@@ -68,7 +68,7 @@ _SILENCES = (
     OSError,
 )
 _UNREADABLE = (ValueError, RecursionError, OverflowError, MemoryError)
-"""What reading a hostile answer may raise: it is nested too deeply, or announces more than there is."""
+"""The errors that reading a hostile answer may raise: it is nested too deeply, or announces more than it contains."""
 
 
 @contextmanager
@@ -89,7 +89,7 @@ def translate_errors() -> Iterator[None]:
 
 @contextmanager
 def understand_answer() -> Iterator[None]:
-    """For code that reads an answer. Raises `EngineUnavailableError` where it has another shape than the engine's."""
+    """For code that reads an answer. Raises `EngineUnavailableError` if the answer does not have the expected form."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, *_UNREADABLE) as error:
@@ -97,17 +97,20 @@ def understand_answer() -> Iterator[None]:
 
 
 def as_refusal(error: EngineUnavailableError) -> EngineError:
-    """A refusal where the engine itself reported the failure and a second look confirmed it; else still unknown."""
+    """Returns a refusal if the engine itself reported the failure, which the caller has confirmed by a second look.
+
+    Returns any other error as it is: the outcome is still unknown.
+    """
     return EngineRefusedError(str(error)) if isinstance(error, EngineFailedError) else error
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Whether the error means that nothing arrived in time, and not that the connection broke."""
+    """Returns whether the error means that nothing arrived in time, and not that the connection broke."""
     return _is_due_to(error, *_TIMEOUTS)
 
 
 def _is_due_to(error: BaseException, *kinds: type[BaseException]) -> bool:
-    """Whether the error is of these kinds or wraps one, as requests does where the middle of a body fails."""
+    """Returns whether the error is of these kinds or wraps one, as requests does if reading a body fails midway."""
     if isinstance(error, kinds):
         return True
     return any(_is_due_to(cause, *kinds) for cause in error.args if isinstance(cause, BaseException))
@@ -147,12 +150,12 @@ def _from_failure(explanation: str) -> EngineError:
 
 
 def _clean(text: str) -> str:
-    """One printable line of at most 300 characters."""
+    """Returns the text as one printable line of at most 300 characters."""
     return "".join(character if character.isprintable() else " " for character in text)[:300].strip()
 
 
 def raise_for_status(response: requests.Response) -> None:
-    """Raises docker-py's error for a refusal. docker-py itself takes a redirect for success."""
+    """Raises docker-py's error for a refusal. docker-py itself treats a redirect as success."""
     status = response.status_code
     if status < 200 or (300 <= status < 400 and status != 304):  # 304: already started or stopped
         response.close()
@@ -165,7 +168,7 @@ def raise_for_status(response: requests.Response) -> None:
 
 
 def _explain(response: requests.Response) -> str:
-    """The engine's own words for a refusal, {"message": …}. Empty where the body is anything else."""
+    """Returns the engine's own message for a refusal, {"message": …}. Empty if the body is anything else."""
     try:
         body = read_json(response.content)
     except ValueError:

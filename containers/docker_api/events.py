@@ -1,4 +1,4 @@
-"""Reads events of containers from Docker's stream of JSON lines."""
+"""Reads containers' events from Docker's stream of JSON lines."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -17,15 +17,15 @@ from containers.vocabulary import PROJECT_LABEL, EngineEvent
 _LONGEST_EVENT = 1024 * 1024
 
 PAST_WITHIN = 1.0
-"""Seconds for an answer about what is past, which no container holds up. A late one says nothing of the engine: where
-its clock was set back, that moment is still to come."""
+"""Seconds for an answer about past events, which no container can block. A timeout says nothing about the engine: if
+its clock was set back, the moment asked for is still in its future."""
 
 MOST_PAST = 200
-"""Events that may be past. Docker keeps 256 of all kinds."""
+"""The most past events that are trusted to be complete. Docker keeps 256 of all kinds."""
 
 MANY = "The container engine has done too much to tell what was the last of it."
 
-# Without the exec events: every health probe makes three of them, far more than all others together.
+# Without the exec events: every health check creates three of them, far more than all others together.
 _ACTIONS = (
     "create", "start", "restart", "die", "oom", "kill", "stop", "pause", "unpause", "destroy", "health_status",
     "rename", "update",
@@ -35,10 +35,10 @@ _ACTIONS = (
 def follow_events(
     connection: Connection, within: Mapping[str, str], *, silence: float, after: datetime | None
 ) -> Iterator[EngineEvent]:
-    """Those of the containers with these labels, as they arrive. Ends where none comes for so many seconds. First come
-    those of late behind the event that was at `after`, on the engine's clock.
+    """Yields events of the containers with these labels as they arrive. Ends after `silence` seconds without one.
 
-    Raises `EngineUnavailableError`.
+    If `after` is given, recent events later than that moment on the engine's clock come first. Raises
+    `EngineUnavailableError`.
     """
     labels = [f"{label}={value}" for label, value in sorted(within.items())]
     filters = json.dumps({"type": ["container"], "label": labels, "event": list(_ACTIONS)})
@@ -51,8 +51,10 @@ def follow_events(
 def find_newest_event(
     connection: Connection, within: Mapping[str, str], *, since: datetime, until: datetime
 ) -> datetime | None:
-    """When the last of them was, of these moments on the engine's clock. The engine keeps few, of all that it does, so
-    that it is asked for all: where they may have been more, it raises `EngineUnavailableError`.
+    """Returns the time of the newest of these events between two moments on the engine's clock, or None.
+
+    The engine keeps only a few events of all kinds, so it is asked for all of them. Raises `EngineUnavailableError` if
+    some may be missing.
     """
     params = {"since": to_nanoseconds(since), "until": to_nanoseconds(until)}
     with connection.call(PAST_WITHIN, about_one=True) as client, understand_answer():
@@ -112,5 +114,5 @@ def _read(line: bytes) -> EngineEvent:
 
 
 def _exit_code(text: object) -> int | None:
-    """The engine sends it as text."""
+    """Returns the exit code, which the engine sends as text, or None if it is not valid."""
     return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 9 else None

@@ -1,6 +1,6 @@
-"""Keeps lines to the gateway open between two exchanges: to run the program takes the engine longer than all the rest.
+"""Keeps lines to the gateway open between exchanges, because starting the program takes longer than everything else.
 
-The program ends with its line, so that a process of ours that is gone leaves none.
+The program ends with its line, so a process of ours that ends leaves none behind.
 """
 
 import os
@@ -12,23 +12,23 @@ from containers.docker_api.exec_transport import ExecLine, open_line
 from containers.errors import EngineUnavailableError
 
 MOST = 2
-"""Lines that a process keeps. Each is a program in the gateway's container, of some megabytes."""
+"""Lines that a process keeps. Each is a program in the gateway's container that uses a few megabytes."""
 LOCAL_FOR, REMOTE_FOR = 600.0, 30.0
-"""Seconds that an idle line is kept. What lies between us and a remote engine may forget it without a word. The program
-itself waits for longer (`talk.py`)."""
+"""Seconds that an idle line is kept. A firewall or router in front of a remote engine may drop it without notice. The
+program itself waits for longer (`talk.py`)."""
 
 
 class ExecLines:
-    """Safe between threads: each takes a line out, and puts it back when it has its answer. Forks share none."""
+    """Safe for threads: each takes a line out, and puts it back when it has its answer. Forks share no lines."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._of_process: dict[int, deque[ExecLine]] = {}
 
     def exchange(self, container: str, line: bytes, *, until: float) -> bytes:
-        """The answer to a line that may be asked twice: a line that was kept can have ended a moment ago.
+        """Sends a request and returns its answer. Raises `EngineError`.
 
-        Raises `EngineError`.
+        The request may be sent twice, because a kept line may have ended a moment ago.
         """
         while kept := self._take(container):
             try:
@@ -39,14 +39,14 @@ class ExecLines:
         return self._use(open_line(self._connection, container, until), line, until)
 
     def prepare(self, container: str, *, until: float) -> None:
-        """Opens a line where none is kept. Raises `EngineError`."""
+        """Opens a line if none is kept. Raises `EngineError`."""
         self._keep(self._take(container) or open_line(self._connection, container, until))
 
     def _use(self, opened: ExecLine, line: bytes, until: float) -> bytes:
         try:
             answer = opened.exchange(line, until)
         except BaseException:
-            opened.close()  # an answer that comes later would be taken for that of the next question
+            opened.close()  # a late answer would be taken for the answer to the next request
             raise
         self._keep(opened)
         return answer
@@ -55,7 +55,7 @@ class ExecLines:
         return self._of_process.setdefault(os.getpid(), deque())
 
     def _take(self, container: str) -> ExecLine | None:
-        """The one that was used last, so that the others grow old."""
+        """Returns the line that was used last, so that surplus lines expire, or None."""
         kept = self._kept()
         while True:
             try:

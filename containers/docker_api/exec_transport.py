@@ -1,6 +1,6 @@
-"""Carries a line to a program that runs in a container, and its answer back: an exec with its standard streams.
+"""Sends requests to a program in a container and returns its answers, through an exec with its standard streams.
 
-So the gateway is reached on any machine that its engine is on, and listens on no network for us.
+This reaches the gateway on any machine that its engine is on, and the gateway need not listen on a network for us.
 """
 
 import json
@@ -25,7 +25,7 @@ _PIECE = 65536
 class ExecLine:
     """A program that runs in a container, and our ends of its streams. One thread uses it at a time.
 
-    `until` is a moment of the monotonic clock. Every method that talks raises `EngineError`.
+    `until` is a time on the monotonic clock. Every method that communicates raises `EngineError`.
     """
 
     def __init__(self, stream: socket.socket, container: str, api: str = OLDEST_API) -> None:
@@ -40,7 +40,7 @@ class ExecLine:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing has come that nobody asked for. When the program ends, its end comes."""
+        """Whether no unexpected bytes have arrived. The end of the program counts as such."""
         ready = select.poll()
         try:
             ready.register(self._stream, select.POLLIN)
@@ -57,7 +57,7 @@ class ExecLine:
         )
         try:
             self._send(head.encode() + body, until)
-            # What follows the head is no message of HTTP but the program's streams.
+            # After the head, the connection carries the program's streams and no longer HTTP.
             self._rest = _read_head(self._stream, until)
         except OSError as error:
             raise EngineUnavailableError(NOT_THERE) from error
@@ -75,7 +75,7 @@ class ExecLine:
         self._stream.close()
 
     def __del__(self) -> None:
-        """One that is kept has no owner who could close it when its engine is given up."""
+        """Closes a kept line, which has no owner that could close it when its engine object is discarded."""
         self._stream.close()
 
     def _send(self, data: bytes, until: float) -> None:
@@ -84,10 +84,10 @@ class ExecLine:
 
 
 def open_line(connection: Connection, container: str, until: float) -> ExecLine:
-    """Runs the program. Raises `EngineError`."""
+    """Starts the program and returns the line to it. Raises `EngineError`."""
     with connection.call(until - time.monotonic(), about_one=True) as client:
         with understand_answer():
-            # Not in the image's own directory: that is a volume, and nothing runs in one that somebody has removed.
+            # Not in the image's working directory: that is a volume, and no program can start in a removed one.
             created = client.exec_create(container, list(TALK), stdin=True, stdout=True, stderr=False, workdir="/")
             exec_id = str(created["Id"])
         line = ExecLine(client.open_socket(), container, client.api_version)
@@ -100,7 +100,7 @@ def open_line(connection: Connection, container: str, until: float) -> ExecLine:
 
 
 class ExecTransport:
-    """A `containers.gateway.transport.Transport` to the gateway in this container. Nothing is kept open."""
+    """A `containers.gateway.transport.Transport` to the gateway in this container. It keeps no line open."""
 
     def __init__(self, connection: Connection, container: str) -> None:
         self._connection = connection
@@ -115,11 +115,11 @@ class ExecTransport:
             opened.close()
 
     def prepare(self, *, within: float) -> None:
-        """Nothing is kept between two exchanges."""
+        """Does nothing, because no line is kept between exchanges."""
 
 
 def _read_head(stream: socket.socket, until: float) -> bytearray:
-    """What came behind the head. Raises `EngineError` where the engine does not hand the streams over."""
+    """Reads the head and returns the bytes after it. Raises `EngineError` if the engine refuses to run the program."""
     came = bytearray()
     while b"\r\n\r\n" not in came:
         if len(came) > _LONGEST_HEAD:
@@ -152,7 +152,7 @@ def _receive(stream: socket.socket, until: float) -> bytes:
     _wait_until(stream, until)
     piece = stream.recv(_PIECE)
     if not piece:
-        raise EngineUnavailableError(NOT_THERE)  # the program has ended: nobody listens on the socket
+        raise EngineUnavailableError(NOT_THERE)  # the program has ended: the gateway does not listen on its socket
     return piece
 
 

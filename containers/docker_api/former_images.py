@@ -1,4 +1,4 @@
-"""Removes images of the gateway that a former version of Berth has built, and that nobody uses any more."""
+"""Removes gateway images that a former version of Berth has built and that no container uses any longer."""
 
 import time
 from contextlib import suppress
@@ -9,11 +9,11 @@ from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError
 
 KEPT_FOR = 7 * 24 * 3600
-"""Seconds since it was built. Another installation on this engine may have built one and not used it yet."""
+"""Seconds since the build. Another installation on this engine may have built an image that it does not use yet."""
 
 
 def remove_former_gateways(connection: Connection) -> None:
-    """One that a container was made from stays: the engine refuses to remove it. A failure is none of the caller's."""
+    """Removes former images of the gateway, and ignores failures. The engine refuses to remove one that is in use."""
     with suppress(EngineError):
         for image in _find_former(connection):
             with suppress(EngineError), connection.call() as client:

@@ -1,4 +1,4 @@
-"""What images are built of, such as `containers/images/<type>/` for an agent type, and whether one is up to date."""
+"""The files that images are built from, such as `containers/images/<type>/`, and whether an image is up to date."""
 
 import hashlib
 import io
@@ -22,21 +22,21 @@ CONTRACT = Path(agent_contract.__file__)
 """Added to the files of every image, so that both sides of the contract read the same file."""
 
 CONTEXT_LABEL = "berth.context"
-"""The label that holds the digest of everything from which an image was built."""
+"""The label with the digest of everything from which an image was built."""
 
 VERSION_LABEL = "org.opencontainers.image.version"
-"""The label with the version of the Berth that built the image. A newer one builds it anew only if its files differ."""
+"""The label with the version of the Berth that built the image. A newer Berth rebuilds it only if its files differ."""
 
 BASE_NAME_LABEL = "org.opencontainers.image.base.name"
 BASE_DIGEST_LABEL = "org.opencontainers.image.base.digest"
-"""The labels that OCI defines for the image with which another begins."""
+"""The labels that OCI defines for the base of an image."""
 
 CERTIFICATES = "build-ca.crt"
 PROGRESS_SIZE = 64 * 1024 * 1024
-"""Bytes of what the engine reports while it builds or pulls an image, many times a second."""
+"""Bytes of the engine's progress messages while it builds or pulls an image, many a second."""
 
 TAG_LENGTH = 16
-"""Digits of a tag that stands for what an image was built of."""
+"""Digits of a tag that identifies the content from which an image was built."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +46,9 @@ class BuildContext:
     folder: Path
     name: str = ""
     named_by_content: bool = False
-    """Not the latest, but the one of exactly these files: installations on one engine then have each its own."""
+    """The tag is a digest of these files and not `latest`, so that installations on one engine each have their own."""
     tagged_by_content: bool = False
-    """Has a tag of its content beside that of the latest, by which a former one is still found."""
+    """The image has a tag by its content as well as `latest`, by which a former one can still be found."""
 
     @property
     def type(self) -> str:
@@ -63,7 +63,7 @@ class BuildContext:
         return f"berth/{self.type}"
 
     def files(self) -> dict[str, Path]:
-        """The files by their names in the build context."""
+        """Returns the files by their names in the build context."""
         ignored = self.folder / ".dockerignore"
         lines = ignored.read_text().splitlines() if ignored.exists() else []
         patterns = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
@@ -75,7 +75,10 @@ class BuildContext:
         return read_base_images((self.folder / "Dockerfile").read_text())
 
     def digest(self, base: str) -> str:
-        """A digest of everything that goes into the image, which the certificates do not. `base` is the base's own."""
+        """Returns a digest of everything that goes into the image, without the certificates, which do not.
+
+        `base` is the digest of its base image.
+        """
         total = hashlib.sha256(base.encode())
         if self.base_images().uses_agent_base:
             total.update(AGENT_BASE.digest(base).encode())
@@ -85,10 +88,10 @@ class BuildContext:
         return total.hexdigest()
 
     def pack(self, wheels: Iterable[Path] = ()) -> io.BytesIO:
-        """The archive for the engine, with the certificates that downloads trust where this host has any.
+        """Returns the archive for the engine, with the host's certificates for downloads if it has any.
 
-        The files of Python packages come with it for images that find none in a registry. As requirements name what
-        they hold by its hash, they are none of the digest.
+        It includes Python packages (`wheels`) for builds that reach no package registry. The digest does not cover
+        them, because the requirements pin each package by its hash.
         """
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as archive:
@@ -103,27 +106,27 @@ class BuildContext:
 
 
 FIREWALL = BuildContext(folder=IMAGES.parent / "firewall" / "image", name="firewall")
-"""Not an agent's: it sets firewall rules where this process may not."""
+"""Not an agent image: it sets firewall rules if this process may not."""
 
 GATEWAY = BuildContext(folder=IMAGES / "gateway", named_by_content=True)
-"""Not an agent's either: what stands between agents and the world. Its folder is among theirs.
+"""Not an agent image either, although its folder is among theirs: it stands between the agents and the internet.
 
-It is replaced by itself where its image is another one, which is for its own installation to say."""
+Each installation replaces its own gateway when the image changes, so the image is named by its content."""
 
 AGENT_BASE = BuildContext(folder=IMAGES / "common", name="agent-base", tagged_by_content=True)
-"""Not an agent's: what agent types begin with whose Dockerfile says FROM ${AGENT_BASE}. It holds their side of the
+"""Not an agent image: the base of agent types whose Dockerfile says FROM ${AGENT_BASE}. It contains their side of the
 contract."""
 
 
 def find_contexts() -> list[BuildContext]:
-    """Those of the agent types."""
+    """Returns the build contexts of the agent types."""
     folders = (file.parent for file in sorted(IMAGES.glob("*/Dockerfile")))
     others = (GATEWAY.folder, AGENT_BASE.folder)
     return [BuildContext(folder=folder, tagged_by_content=True) for folder in folders if folder not in others]
 
 
 def find_certificates() -> Path | None:
-    """The host's bundle of certificates. In many companies it holds the authority that re-signs their traffic."""
+    """Returns the host's CA bundle, or None. In many companies it has the authority that re-signs their traffic."""
     candidates = [os.environ.get("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt"]
     return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
 
@@ -140,7 +143,7 @@ def inspect_image(connection: Connection, image: str) -> dict[str, Any] | None:
 
 
 def is_current(connection: Connection, context: BuildContext, labels: Mapping[str, str]) -> bool:
-    """Whether the image is there with all of these labels."""
+    """Returns whether the image exists with all of these labels."""
     found = inspect_image(connection, context.image)
     return bool(found) and labels.items() <= ((found or {})["Config"].get("Labels") or {}).items()
 

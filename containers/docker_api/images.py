@@ -1,4 +1,4 @@
-"""What a Docker engine says of an image."""
+"""Reads facts about an image from a Docker engine."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from containers.errors import ImageMissingError
 
 
 def read_image_id(connection: Connection, image: str) -> str:
-    """Empty where there is no such image."""
+    """Returns the image's id, or an empty string if there is no such image."""
     try:
         with connection.call() as client, understand_answer():
             return str(client.inspect_image(image)["Id"])
@@ -36,7 +36,7 @@ def describe_image(connection: Connection, image: str) -> ImageFacts | None:
 
 
 def read_capabilities(label: object) -> tuple[str, ...]:
-    """Those that the contract knows, in its order; an image may declare anything."""
+    """Returns the declared capabilities that the contract knows, in its order. An image may declare anything."""
     named = {name.strip().lower() for name in label.split(",")} if isinstance(label, str) else set()
     return tuple(capability.value for capability in Capability if capability.value in named)
 

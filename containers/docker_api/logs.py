@@ -15,7 +15,7 @@ from containers.docker_api.silence import read_with_silences
 from containers.errors import EngineUnavailableError
 
 SILENCE = 2.0
-"""Seconds without a line after which a follower gets an empty one. The protocol promises it within 3."""
+"""Seconds without a line after which a follower gets an empty one. The engine protocol promises it within 3."""
 
 WHOLE_LIMIT = 10.0
 """Seconds for an answer that is not followed."""
@@ -26,16 +26,16 @@ _HEADER = struct.Struct(">BxxxL")
 _LONGEST_FRAME = 1024 * 1024
 
 _OF_ENGINE = 3
-"""The stream on which the engine itself says, without a time, that it cannot read a log."""
+"""The stream on which the engine itself reports, without a time, that it cannot read a log."""
 
 _OF_NOBODY = -1
-"""The stream of silences."""
+"""The pseudo-stream of silences."""
 
 UNREADABLE = "The container engine cannot read the log of the agent now."
 
 
 class UnreadableLogError(EngineFailedError):
-    """The engine answered that it has no line of a log, and why: its node is not there, its file is damaged."""
+    """The engine answered that it cannot read a log, for example because its node is away or its file is damaged."""
 
 
 Open = Callable[[dict[str, Any]], requests.Response]
@@ -53,7 +53,7 @@ def log_params(*, tail: int | None, since: datetime | None, follow: bool) -> dic
 
 
 def read_chunks(response: requests.Response) -> Iterator[bytes]:
-    """The body as it arrives. At its end the connection goes back to the pool; a reader that leaves early closes it."""
+    """Yields the body as it arrives. At its end the connection returns to the pool; stopping early closes it."""
     try:
         while chunk := response.raw.read1(64 * 1024):
             yield chunk
@@ -62,7 +62,7 @@ def read_chunks(response: requests.Response) -> Iterator[bytes]:
 
 
 def _read_whole(response: requests.Response) -> Iterator[bytes]:
-    """The same for a body that must be complete within `WHOLE_LIMIT`, however its pieces are spread."""
+    """Does the same for a body that must be complete within `WHOLE_LIMIT` in total."""
     until = time.monotonic() + WHOLE_LIMIT
     chunks = read_chunks(response)
     while True:
@@ -74,10 +74,10 @@ def _read_whole(response: requests.Response) -> Iterator[bytes]:
 
 
 def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines, each with its time in front and without its line end, cut to `LONGEST_LINE`; an empty one for each
-    empty chunk.
+    """Yields the lines, each with its time in front, without its line end and cut to `LONGEST_LINE` bytes.
 
-    Raises `UnreadableLogError` where the engine's own complaint is all there is.
+    Yields an empty line for each empty chunk. Raises `UnreadableLogError` if there is nothing but the engine's own
+    error message.
     """
     pending: dict[int, bytes] = {}
     complains = is_told = False
@@ -106,16 +106,16 @@ def split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def read_lines(response: requests.Response) -> Iterator[bytes]:
-    """The lines of an answer that is not followed."""
+    """Yields the lines of an answer that is not followed."""
     with translate_errors():
         yield from split_lines(_read_whole(response))
 
 
 class Follower:
-    """The lines of a container as it prints them, until it ends, with an empty line after each long silence.
+    """Follows the lines of a container until it ends, with an empty line after each long silence.
 
-    A read that has timed out cannot be continued. Where that happens, the stream is opened again, from the last line
-    on. For that the engine reads all of the log.
+    A read that has timed out cannot be continued. The stream is then opened again from the last line on, for which the
+    engine reads the whole log.
     """
 
     def __init__(self, open_stream: Open, *, tail: int | None, since: datetime | None) -> None:
@@ -166,13 +166,13 @@ def _split_frames(chunks: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def to_nanoseconds(at: datetime) -> str:
-    """A moment as the engine takes it."""
-    moment = max(at, _EPOCH)  # the engine knows no time before
+    """Returns the time in the format that the engine accepts."""
+    moment = max(at, _EPOCH)  # the engine accepts no earlier time
     return f"{int(moment.timestamp())}.{moment.microsecond:06d}000"
 
 
 def _after(stamp: bytes) -> str:
-    """The moment right after that of a line, whose time has nine digits after the point."""
+    """Returns the time one nanosecond after a line's own, which has nine digits after the point."""
     text = stamp.decode(errors="replace")
     at = parse_time(text)
     if at is None:

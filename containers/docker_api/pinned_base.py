@@ -1,7 +1,7 @@
-"""The base image that agent images stay on: looked up by its name once, and by its digest from then on.
+"""Pins the base image of agent images: it is looked up by its name once, and by its digest from then on.
 
-Its name and digest stand on each image that is built on it, in the labels that OCI defines for that. So a tag that
-moves changes nothing until an operator asks for it. The first look-up believes the registry.
+Each image that is built on it carries its name and digest in the labels that OCI defines for them. A tag that moves
+therefore changes nothing until an operator asks for it. The first look-up trusts the registry.
 """
 
 import re
@@ -26,7 +26,7 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinnedBase:
-    """`digest` is the registry's for its manifest. An image that came from none has its id in place of it."""
+    """`digest` is the manifest's digest in the registry, or the image's id if it does not come from a registry."""
 
     name: str
     digest: str
@@ -36,12 +36,12 @@ class PinnedBase:
 
     @property
     def reference(self) -> str:
-        """How a registry calls exactly this one."""
+        """The name of exactly this image in its registry."""
         return f"{_repository(self.name)}@{self.digest}"
 
 
 def pin_base(connection: Connection, name: str) -> PinnedBase | None:
-    """What an image that is on the engine is called for good, or None where it is not there."""
+    """Returns the permanent name of an image on the engine, or None if it is missing."""
     found = inspect_image(connection, name)
     if found is None:
         return None
@@ -52,7 +52,7 @@ def pin_base(connection: Connection, name: str) -> PinnedBase | None:
 
 
 def find_pin(connection: Connection, images: Iterable[str]) -> PinnedBase | None:
-    """The base of the first of these images that is there and says on what it was built."""
+    """Returns the base of the first of these images that exists and declares its base, or None."""
     for image in images:
         if pin := read_pin(inspect_image(connection, image)):
             return pin
@@ -60,7 +60,7 @@ def find_pin(connection: Connection, images: Iterable[str]) -> PinnedBase | None
 
 
 def read_pin(image: dict[str, Any] | None) -> PinnedBase | None:
-    """The base that the labels of an inspected image name."""
+    """Returns the base that the labels of an inspected image name, or None."""
     labels = ((image["Config"] or {}).get("Labels") if image is not None else None) or {}
     name, digest = labels.get(BASE_NAME_LABEL), labels.get(BASE_DIGEST_LABEL)
     if not (name and digest and _NAME.fullmatch(name) and _DIGEST.fullmatch(digest)):
@@ -69,9 +69,9 @@ def read_pin(image: dict[str, Any] | None) -> PinnedBase | None:
 
 
 def fetch_base(connection: Connection, pin: PinnedBase, *, pull: bool = True) -> str:
-    """The id of exactly this base on the engine, pulled by its digest where it is missing.
+    """Returns the id of exactly this base on the engine, and pulls it by its digest if it is missing.
 
-    Raises `EngineRefusedError` where it can be had no more.
+    Raises `EngineRefusedError` if it is no longer available.
     """
     found = inspect_image(connection, pin.reference) or inspect_image(connection, pin.digest)
     if found is None and pull and pull_image(connection, _repository(pin.name), pin.digest):
@@ -86,7 +86,7 @@ def fetch_base(connection: Connection, pin: PinnedBase, *, pull: bool = True) ->
 
 
 def describe_build(context: BuildContext, pin: PinnedBase) -> dict[str, str]:
-    """The labels of an image that is built of this context on this base."""
+    """Returns the labels of an image that is built from this context on this base."""
     labels = {CONTEXT_LABEL: context.digest(pin.digest)}
     if context.base_images().uses_base_image:
         labels |= {BASE_NAME_LABEL: pin.name.partition("@")[0], BASE_DIGEST_LABEL: pin.digest}
@@ -94,12 +94,12 @@ def describe_build(context: BuildContext, pin: PinnedBase) -> dict[str, str]:
 
 
 def _repository(name: str) -> str:
-    """Without tag and digest. A colon before the last slash is that of a port."""
+    """Returns the name without tag and digest. A colon before the last slash belongs to a port."""
     head, slash, tail = name.partition("@")[0].rpartition("/")
     return head + slash + tail.partition(":")[0]
 
 
 def _of(name: str) -> str:
-    """The digest in a name, or an empty text."""
+    """Returns the digest in a name, or an empty string."""
     digest = name.partition("@")[2]
     return digest if _DIGEST.fullmatch(digest) else ""

@@ -1,4 +1,4 @@
-"""Whether a thread reads for somebody who would rather be told that nothing is known than wait."""
+"""Marks threads that read for a caller who prefers the answer "unknown" to waiting, and passes limits to helpers."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from containers.side_work import LONGEST, SideWork
 R = TypeVar("R")
 
 MARGIN = 1.0
-"""Seconds for a thread whose time is over to say so itself."""
+"""Extra seconds in which a thread whose time is over can report that itself."""
 
 
 class _Reading(threading.local):
@@ -24,7 +24,7 @@ this_thread = _Reading()
 
 
 def with_my_limits(act: Callable[[Any], R]) -> Callable[[Any], R]:
-    """`act` for other threads, which get what is left of this thread's time, and read where this one does."""
+    """Wraps `act` for other threads, which get the rest of this thread's time limit, and are reading if it is."""
     left, began, is_reading = seconds_left(), time.monotonic(), this_thread.is_reading
 
     def within_limits(given: Any) -> R:
@@ -36,15 +36,15 @@ def with_my_limits(act: Callable[[Any], R]) -> Callable[[Any], R]:
 
 
 def longest_wait() -> float:
-    """Seconds for which this thread may wait for another one that has its limits."""
+    """Returns the seconds for which this thread may wait for another one that has its limits."""
     left = seconds_left()
     return LONGEST if left is None else max(0.0, left) + MARGIN
 
 
 def beside(act: Callable[[], R]) -> Callable[[], R]:
-    """Begins `act` in a thread of its own, with the limits of this one. What it returns waits for the result.
+    """Starts `act` in a new thread with this thread's limits, and returns a function that waits for the result.
 
-    That raises `EngineUnavailableError` where there is none in time.
+    That function raises `EngineUnavailableError` if there is no result in time.
     """
     within_limits = with_my_limits(lambda _: act())
     work = SideWork(lambda: within_limits(None))

@@ -1,4 +1,4 @@
-"""Brings images of the engine to a registry, with the credentials that Docker's own configuration has for it."""
+"""Pushes the engine's images to a registry, with the credentials from Docker's own configuration."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ from containers.errors import EngineRefusedError, ImageMissingError
 from containers.foreign_json import read_json
 
 PUSH_LIMIT, PUSH_SILENCE = 3600.0, 300.0
-"""Seconds for the push of one image, and between two signs of life. A command waits for it, and never a request."""
+"""Seconds for the push of one image, and between two signs of progress. Only commands wait for it, never requests."""
 
 
 def name_in_registry(image: str, registry: str) -> tuple[str, str]:
-    """The repository and the tag under which an image is in this registry. One that is named there stays as it is."""
+    """Returns the repository and tag of an image in this registry. A name in this registry stays as it is."""
     head, slash, tail = image.partition("@")[0].rpartition("/")
     name, _, tag = tail.partition(":")
     own = f"{head}{slash}{name}"
@@ -25,16 +25,16 @@ def name_in_registry(image: str, registry: str) -> tuple[str, str]:
 
 
 def digest_in_registry(image: dict[str, Any], repository: str) -> str:
-    """`repository@sha256:…`, under which the registry has exactly this image; empty where nobody has heard of it."""
+    """Returns `repository@sha256:…`, the registry's name of exactly this image, or "" if the engine knows none."""
     known = [str(each) for each in image.get("RepoDigests") or []]
     return next((each for each in known if each.startswith(f"{repository}@")), "")
 
 
 @sensitive_variables()
 def read_credentials(connection: Connection, registry: str) -> str:
-    """For the header of a request to the engine; empty where Docker's configuration has none for this registry.
+    """Returns the credentials for a request header, or "" if Docker's configuration has none for this registry.
 
-    It is that of the user who runs the command: `docker login`, or `DOCKER_CONFIG`. Raises `EngineRefusedError`.
+    They belong to the user who runs the command: `docker login`, or `DOCKER_CONFIG`. Raises `EngineRefusedError`.
     """
     with connection.call() as client:
         try:
@@ -45,10 +45,10 @@ def read_credentials(connection: Connection, registry: str) -> str:
 
 
 def push_image(connection: Connection, image: str, registry: str) -> str:
-    """Brings the image to the registry. Returns the name with the digest under which it is there.
+    """Pushes the image to the registry. Returns its name there with the digest.
 
     The engine keeps that name with its image. Raises `ImageMissingError`, or `EngineRefusedError` with the registry's
-    own words.
+    own message.
     """
     if inspect_image(connection, image) is None:
         raise ImageMissingError(f"The image {image} is not on the engine.")
@@ -70,6 +70,6 @@ def push_image(connection: Connection, image: str, registry: str) -> str:
 
 
 def _read_error(line: bytes) -> str:
-    """What went wrong, if this line of the engine's report says so."""
+    """Returns the error in this line of the engine's report, or an empty string."""
     report = read_json(line) if line.strip() else {}
     return "".join(each for each in str(report.get("error") or "") if each.isprintable())[:300]

@@ -1,7 +1,7 @@
-"""Hears of many containers at once that they print a report: one thread, one open log for each of them.
+"""Notices reports of many containers at once, with one thread and one open log for each container.
 
-The requests are HTTP/1.0, whose answers come without chunks, so that a socket that is ready is all that there is to
-read. Nothing here waits for a container, and what one prints is counted: too much of it is passed over.
+The requests use HTTP/1.0, because its answers are not chunked and can be read directly from a socket that is ready.
+Nothing here waits for a single container. If a container prints too much, some of its output is skipped.
 """
 
 import selectors
@@ -21,22 +21,22 @@ from containers.docker_api.logs import LONGEST_LINE, log_params
 from containers.errors import EngineError
 
 MOST_FOLLOWED = 500
-"""Open logs. Of more containers their health checks tell."""
+"""Open logs. The reports of further containers are known from their health checks."""
 
 MOST_AT_ONCE = 256 * 1024
-"""Bytes that are read of a container that prints without end, before its log is left alone for `REST`."""
+"""Bytes that are read from a container that prints without end, before its log is left alone for `REST` seconds."""
 
 REST = 5.0
-"""Seconds until a log is opened again that could not be opened or had too much in it."""
+"""Seconds until a log that could not be opened, or had too much output, is opened again."""
 
 SOON = 0.5
-"""Seconds until one is opened again that ended with its container, which then may be started again."""
+"""Seconds until a log that ended with its container is opened again, because the container may be restarted."""
 
 MARGIN = timedelta(seconds=5)
-"""How long before it is followed a container's reports count: the caller has looked at it about then."""
+"""Reports from this long before a container is followed count, because the caller has looked at it about then."""
 
 LINES = 50
-"""How many lines from before a log was opened are looked through, so that none is missed in between."""
+"""Lines from before a log was opened that are searched, so that no report is missed."""
 
 OPENED_AT_ONCE = 20
 """Logs that are opened between two looks at the others."""
@@ -55,7 +55,7 @@ class _Stream:
     rest: bytearray = field(default_factory=bytearray)
 
     def take(self, data: bytes) -> bool:
-        """Whether a line of the data is a report. Raises `ValueError` where this is not the log of a container."""
+        """Returns whether a line of the data is a report. Raises `ValueError` if this is not the log of a container."""
         self.rest += data
         if not self.has_begun:
             head, end, body = bytes(self.rest).partition(b"\r\n\r\n")
@@ -83,11 +83,11 @@ class _Stream:
 
 
 class ReportStreams:
-    """`follow` may be called by any thread, and the rest by one of its own. `connect` gives a connection to the engine,
-    and the version of its API."""
+    """Any thread may call `follow`; a single thread calls the other methods. `connect` returns a connection to the
+    engine and the version of its API."""
 
     def __init__(self, connect: Callable[[], tuple[socket.socket, str]], *, kind: str = "containers") -> None:
-        """`kind` is what the engine calls that whose logs are followed, which have these ids."""
+        """`kind` is the engine's word for the objects whose logs are followed by id, such as `containers`."""
         self._connect = connect
         self._kind = kind
         self._wanted: dict[str, str] = {}
@@ -98,14 +98,14 @@ class ReportStreams:
         self._lock = threading.Lock()
 
     def follow(self, running: Mapping[str, str]) -> None:
-        """Follows these containers, given as keys by their ids, and no others."""
+        """Follows exactly these containers: keys by container ids."""
         since = datetime.now(UTC) - MARGIN
         with self._lock:
             self._wanted = dict(list(running.items())[:MOST_FOLLOWED])
             self._wanted_since = {each: self._wanted_since.get(each, since) for each in self._wanted}
 
     def wait(self, timeout: float) -> set[str]:
-        """The keys of containers that have printed a report, after at most `timeout` seconds. Raises nothing."""
+        """Returns the keys of containers that have printed a report, after at most `timeout` seconds. Never raises."""
         with self._lock:
             wanted, since = self._wanted, self._wanted_since
         for gone in self._streams.keys() - wanted.keys():
@@ -144,7 +144,7 @@ class ReportStreams:
         self._streams[container_id] = _Stream(container_id=container_id, sock=sock)
 
     def _read(self, container_id: str) -> bool:
-        """Reads what there is. Whether a report was in it."""
+        """Reads the available output. Returns whether it contained a report."""
         stream = self._streams[container_id]
         found, size = False, 0
         try:
@@ -162,7 +162,7 @@ class ReportStreams:
         return found
 
     def _drop(self, container_id: str, *, rest: float | None = None) -> None:
-        """Closes the log. With `rest` it is opened again after so many seconds, from here on."""
+        """Closes the log. With `rest`, it is opened again after that many seconds, for output from now on."""
         stream = self._streams.pop(container_id)
         self._selector.unregister(stream.sock)
         stream.sock.close()

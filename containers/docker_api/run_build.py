@@ -1,4 +1,4 @@
-"""Has the engine build an image, by its own build interface."""
+"""Builds an image on the engine through its build API."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -22,12 +22,12 @@ from containers.errors import EngineError, EngineRefusedError
 _BUILD_LIMIT = 1800.0
 _REMOVAL_LIMIT = 120.0
 _STEP_SILENCE = 600.0
-"""Seconds that a step may take without printing anything."""
+"""Seconds that a build step may take without printing anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingredients:
-    """What an image is built of beside its own files: images by their ids, labels, and files of Python packages."""
+    """What an image is built from in addition to its own files: images by id, labels, and Python packages."""
 
     base: str
     agent_base: str = ""
@@ -36,7 +36,7 @@ class Ingredients:
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Those that the FROM lines of the Dockerfile name."""
+        """The build arguments that the FROM lines of the Dockerfile name."""
         return {"BASE_IMAGE": self.base, **({"AGENT_BASE": self.agent_base} if self.agent_base else {})}
 
 
@@ -56,7 +56,7 @@ def build_image(connection: Connection, context: BuildContext, of: Ingredients) 
             decode=True,
             timeout=_STEP_SILENCE,
         )
-        with closing(answer):  # with its socket, also where a thread keeps the error
+        with closing(answer):  # closes its socket even if a thread keeps the error
             for progress in answer:
                 if "error" in progress:
                     message = f"The image {context.image} could not be built: {str(progress['error']).strip()}"
@@ -65,14 +65,14 @@ def build_image(connection: Connection, context: BuildContext, of: Ingredients) 
     if context.tagged_by_content:
         with connection.call() as client:
             client.tag(context.image, context.repository, of.labels[CONTEXT_LABEL][:TAG_LENGTH])
-    if replaced and context.image != AGENT_BASE.image:  # other images may be about to begin with that one
+    if replaced and context.image != AGENT_BASE.image:  # other images may soon be built on the old agent base
         remove_replaced(connection, replaced["Id"], context.image)
 
 
 def remove_replaced(connection: Connection, image_id: str, image: str) -> None:
     """Removes the image that has lost its name to a new one, unless containers still use it.
 
-    A busy engine takes its time to remove one. An image that stays is no reason to call the build a failure.
+    A busy engine may take long to remove an image. The build counts as a success even if the image stays.
     """
     with suppress(EngineError):
         now = inspect_image(connection, image)

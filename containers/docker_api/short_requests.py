@@ -1,4 +1,4 @@
-"""docker-py's client, which does what is short without requests: that takes half of the processor time of a call."""
+"""docker-py's client, with short calls made without requests, which halves the processor time of a call."""
 
 import re
 from functools import partial
@@ -17,13 +17,13 @@ from containers.docker_api.transport import BoundedAdapter
 _APIClient: Any = docker.APIClient
 
 OTHER_VERSION = re.compile(r"client version [\d.]+ is too (old|new)")
-"""How Docker says that it does not speak a version, or no longer."""
+"""Docker's message that it does not support a version of the API, or no longer does."""
 
 _KNOWN = {"params", "data", "json", "headers", "timeout", "stream", "allow_redirects"}
 
 
 class _Short(NamedTuple):
-    """A request whose body is there as a whole, and whose answer is read as a whole."""
+    """A request with a complete body, whose answer is read at once."""
 
     query: str
     body: bytes | None
@@ -34,7 +34,7 @@ class _Short(NamedTuple):
 class ShortRequests(_APIClient):  # type: ignore[misc]  # Any, by the line above
     _bounded: BoundedAdapter
     _asks_shortly = False
-    """Whether the connections of `_bounded` need nothing that requests would tell them, as a certificate."""
+    """Whether the connections of `_bounded` need no settings from requests, such as a certificate."""
 
     def request(self, method: str, url: str, *args: Any, **options: Any) -> requests.Response:
         response = send_counted(method, url, partial(self._send, method, url, *args, **options))
@@ -45,13 +45,13 @@ class ShortRequests(_APIClient):  # type: ignore[misc]  # Any, by the line above
         return send_counted(method, url, partial(self._send, method, url, *args, **options))
 
     def read_past_events(self, params: dict[str, str]) -> bytes:
-        """Those until a moment that is past, one in a line."""
+        """Returns the events until a past moment, one per line."""
         body: bytes = self._result(self._get(self._url("/events"), params=params), binary=True)
         return body
 
     def _find_other_version(self, url: str, response: requests.Response) -> str:
-        """The version of the API from now on, where an engine that was changed meanwhile has refused that of the
-        address, and so has done nothing. Else empty.
+        """Returns the API version to use from now on if the engine, which was up- or downgraded meanwhile, refused the
+        version in the URL, and therefore did nothing. Otherwise returns an empty string.
         """
         if response.status_code != HTTPStatus.BAD_REQUEST or not OTHER_VERSION.search(response.text):
             return ""
@@ -69,7 +69,7 @@ class ShortRequests(_APIClient):  # type: ignore[misc]  # Any, by the line above
 
 
 def _read(options: dict[str, Any]) -> _Short | None:
-    """What docker-py wants to have sent. None where that is for requests: a stream, a file, a form."""
+    """Returns the request that docker-py wants to send, or None if only requests can: a stream, a file, a form."""
     data, timeout = options.get("data"), options.get("timeout")
     is_whole = data is None or isinstance(data, (str, bytes))
     if not (is_whole and isinstance(timeout, (int, float)) and options.keys() <= _KNOWN):

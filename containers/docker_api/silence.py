@@ -1,4 +1,4 @@
-"""Waits for more of an answer that is followed, without a read: one that has timed out cannot be continued."""
+"""Waits for more of a followed answer without reading, because a read that has timed out cannot be continued."""
 
 import select
 import ssl
@@ -8,11 +8,11 @@ from typing import Any
 import requests
 
 SILENCES = 15
-"""After so many the stream is opened again: an engine that is gone without a word looks like a silent agent."""
+"""After this many silences the stream is opened again: an engine that has vanished looks like a silent agent."""
 
 
 def read_with_silences(response: requests.Response) -> Iterator[bytes]:
-    """The body as it arrives, with an empty piece after each silence. After many, a read times out instead."""
+    """Yields the body as it arrives, with an empty piece after each silence. After `SILENCES`, a read times out."""
     silences = 0
     try:
         while True:
@@ -29,11 +29,11 @@ def read_with_silences(response: requests.Response) -> Iterator[bytes]:
 
 
 def _is_silent(response: requests.Response) -> bool:
-    """Waits as long as a read of this answer would, and says whether nothing came meanwhile.
+    """Waits as long as a read of this answer would, and returns whether nothing arrived meanwhile.
 
-    It says no where it cannot tell: over TLS, and where the connection is the answer's own. A read tells then.
+    It returns False if it cannot tell: over TLS, and if the answer owns its connection. Then a read finds out.
     """
-    body: Any = response.raw._fp  # noqa: SLF001 - of http.client; urllib3 has no other way to it
+    body: Any = response.raw._fp  # noqa: SLF001 - the answer of http.client; urllib3 offers no other way to it
     sock: Any = getattr(response.raw.connection, "sock", None)
     patience = sock.gettimeout() if sock and not isinstance(sock, ssl.SSLSocket) else None
     is_whole = body.fp is None or body.length == 0
@@ -45,12 +45,12 @@ def _is_silent(response: requests.Response) -> bool:
 
 
 def _has_come(body: Any, sock: Any, patience: float) -> bool:
-    """Whether there are bytes to be read at once: more of a chunk, or the head of another."""
+    """Returns whether there are bytes to read at once: more of a chunk, or the head of the next one."""
     sock.settimeout(0)
     try:
         waiting = body.fp.peek(1)
     finally:
         sock.settimeout(patience)
-    # What ends a chunk comes with it, and is read with the next one's head.
+    # The line break that ends a chunk arrives with it, and is read together with the next chunk's head.
     is_between = body.chunked and not body.chunk_left
     return bool(waiting.strip(b"\r\n") if is_between else waiting)

@@ -1,4 +1,4 @@
-"""Computes the usage of a container from Docker's counters."""
+"""Computes a container's usage from Docker's counters."""
 
 import threading
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from containers.docker_api.errors import MissingError, understand_answer
 from containers.vocabulary import Usage
 
 _MOST_READINGS = 20_000
-"""Containers whose last reading is remembered, many more than one engine runs."""
+"""Containers whose last reading is remembered: many more than one engine runs."""
 
 
 class Meter:
     """Turns counters into usage.
 
-    Processor usage is the difference between two readings. Docker would wait a second for the second one. This compares
-    with the last reading of this process instead, and the first time with the start of the container.
+    Processor usage is the difference between two readings. Docker would wait a second for the second one. This class
+    compares with this process's last reading instead, or with the start of the container if there is none.
     """
 
     def __init__(self) -> None:
@@ -26,9 +26,9 @@ class Meter:
         self._lock = threading.Lock()
 
     def read(self, container_id: str, counters: Mapping[str, Any], *, started_at: datetime | None) -> Usage | None:
-        """The usage, from the answer of GET /containers/{id}/stats. None where the container was not running."""
+        """Returns the usage from the answer of GET /containers/{id}/stats, or None if the container was not running."""
         with understand_answer():
-            counters["read"]  # what does not say when is no answer
+            counters["read"]  # raises for an answer without a time, which is not valid
             memory = counters.get("memory_stats") or {}
             if not memory.get("usage"):
                 return None
@@ -43,7 +43,7 @@ class Meter:
             )
 
     def _cpu_percent(self, container_id: str, counters: Mapping[str, Any], started_at: datetime | None) -> float:
-        """Processor time per time passed, in per cent of one core."""
+        """Returns processor time per elapsed time, in per cent of one core."""
         at, used = parse_time(counters["read"]), _count(counters["cpu_stats"]["cpu_usage"]["total_usage"])
         with self._lock:
             return self._since_last(container_id, at, used, started_at)
@@ -58,13 +58,13 @@ class Meter:
         self._last[container_id] = at, used
         while len(self._last) > _MOST_READINGS:
             del self._last[next(iter(self._last))]
-        # Over less than a second, the work of the start itself would look like a very busy processor.
+        # Within the first second, the work of starting alone would look like a very busy processor.
         seconds = max((at - since).total_seconds(), 1.0)
         return max(0.0, round((used - used_before) / 1e9 / seconds * 100, 2))
 
 
 def read_usage(connection: Connection, meter: Meter, container_id: str, *, started_at: datetime | None) -> Usage | None:
-    """None where the container does not run. Raises `EngineError`."""
+    """Returns the container's current usage, or None if it does not run. Raises `EngineError`."""
     try:
         with connection.call(about_one=True) as client:
             counters: dict[str, Any] = client.stats(container_id, stream=False, one_shot=True)
@@ -74,7 +74,7 @@ def read_usage(connection: Connection, meter: Meter, container_id: str, *, start
 
 
 def _memory_in_use(memory: Mapping[str, Any]) -> int:
-    """Bytes in use without the page cache that the kernel can reclaim, as `docker stats` counts (cgroup 1 and 2)."""
+    """Returns the bytes in use without reclaimable page cache, counted like `docker stats` (cgroup 1 and 2)."""
     pages = memory.get("stats") or {}
     cache = _count(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
     used = _count(memory["usage"])
@@ -82,7 +82,7 @@ def _memory_in_use(memory: Mapping[str, Any]) -> int:
 
 
 def _count(value: object) -> int:
-    """The counter, which has up to 64 bits. Raises for anything else."""
+    """Returns the counter, which has up to 64 bits. Raises `ValueError` for anything else."""
     if not isinstance(value, int) or not 0 <= value < 2**64:
         raise ValueError
     return value

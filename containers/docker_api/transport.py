@@ -16,8 +16,8 @@ from containers.bounded_http import BoundedPool, BoundedTLSPool, bounded_tls
 class BoundedAdapter(requests.adapters.HTTPAdapter):
     """Sends requests to the engine at `base_url` (`http+unix://`, `http://` or `https://`).
 
-    `size` connections are kept open. An answer that is compressed is refused, for nobody asked for one: what it holds
-    may be a thousand times its size.
+    It keeps up to `size` connections open. It refuses compressed answers, which it never asks for, because their
+    content may be a thousand times their size.
     """
 
     def __init__(self, base_url: str, *, size: int, verify: bool = True) -> None:
@@ -41,9 +41,9 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
     def ask(
         self, method: str, target: str, *, body: bytes | None, headers: Mapping[str, str], timeout: float
     ) -> requests.Response:
-        """Sends a request and reads the whole answer, without what requests does around it.
+        """Sends a request and reads the whole answer, without the overhead of requests.
 
-        Raises urllib3's errors where `send` raises those of requests.
+        Raises urllib3's errors, while `send` raises those of requests.
         """
         raw: Any = self._pool.urlopen(
             method,
@@ -59,18 +59,18 @@ class BoundedAdapter(requests.adapters.HTTPAdapter):
         response.status_code, response.reason, response.raw = raw.status, raw.reason, raw
         response.headers = CaseInsensitiveDict(raw.headers)
         _check_is_plain(response)
-        response._content = raw.read()  # noqa: SLF001 - nothing else gives it a body that was read
+        response._content = raw.read()  # noqa: SLF001 - there is no other way to set a body that was read
         return response
 
     def get_connection_with_tls_context(self, *_args: Any, **_options: Any) -> BoundedPool | BoundedTLSPool:
-        """Always the one pool. docker-py's own adapter opens one for every path, and never uses it again."""
+        """Returns the one pool. docker-py's own adapter would open a pool for every path, and never use it again."""
         return self._pool
 
     def request_url(self, request: requests.PreparedRequest, *_args: Any, **_options: Any) -> str:
         return request.path_url
 
     def open_socket(self) -> socket.socket:
-        """A connection of its own, over TLS where the engine is reached so, that belongs to the caller."""
+        """Returns a new connection that the caller owns, over TLS if the engine uses it."""
         return self._pool.open_socket()
 
     def close(self) -> None:

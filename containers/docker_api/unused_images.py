@@ -1,4 +1,4 @@
-"""Removes images of agent types that Berth has built, that lost their place to newer ones, and that nobody uses."""
+"""Removes images of agent types that Berth has built, that newer ones have replaced, and that are not in use."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -12,18 +12,18 @@ from containers.docker_api.image_build import CONTEXT_LABEL, FIREWALL, GATEWAY
 from containers.errors import EngineRefusedError
 
 KEPT_FOR = 7 * 24 * 3600
-"""Seconds since it was built. Another installation on this engine may have built one and not used it yet."""
+"""Seconds since the build. Another installation on this engine may have built an image that it does not use yet."""
 
 AT_ONCE = 20
-"""Images that one call removes at most, each by a call of its own."""
+"""The most images that one call removes. Each removal is a separate call to the engine."""
 
 
 def remove_unused(connection: Connection, *, keep: Collection[str]) -> int:
-    """Removes what is none of `keep`, which are ids, and returns how many. Raises `EngineUnavailableError`.
+    """Removes unused images whose ids are not in `keep`, and returns how many. Raises `EngineUnavailableError`.
 
-    One that a container was made from stays, of no matter which installation: the engine refuses to remove it. So does
-    one that still has the name of the latest. Those of the gateway that nobody uses go, too, and are not counted: the
-    build that took their place came too early for that.
+    An image stays if it is still tagged as the latest, or if any installation has created a container from it, because
+    the engine refuses to remove it then. Unused images of the gateway are removed too, without being counted: they were
+    still in use when their successor was built.
     """
     remove_former_gateways(connection)
     removed = 0
@@ -43,9 +43,9 @@ def _find_unused(connection: Connection, keep: Collection[str]) -> list[Mapping[
 
 
 def _is_former(image: Mapping[str, Any]) -> bool:
-    """The gateway's and the firewall's have other names, and a care of their own.
+    """Returns whether this is an old image of an agent type. The gateway's and the firewall's are handled elsewhere.
 
-    One without a name may be anybody's who has built on one of ours, and has its label from there.
+    An image without a name may belong to someone else who built it on one of ours, and may have its label from there.
     """
     names = _names_of(image)
     others = (f"{GATEWAY.repository}:", f"{FIREWALL.repository}:")

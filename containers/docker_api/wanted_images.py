@@ -1,4 +1,4 @@
-"""Which images there are to be, and whether they are there as this version would build them."""
+"""Selects the images to build, and checks whether they exist as this version would build them."""
 
 from collections.abc import Sequence
 
@@ -16,13 +16,14 @@ DEFAULT_TYPE = "assistant"
 """The agent type that Berth ships as the default."""
 
 ASK_WITHIN = 5.0
-"""Seconds for the engine to say which images it has. Where it takes longer, nobody knows."""
+"""Seconds for the engine to say which images it has. If it takes longer, they count as not built."""
 
 
 def select_contexts(connection: Connection, types: Sequence[str], *, is_first_run: bool = False) -> list[BuildContext]:
-    """What is named, or else the gateway, without which no agent has a way out, and all agent types.
+    """Returns the contexts of these `types`, or by default of the gateway and all agent types.
 
-    For `is_first_run` only those of them that are on the engine already, and the one that a first deploy takes.
+    With `is_first_run`, the default has only the agent types that are on the engine already, and the one that a first
+    deploy uses.
     """
     contexts = find_contexts()
     if types:
@@ -33,12 +34,12 @@ def select_contexts(connection: Connection, types: Sequence[str], *, is_first_ru
 
 
 def find_gateway() -> list[BuildContext]:
-    """Where it is among the agent types."""
+    """Returns the gateway's build context if its folder is among the agent types, or nothing."""
     return [GATEWAY] if GATEWAY.folder.parent == image_build.IMAGES else []
 
 
 def are_built(connection: Connection, *, firewall: bool) -> bool:
-    """Whether the engine answers and a first run would build nothing, the one of the `firewall` included."""
+    """Returns whether the engine answers and a first run would build nothing, with `firewall` not even its image."""
     try:
         with time_limit(ASK_WITHIN):
             wanted = [*select_contexts(connection, [], is_first_run=True), *([FIREWALL] if firewall else [])]

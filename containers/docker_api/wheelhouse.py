@@ -1,4 +1,4 @@
-"""A folder of Python packages, for a machine that reaches no registry of them."""
+"""Finds a folder's Python packages, for a machine that reaches no package registry."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from containers.errors import EngineRefusedError
 
 
 def find_wheels(folder: str) -> tuple[Path, ...]:
-    """The packages in the folder; none where none is named. Raises `EngineRefusedError` where the folder has none."""
+    """Returns the packages in the folder, or none without a folder. Raises `EngineRefusedError` if it has none."""
     if not folder:
         return ()
     found = tuple(sorted(Path(folder).glob("*.whl"))) if Path(folder).is_dir() else ()
