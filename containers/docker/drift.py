@@ -93,7 +93,7 @@ def telling_of_address(labels: Mapping[str, str]) -> Iterator[None]:
 
 
 def has_other_policy(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Returns whether its policy differs from the wanted one. A quarantined container keeps its own and never starts."""
+    """Returns whether its policy differs from the wanted one. Quarantined containers keep their own and never start."""
     return QUARANTINE_LABEL not in labels and read_policy(answer) not in {"", wanted_policy()}
 
 

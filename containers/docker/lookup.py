@@ -177,7 +177,7 @@ class Lookup:
         return sorted(names, key=lambda name: not name.endswith(SECRETS))
 
     def has_volume(self, volume: str, *, generation: int | None = None) -> bool:
-        """Returns whether we have this volume, of this `generation` if given. Raises `EngineRefusedError` if foreign."""
+        """Returns whether we have it, of this `generation` if given. Raises `EngineRefusedError` if it is not ours."""
         found = self._find_volume(volume)
         if found is None:
             return False

@@ -18,12 +18,12 @@ MOST_CPUS = 1 << 16
 _VERSION = re.compile(r"[0-9A-Za-z.+~_-]{1,64}")
 
 PREFIX = 22
-"""Bits of the network's address: it has 1,022 places, and a bridge of the kernel has 1,023 ports. On a larger one, such
-as Docker makes, each agent takes as many places in the kernel's table of neighbours as there are addresses."""
+"""Bits of the network's prefix: it has 1,022 addresses, and a kernel bridge has 1,023 ports. In a larger network, such
+as Docker creates, each agent could fill as many entries of the kernel's neighbour table as there are addresses."""
 
 
 def agents_network_payload(*, subnet: str = "") -> dict[str, Any]:
-    """The body of POST /networks/create. Without a subnet the engine chooses one."""
+    """Returns the body of POST /networks/create. Without a subnet the engine chooses one."""
     return {
         **network_payload(network_name(), bridge_name()),
         **({"IPAM": {"Driver": "default", "Config": [_pool(subnet)]}} if subnet else {}),
@@ -31,12 +31,15 @@ def agents_network_payload(*, subnet: str = "") -> dict[str, Any]:
 
 
 def _pool(subnet: str) -> dict[str, str]:
-    """The first address is the host's, as in what the engine chooses by itself."""
+    """Returns the address pool. The first address is the host's, as in pools that the engine chooses itself."""
     return {"Subnet": subnet, "Gateway": str(next(ip_network(subnet).hosts()))}
 
 
 def ensure_network(connection: Connection) -> bool:
-    """Makes the network where it is missing, and returns whether it did. Raises for a network that is not ours."""
+    """Creates the network if it is missing, and returns whether it did.
+
+    Raises `EngineRefusedError` for a network that is not ours.
+    """
     made = False
 
     def make() -> None:
@@ -55,20 +58,23 @@ def _create(connection: Connection, subnet: str) -> None:
     except EngineRefusedError:
         if not subnet or _network_exists(connection):
             raise
-        # Somebody has taken these addresses since.
+        # Another network has taken these addresses meanwhile.
         _create(connection, "")
 
 
 def _find_subnet(connection: Connection) -> str:
-    """A part of what the engine would choose; empty where that is small enough. Raises `EngineRefusedError`."""
+    """Returns a part of the subnet that the engine would choose, or "" if that is small enough already.
+
+    Raises `EngineRefusedError`.
+    """
     chosen = find_free_subnet(connection, name=f"{network_name()}-trial", bridge=agents_trial_bridge_name())
     return str(next(chosen.subnets(new_prefix=PREFIX))) if chosen.prefixlen < PREFIX else ""
 
 
 def read_engine_start(connection: Connection) -> datetime | None:
-    """When the engine was started: it makes its default bridge anew each time. None where it has no such bridge.
+    """Returns when the engine was started: the creation time of its default bridge. None if it has no such bridge.
 
-    Where containers survive the engine (`live-restore`) the bridge does too, and so do their rules.
+    If containers survive a restart of the engine (`live-restore`), so does the bridge, and so do their rules.
     """
     try:
         with connection.call() as client, understand_answer():
@@ -78,7 +84,7 @@ def read_engine_start(connection: Connection) -> datetime | None:
 
 
 def describe_host(connection: Connection) -> HostFacts:
-    """What the engine says of its machine. What is no number or no text of a version is left out."""
+    """Returns the engine's facts about its machine. Values that are not a valid number or version are left out."""
     with connection.call() as client:
         told = client.info()
     facts = told if isinstance(told, dict) else {}

@@ -1,12 +1,12 @@
-"""Places on a network that an engine has forgotten to give back, or cannot give: no container could be started.
+"""Repairs two faults of a network that keep containers from starting: a stale endpoint, and a missing bridge.
 
-An engine whose disk is read-only or full when a container ends, or which is killed then, keeps its place: an endpoint
-of the container's name. From then on it refuses each start of a container of this name. To disconnect the container
-helps nothing as long as it has the name: the engine only takes the network out of what it notes of the container.
+If an engine's disk is read-only or full when a container ends, or the engine is killed then, it keeps an endpoint with
+the container's name. From then on it refuses to start a container of this name. Disconnecting the container does not
+help as long as it has the name: the engine then only removes the network from its record of the container.
 
-A network's bridge that somebody has removed from the kernel, as managers of networks do, an engine makes again at its
-own start only. Until then nobody on that network reaches anything, and nobody can join. So the network is taken away,
-and made anew as any that is missing.
+If a network manager removes a network's bridge from the kernel, the engine creates it again only at its own start.
+Until then no container on that network reaches anything, and none can join. So the network is removed, and created
+again like any missing network.
 """
 
 import logging
@@ -25,7 +25,7 @@ from containers.identity import gateway_network_name, is_ours, network_name
 _IN_THE_WAY = re.compile(r"endpoint with name (\S{1,128}) already exists in network (\S{1,128})")
 _WITHOUT_BRIDGE = re.compile(r"could not find bridge (\S{1,64}): ")
 _OF_NOBODY = "ep-"
-"""With what the engine begins in the place of a container's id where no container has the endpoint."""
+"""The prefix that takes the place of a container's id if no container has the endpoint."""
 
 _MADE_ANEW = "The agents' network was missing on the engine's machine, and is made anew. Try again in a few seconds."
 
@@ -43,7 +43,7 @@ def start(connection: Connection, container_id: str) -> None:
 
 
 def connect(connection: Connection, container_id: str, network: str, *, address: str | None) -> None:
-    """Puts the container on the network, likewise."""
+    """Connects the container to the network. Raises `EngineError`."""
 
     def act() -> None:
         with connection.call(about_one=True) as client:
@@ -53,7 +53,7 @@ def connect(connection: Connection, container_id: str, network: str, *, address:
 
 
 def _with_a_place(connection: Connection, container_id: str, act: Callable[[], None]) -> None:
-    """Does what needs a place on a network; where one is in the way that nobody has, once more without that."""
+    """Calls `act`, which needs an endpoint on a network. Calls it again once it has repaired one of the two faults."""
     try:
         act()
     except (EngineRefusedError, EngineFailedError) as error:
@@ -68,7 +68,7 @@ def _with_a_place(connection: Connection, container_id: str, act: Callable[[], N
 
 
 def _try_on_network(connection: Connection, network: dict[str, Any], *, bridge: str, act: Callable[[], None]) -> None:
-    """Does it once more; where the bridge is still missing, its network is taken away. Raises `EngineError`."""
+    """Calls `act` again. If the bridge is still missing, removes its network. Raises `EngineError`."""
     try:
         act()
     except (EngineRefusedError, EngineFailedError) as error:
@@ -80,7 +80,10 @@ def _try_on_network(connection: Connection, network: dict[str, Any], *, bridge: 
 
 
 def _find_ours(connection: Connection, bridge: str) -> dict[str, Any] | None:
-    """The network of this installation that is to have the bridge. By its id nobody takes away one made since."""
+    """Returns the network of this installation that should have the bridge, or None.
+
+    Its id ensures that a network that was created since is not removed.
+    """
     name = {bridge_name(): network_name(), gateway_bridge_name(): gateway_network_name()}.get(bridge)
     found = inspect_network(connection, name) if name else None
     return found if found and is_ours(found["Labels"] or {}) else None
@@ -95,7 +98,7 @@ def _take_away(connection: Connection, network: dict[str, Any]) -> None:
 
 
 def _free(connection: Connection, container_id: str, *, name: str, network: str) -> bool:
-    """Whether such a place of one of our networks was nobody's, and was given up."""
+    """Removes a stale endpoint from one of our networks. Returns whether there was one, and it is removed."""
     try:
         network_id = _find_network(connection, container_id, name=name, network=network)
         if not network_id:
@@ -116,7 +119,7 @@ def _free(connection: Connection, container_id: str, *, name: str, network: str)
 
 
 def _find_network(connection: Connection, container_id: str, *, name: str, network: str) -> str:
-    """The network's id; empty where it is not ours, or somebody who is up has the place."""
+    """Returns the network's id, or "" if the network is not ours or a running container has the endpoint."""
     with connection.call(about_one=True) as client, understand_answer():
         found: dict[str, Any] = client.inspect_network(network)
         if not is_ours(found["Labels"] or {}):

@@ -1,6 +1,6 @@
-"""Sees to it that each agent that runs can ask Docker's own name server only so often.
+"""Limits how often each running agent can ask Docker's own name server.
 
-Docker makes an agent's network namespace, and the name server in it, anew at each start.
+Docker creates an agent's network namespace, and the name server in it, again at each start.
 """
 
 import time
@@ -17,10 +17,10 @@ from containers.programs import ProgramError
 from containers.vocabulary import PROJECT_LABEL
 
 ALL_WITHIN = 30.0
-"""Seconds for one look. What is left then is done with the next one."""
+"""Seconds for one round. The next round does the rest."""
 
 AGAIN_AFTER = 60.0
-"""Seconds after which it is tried again for an agent for which it could not be done."""
+"""Seconds after a failure until it is tried again for the same agent."""
 
 _ONE_WITHIN = 2.0
 
@@ -40,7 +40,7 @@ class NameLimits:
         self._failed: dict[str, tuple[float, str]] = {}
 
     def set_for(self, containers: Iterable[str]) -> str | None:
-        """For the agents whose containers have these ids. Returns None, or a sentence that says why not for all."""
+        """Sets the limit for the containers with these ids. Returns None, or a sentence that says why some lack it."""
         reason = find_obstacle() or self._set_each(containers)
         return UNBOUND.format(reason) if reason else None
 
@@ -68,12 +68,12 @@ class NameLimits:
             reason = _ELSEWHERE
         except ProgramError as error:
             reason = str(error)
-        # One that has just ended has none any more. Its next start has another one.
+        # A container that has just ended has no namespace. Its next start gets another one.
         is_the_same = bool(path) and find_namespace(path) == namespace and self._find_path(container_id) == path
         return reason if is_the_same else None
 
     def _find_path(self, container_id: str) -> str:
-        """The file of the namespace of an agent that runs. Empty for another, and where the engine does not say."""
+        """Returns the file of a running agent's namespace, or "" for other containers or if the engine does not say."""
         try:
             with time_limit(_ONE_WITHIN), self._connection.call(about_one=True) as client:
                 answer: dict[str, Any] = client.inspect_container(container_id)

@@ -1,6 +1,6 @@
-"""Makes a network once, however many processes and servers make it at the same time, and finds free addresses for it.
+"""Creates a network only once, even if many processes and servers try at the same time, and finds free addresses.
 
-Engines take a network's name twice from two that are fast enough, and a bridge's name never.
+Engines accept the same network name twice from two callers that are fast enough, but never the same bridge name.
 """
 
 import fcntl
@@ -26,12 +26,12 @@ _PAUSES = (0.0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 """Seconds to wait before each look."""
 
 _LOCKED_FOR = 10.0
-"""Seconds after which nobody waits for another that makes a network."""
+"""The longest wait in seconds for another caller that creates a network."""
 
 
 def find_or_make(find: Callable[[], T | None], make: Callable[[], None]) -> T:
-    """What `find` finds, where it has to be made first. Others may be making the same at the same time: what the engine
-    refused then, it has."""
+    """Returns the result of `find`, and calls `make` first if there is none. Others may do so at the same time: if the
+    engine refuses to create a network, it may have it already."""
     refusal = EngineRefusedError("The engine makes no network.")
     for pause in _PAUSES:
         time.sleep(pause)
@@ -48,16 +48,16 @@ def find_or_make(find: Callable[[], T | None], make: Callable[[], None]) -> T:
 
 
 def find_free_subnet(connection: Connection, *, name: str, bridge: str) -> IPv4Network:
-    """The addresses that the engine chooses for a network of this name, which is made for a moment.
+    """Returns the addresses that the engine chooses for a network of this name, which is created for a moment.
 
-    Only the engine knows which addresses are free on its host. Raises `EngineRefusedError`, also where somebody else
-    was faster and has taken the network away again: then ask once more.
+    Only the engine knows which addresses are free on its host. Raises `EngineRefusedError`, also if another caller was
+    faster and has removed the network again: then call this again.
     """
     refusal = EngineRefusedError("Somebody else is making the agents' network.")
     try:
         with connection.call() as client:
             client.create_network_from(network_payload(name, bridge))
-    except EngineRefusedError as error:  # there is one: somebody else's, or left behind
+    except EngineRefusedError as error:  # it exists: another caller's, or left behind
         refusal = error
     found = inspect_network(connection, name)
     if found is None:
@@ -75,7 +75,7 @@ def find_free_subnet(connection: Connection, *, name: str, bridge: str) -> IPv4N
 
 
 def inspect_network(connection: Connection, name: str) -> dict[str, Any] | None:
-    """None where the engine answered that there is none."""
+    """Inspects the network. Returns None if the engine answered that there is none."""
     try:
         with connection.call() as client, understand_answer():
             found: dict[str, Any] = dict(client.inspect_network(name))
@@ -85,7 +85,7 @@ def inspect_network(connection: Connection, name: str) -> dict[str, Any] | None:
 
 
 def network_payload(name: str, bridge: str) -> dict[str, Any]:
-    """The body of POST /networks/create, for one on which nobody reaches a neighbour.
+    """Returns the body of POST /networks/create for a network on which containers cannot reach each other.
 
     Containers get no IPv6, although the firewall has rules for it too.
     """
@@ -103,9 +103,9 @@ def network_payload(name: str, bridge: str) -> dict[str, Any]:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Of all threads and processes of this installation on this machine.
+    """Lets one thread of all processes of this installation on this machine continue at a time.
 
-    Engines that are asked twice at a time for one network may have none of it afterwards, and refuse to make it again.
+    If an engine is asked twice at a time for the same network, it may lack the network and refuse to create it again.
     """
     descriptor = os.open(settings.BERTH_DATA_DIR, os.O_RDONLY | os.O_DIRECTORY)
     try:

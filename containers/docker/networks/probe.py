@@ -1,7 +1,7 @@
-"""Tries from a container on the agents' network whether packets to private networks are refused.
+"""Tests from a container on the agents' network whether packets to private networks are refused.
 
-The rules may be there and hold nothing: the bridge may have another name, or something before them may let packets
-through of which `iptables` says nothing. A container that knocks is what an agent is.
+The rules may exist without effect: the bridge may have another name, or something ahead of them that `iptables` does
+not show may let packets through. A container that sends packets is in the same position as an agent.
 """
 
 import socket
@@ -13,7 +13,7 @@ from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_i
 from containers.identity import network_name
 
 ADDRESSES = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "10.255.255.254", "172.31.255.254", "192.168.255.254")
-"""Forbidden ones, most of which lead nowhere, so that what the rules do not refuse arrives nowhere either."""
+"""Forbidden addresses. Most of them lead nowhere, so that a packet that the rules let through is lost."""
 
 PORT = 9
 """discard (RFC 863)."""
@@ -33,9 +33,9 @@ knock() {{
 
 
 def probe(connection: Connection) -> bool | None:
-    """Whether packets to forbidden addresses are refused. None where that cannot be said.
+    """Returns whether packets to forbidden addresses are refused, or None if that cannot be determined.
 
-    That is so without an image that has a shell, and where this host knows no way to any of the addresses.
+    It cannot be determined without an image that has a shell, or if this host has no route to any of the addresses.
     """
     image = next((each for each in _candidates() if inspect_image(connection, each)), None)
     addresses = [address for address in ADDRESSES if _has_route(address)]
@@ -49,10 +49,10 @@ def probe(connection: Connection) -> bool | None:
 
 
 def read_answers(printed: str) -> bool | None:
-    """What the answers to all knocks prove: one that was refused came to the rules, one that was let in did not.
+    """Returns what the attempts prove: False if one connected, else True if one was refused, as the rules do.
 
-    Where none was either, they were not refused: they went out, or were dropped on the way by something else. Where the
-    container had no way to knock, nothing is known.
+    If there was neither, the rules did not refuse them: they left the host, or something else dropped them. Returns
+    None if the container could make no attempt.
     """
     answers = [line.partition(" ")[2].lower() for line in printed.splitlines() if line.startswith(ADDRESSES)]
     if any(answer.endswith("connected") for answer in answers):
@@ -68,7 +68,7 @@ def _candidates() -> list[str]:
 
 
 def _has_route(address: str) -> bool:
-    """Whether this host sends packets for the address anywhere. Where its engine is elsewhere, that says nothing."""
+    """Returns whether this host has a route to the address. That says nothing if the engine is on another host."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
         try:
             trial.connect((address, PORT))  # sends nothing

@@ -1,7 +1,7 @@
-"""Sets the firewall rules through the engine: by a short-lived container in the network of the engine's host.
+"""Sets the firewall rules through the engine, with a short-lived container in the host's network.
 
-For a Berth that is no root, runs in a container itself, or has its engine elsewhere. The container has the right to
-change the network (NET_ADMIN, and NET_RAW, which older iptables want) and no other, and it mounts nothing.
+It is for a Berth that is not root, runs in a container itself, or has its engine on another host. The container has no
+capabilities except those to change the network (NET_ADMIN, and NET_RAW for older iptables), and it mounts nothing.
 """
 
 import time
@@ -27,8 +27,8 @@ from containers.hardening import MEBIBYTE
 from containers.identity import helper_labels
 
 LABEL = "berth.rules"
-"""The label of these containers; its value is the instance. Next to it they have the installation's id only, as they
-are no agents."""
+"""The label of these containers; its value is the instance. Their only other label is the installation's id, because
+they are no agents."""
 
 _LIMIT = 20.0
 _LISTED = "berth lists "
@@ -36,18 +36,18 @@ _NOBODY = "65534:65534"
 _LOOK_EVERY = 0.05
 _LEFT_BEHIND = timedelta(minutes=1)
 
-# The kernel has two sets of rules. Docker's are in the old one where that has any tables.
+# The kernel has two sets of rules. Docker's are in the old set if that has any tables.
 _CHOOSE = "! grep -qs filter /proc/net/ip_tables_names || export PATH=/opt/legacy:$PATH\n"
 
 
 def set_rules(connection: Connection) -> None:
-    """Raises `EngineError` with a sentence that says why the rules could not be set."""
+    """Sets the rules. Raises `EngineError` with a sentence that says why they could not be set."""
     if inspect_image(connection, FIREWALL.image) is None:
         message = f"The image {FIREWALL.image} is not on the engine; `manage.py build_images` makes it."
         raise EngineRefusedError(message)
     with time_limit(2 * _LIMIT):
         remove_left_behind(connection)
-        # In a container of the default network: with these name servers Docker begins in every network.
+        # In a container on the default network: Docker uses these name servers in every network.
         resolvers = parse_resolvers(run_helper(connection, "cat /etc/resolv.conf", network="bridge"))
         rules = [each for bridge in bridges_to_guard() for each in rules_for(bridge, resolvers=resolvers)]
         listing = "".join(f"echo '{_LISTED}{name}'; {name} -w -S\n" for name in PROGRAMS.values())
@@ -55,7 +55,7 @@ def set_rules(connection: Connection) -> None:
 
 
 def run_removal(connection: Connection) -> None:
-    """Takes all our rules away. Raises `EngineError`, as where there is no image for it."""
+    """Removes all our rules. Raises `EngineError`, for example if there is no image for it."""
     if inspect_image(connection, FIREWALL.image) is None:
         message = f"The image {FIREWALL.image} is not on the engine. Run `manage.py firewall --remove` as root there."
         raise EngineRefusedError(message)
@@ -65,7 +65,7 @@ def run_removal(connection: Connection) -> None:
 
 
 def _check(printed: str, rules: list[RuleSet]) -> None:
-    """Raises where packets get past the rules that were set."""
+    """Raises `EngineRefusedError` if packets get past the rules that were set."""
     for part in printed.split(_LISTED)[1:]:
         program, _, listed = part.partition("\n")
         chains = parse_chains(listed)
@@ -98,7 +98,7 @@ def _payload(script: str, *, network: str, image: str) -> dict[str, Any]:
 
 
 def run_helper(connection: Connection, script: str, *, network: str, image: str = FIREWALL.image) -> str:
-    """Runs a shell script in a container, and returns what it printed. Raises `EngineRefusedError` where it fails."""
+    """Runs a shell script in a container, and returns its output. Raises `EngineRefusedError` if it fails."""
     with connection.call() as client, understand_answer():
         payload = _payload(script, network=network, image=image)
         name = f"{settings.BERTH_INSTANCE}-rules-{uuid4().hex[:8]}"
@@ -130,6 +130,6 @@ def _wait(connection: Connection, container_id: str) -> int:
 
 
 def remove_left_behind(connection: Connection) -> None:
-    """Removes those whose process was killed before it could do so."""
+    """Removes helper containers whose process was killed before it could do so."""
     for container_id in find_left_behind(connection, LABEL, after=_LEFT_BEHIND):
         remove_helper(connection, container_id)

@@ -1,1 +1,1 @@
-"""What agents keep: their volumes, who owns them, how large they are, and reading and filling them."""
+"""Agents' volumes: their owners, sizes and limits, and how they are read and filled."""

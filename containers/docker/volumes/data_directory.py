@@ -1,6 +1,4 @@
-"""The directory of an agent's state, from outside, also where its container has never run: whose it is, and gives it
-away.
-"""
+"""Reads the owner of an agent's state directory from outside, and changes it, even if its container has never run."""
 
 import io
 import tarfile
@@ -14,12 +12,12 @@ from containers.docker_api.errors import GARBLED, ConflictError, EngineFailedErr
 from containers.errors import EngineRefusedError, EngineUnavailableError
 
 _ANYBODY = 0o007
-"""The mode of a directory that anybody may read, write and enter."""
+"""The mode bits of a directory that everyone may read, write and enter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """The directory of the volume: whose it is, its mode, and whose the first thing in it is, where there is one."""
+    """The directory of the volume: its owner, its mode, and the owner of the first entry in it, if there is one."""
 
     user: int
     group: int
@@ -31,10 +29,10 @@ class Root:
         return self.first_user is None
 
     def serves(self, user: int) -> bool:
-        """Whether this user, and the group of the same number, may write there, and what is in it is theirs.
+        """Returns whether this user, with the group of the same number, may write there and owns the content.
 
-        Where anybody may write, what an agent keeps was its own from the beginning: nobody else ever sees the volume.
-        A handover to another user first closes the directory, so that one that was killed is not taken for done.
+        If everyone may write there, the agent has owned its files from the beginning, because no one else ever sees the
+        volume. A handover first closes the directory, so that an interrupted one is not taken for a complete one.
         """
         if (self.user, self.group) == (user, user):
             return True
@@ -42,7 +40,7 @@ class Root:
 
 
 def read_root(connection: Connection, container_id: str) -> Root:
-    """Reads the first two entries of an archive of the volume, and no more of it. Raises `EngineError`."""
+    """Reads only the first two entries of an archive of the volume. Raises `EngineError`."""
     path = {"path": DATA_PATH}
     with connection.call(about_one=True) as client, understand_answer():
         response = client.open_stream("/containers/{0}/archive", container_id, params=path, silence=CALL_LIMIT)
@@ -60,20 +58,18 @@ def read_root(connection: Connection, container_id: str) -> Root:
 
 
 class OwnDirectory:
-    """Gives the directory of a volume away through the container that it is mounted in, and that nothing has started.
+    """Changes the owner of a volume's directory through the agent's own container, which has not been started.
 
-    Docker puts an archive where the container may write, which is below the directory only. But in an archive for
-    /data, `../data` is the directory itself. No document promises that, so the first one finds out. It takes one call,
-    where a container that is made for this takes three, and three times as long.
+    Docker unpacks an archive where the container may write, which is only below the directory. But in an archive for
+    /data, `../data` is the directory itself. No document promises that, so the first attempt finds out. It takes one
+    call; a container created for the purpose takes three, and three times as long.
     """
 
     works: bool | None = None
-    """None where nobody knows yet. One object serves all threads of a process, and any of them may find out."""
+    """None as long as it is unknown. One object serves all threads of a process, and any of them may find out."""
 
     def give(self, connection: Connection, container_id: str, root: Root, user: int) -> bool:
-        """Returns whether it is certain to have happened. Where it is not, look again, and note in `works` what came
-        of it.
-        """
+        """Returns whether the change is certain. If not, the caller looks again, and notes the result in `works`."""
         try:
             with connection.call() as client:
                 client.put_archive(container_id, DATA_PATH, pack_directory(f"..{DATA_PATH}", root, user))
@@ -85,7 +81,7 @@ class OwnDirectory:
 
 
 def pack_directory(name: str, root: Root, user: int) -> bytes:
-    """An archive with nothing but the directory of the volume, which is there already."""
+    """Returns an archive with only the directory of the volume, which exists already."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.GNU_FORMAT) as archive:
         entry = tarfile.TarInfo(name)

@@ -1,9 +1,9 @@
-"""Measures what agents keep: `du` in a short-lived container that has their volumes, and can only read them.
+"""Measures agents' disk use with `du` in a short-lived container that mounts their volumes read-only.
 
-GET /system/df says it as well, and was measured (Docker 20.10, 40 volumes, 180,000 files): 3 to 5 s for all that the
-engine has, images included; it counts the length of files and not what they take, so nothing for a million empty ones,
-and there is no such call for some volumes only. A container took 6 to 10 s for them, next to which lists were answered
-as fast as before.
+GET /system/df is an alternative (measured with Docker 20.10, 40 volumes, 180,000 files). It took 3 to 5 s for
+everything on the engine, images included. It counts the length of files and not the space that they take, so a million
+empty files count as nothing, and it cannot be limited to some volumes. A container took 6 to 10 s for them, while the
+engine answered lists as fast as before.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, DiskUse, Volume
 
 AT_ONCE = 16
-"""Volumes that one container measures side by side."""
+"""Volumes that one container measures in parallel."""
 
 
 class DiskMeter:
-    """`measure` is for one thread at a time; `give_way` for any."""
+    """One thread at a time may call `measure`; any thread may call `give_way`."""
 
     def __init__(self, connection: Connection, lookup: Lookup) -> None:
         self._connection = connection
@@ -46,7 +46,7 @@ class DiskMeter:
             yield from self._measure_batch(measuring, states[first : first + AT_ONCE], keys)
 
     def give_way(self, key: str) -> None:
-        """Ends the measurement of the state of this key: a volume cannot be removed while a container has it."""
+        """Ends the measurement of this key's state, because a volume cannot be removed while a container uses it."""
         for state in self._states({PROJECT_LABEL: key}):
             for helper, _ in find_helpers(self._connection, LABEL, volume=state.name):
                 remove_helper(self._connection, helper)
@@ -54,7 +54,7 @@ class DiskMeter:
     def _measure_batch(
         self, measuring: Measuring, states: Sequence[Volume], most: Mapping[str, int]
     ) -> Iterator[tuple[str, DiskUse]]:
-        """Where the container cannot be made or started, because of one of the volumes, each is measured alone."""
+        """Measures these volumes together, or each alone if one of them prevents the container's creation or start."""
         try:
             yield from measuring.run(states, most)
         except EngineError:

@@ -1,7 +1,7 @@
-"""Hands the volume of an agent's state to the user as whom its container runs.
+"""Hands the volume of an agent's state to the user that its container runs as.
 
-A new volume is the image's user's, and needs nothing where anybody may write to that directory of the image. One from
-before each project had a user of its own is `AGENT_USER`'s.
+A new volume belongs to the image's user, and needs no handover if everyone may write to that directory of the image. A
+volume from before each project had its own user belongs to `AGENT_USER`.
 """
 
 import time
@@ -23,14 +23,14 @@ from containers.vocabulary import ContainerSpec, Observation
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, handover_name, handover_payload
 
 WAIT_LIMIT = 8.0
-"""Seconds that a deploy waits. What takes longer goes on without it, and a later deploy finds it done or goes on."""
+"""Seconds that a deploy waits. A longer handover continues without it, and a later deploy finds it done or waits on."""
 
 _PAUSE = 0.05
 _ATTEMPTS = 3
 
 
 class Handover:
-    """One call of `complete`. The agent does not run meanwhile: its container was made, and nothing has started it."""
+    """One call of `complete`. The agent does not run meanwhile: its container was created but not started."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class Handover:
         self._until = time.monotonic() + WAIT_LIMIT
 
     def complete(self, container: Observation, *, is_new: bool = False, is_volume_new: bool = False) -> int:
-        """Returns the user as whom the container runs, once the volume and all that is in it are that user's.
+        """Returns the user that the container runs as, once the volume and everything in it belong to that user.
 
-        A container that an older Berth made, and that is adopted, keeps its user until the next deploy replaces it.
-        One that `is_new` was made for the spec, and runs as its user.
+        An adopted container of an older Berth keeps its user until the next deploy replaces it. A container that
+        `is_new` was created for the spec, and runs as its user.
 
-        Raises `EngineUnavailableError` where that takes longer than `WAIT_LIMIT`: it goes on, and a later call finds it
-        done. Raises `EngineRefusedError` where the image has no program for it.
+        Raises `EngineUnavailableError` if it takes longer than `WAIT_LIMIT`: it continues, and a later call finds it
+        done. Raises `EngineRefusedError` if the image lacks the programs for it.
         """
         if not is_new and (details := self._lookup.read(container.container_id)):
             self._user = details.user
@@ -87,9 +87,9 @@ class Handover:
         return root
 
     def _give_directory(self, root: Root) -> None:
-        """By a container of its own, and without starting anything, so that it works with every image."""
+        """Hands over an empty directory through a helper container that never starts, so any image will do."""
         helper_id = self._make_helper()
-        with suppress(MissingError, ConflictError):  # somebody else has done it, and removed the container
+        with suppress(MissingError, ConflictError):  # another deploy has done it, and removed the container
             with self._connection.call() as client:
                 client.put_archive(helper_id, "/", pack_directory(DATA_PATH.strip("/"), root, self._user))
             self._remove(helper_id)
@@ -111,7 +111,7 @@ class Handover:
             time.sleep(_PAUSE)
 
     def _make_helper(self) -> str:
-        """The container for it: a new one, or the one that another deploy has made and that may be at work."""
+        """Returns the helper container: a new one, or one that another deploy has created and that may be at work."""
         payload = handover_payload(
             self._spec, self._user, volume=self._volume(), runtime=settings.BERTH_CONTAINER_RUNTIME
         )
@@ -135,7 +135,7 @@ class Handover:
 
 
 def abandon_handover(lookup: Lookup, containers: Containers, key: str) -> None:
-    """Ends a handover and a copy of the state of this key, and removes their containers, where there are any."""
+    """Ends any handover or copy of the state of this key, and removes their containers."""
     name = container_name(key)
     found = lookup.look_up(handover_name(name))
     if found is not None and _is_of(found, name):

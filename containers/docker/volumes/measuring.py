@@ -1,4 +1,4 @@
-"""The container that measures volumes: it reads all that is in them, changes nothing, and reaches nothing else."""
+"""Runs the container that measures volumes. It reads everything in them, changes nothing, and has no network."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +20,8 @@ from containers.identity import helper_labels
 from containers.vocabulary import DiskUse, Volume
 
 LABEL = "berth.measures"
-"""The label of these containers; its value is the instance. Next to it they have the installation's id only, as they
-are no agents."""
+"""The label of these containers; its value is the instance. Their only other label is the installation's id, because
+they are no agents."""
 
 LIMIT = 60.0
 """Seconds for one container."""
@@ -30,7 +30,7 @@ _LOOK_EVERY = 0.2
 _LEFT_BEHIND = timedelta(minutes=5)
 
 _COUNT_FOR, _COUNT_PART_FOR = 40, 12
-"""Seconds for the whole of a volume, and then for a part of it, where the whole took longer. Both are below `LIMIT`."""
+"""Seconds for a whole volume, and then for a part of it if the whole takes longer. Their sum is below `LIMIT`."""
 
 _SCRIPT = r"""
 exact='
@@ -50,24 +50,25 @@ measure() {
     }
 }
 """
-"""Names may hold line ends, so NUL bytes are counted. `head` ends the count: an agent may make files without end. In a
-part nothing counts twice: files with one name only, and of a batch the total that `du` prints last."""
+"""Names may contain line breaks, so NUL bytes are counted. `head` limits the count, because an agent may create any
+number of files. In a partial count nothing counts twice: it counts only files with a single link, and of each batch
+only the total that `du` prints last."""
 
 
 _DONE = "measured all"
 _END = f"wait; echo {_DONE}; sleep 20"
-"""Time to read what it has printed. Then it ends and is gone, also where nobody does: it keeps volumes in use."""
+"""The `sleep` leaves time to read the output. Then the container ends, because it keeps volumes in use."""
 
 
 class Measuring:
-    """Runs such containers, of one image."""
+    """Runs measuring containers from one image."""
 
     def __init__(self, connection: Connection, image: str) -> None:
         self._connection = connection
         self._image = image
 
     def run(self, states: Sequence[Volume], most: Mapping[str, int]) -> Iterator[tuple[str, DiskUse]]:
-        """What is known of these volumes after a minute at the latest. Raises `EngineError` where nothing can be."""
+        """Yields what is known about these volumes after a minute at the latest. Raises `EngineError` on failure."""
         times = f"{_COUNT_FOR} {_COUNT_PART_FOR}"
         lines = [f"(measure {place} {most[state.key]} {times}) &" for place, state in enumerate(states)]
         script = "\n".join([_SCRIPT, *lines, _END])
@@ -87,7 +88,7 @@ class Measuring:
                     yield states[int(place)].key, DiskUse(used=int(size) * 1024, files=int(files), is_part=is_part)
 
     def remove_left_behind(self) -> None:
-        """Removes those whose process was killed before it could do so, or that hung for longer than anybody waited."""
+        """Removes containers whose process was killed before it could do so, or that hung longer than anyone waited."""
         for container_id in find_left_behind(self._connection, LABEL, after=_LEFT_BEHIND):
             self._remove(container_id)
 
@@ -98,7 +99,7 @@ class Measuring:
             return str(client.create_container_from_config(payload, name)["Id"])
 
     def _read(self, container_id: str) -> str:
-        """What it has printed when it is done, or when its time is over."""
+        """Returns the output when the container is done, or when its time is over."""
         deadline = time.monotonic() + LIMIT
         while True:
             with self._connection.call(about_one=True) as client:
@@ -108,14 +109,14 @@ class Measuring:
             time.sleep(_LOOK_EVERY)
 
     def _remove(self, container_id: str) -> None:
-        """One that hangs in the kernel cannot be removed now; a later measurement tries it."""
+        """Removes the container. If it hangs in the kernel and cannot be removed, a later measurement tries again."""
         with suppress(EngineError):
             remove_helper(self._connection, container_id)
 
     def _unmake(self, states: Sequence[Volume]) -> None:
-        """Removes those that were removed just before, and that the engine has made anew for our container.
+        """Removes volumes that were removed just before, and that the engine has created again for our container.
 
-        Where an agent has the new one already, the engine refuses that.
+        If an agent already uses the new volume, the engine refuses.
         """
         with suppress(EngineError):
             for state in states:
@@ -126,9 +127,10 @@ class Measuring:
 
 
 def measuring_payload(script: str, volumes: Sequence[tuple[str, Mapping[str, str]]], *, image: str) -> dict[str, Any]:
-    """The body of POST /containers/create. Root, because each volume is another user's; it may read, and no more.
+    """Returns the body of POST /containers/create. It runs as root, because each volume has its own user; it may only
+    read.
 
-    Should a volume be gone by now the engine makes an empty one: then with the labels that it had.
+    If a volume is gone meanwhile, the engine creates an empty one, with the labels that the volume had.
     """
     return {
         "Image": image,

@@ -1,6 +1,6 @@
-"""What a volume is like that the engine has just made: as the directory of the image is, from which it fills it.
+"""Remembers the owner and mode of a new volume's directory, which the engine copies from the image.
 
-To look takes the engine tens of milliseconds, and every new agent of an image gets the same.
+Reading them takes the engine tens of milliseconds, and they are the same for every new agent of an image.
 """
 
 import time
@@ -8,7 +8,7 @@ import time
 from containers.docker.volumes.data_directory import Root
 
 SAME_FOR = 30.0
-"""Seconds for which a name is taken for that of the same image. It may be built anew; a later deploy looks again."""
+"""Seconds for which a name is assumed to mean the same image. After that, the image may have been rebuilt."""
 
 
 class NewVolumes:
@@ -19,15 +19,15 @@ class NewVolumes:
         self._roots: dict[str, Root] = {}
 
     def note_image(self, image: str, image_id: str) -> None:
-        """The engine has just said that the name is this image's; an empty id: that there is none."""
+        """Notes the engine's answer that the name means this image. An empty id means that there is none."""
         self._ids[image] = image_id, time.monotonic()
 
     def root_from(self, image: str) -> Root | None:
-        """None where that is not known."""
+        """Returns the directory of a new volume of this image, or None if it is not known."""
         return self._roots.get(self._id_of(image))
 
     def learn(self, image: str, root: Root) -> None:
-        """`root` is that of a new volume, in which nothing has run."""
+        """Notes the directory of a new volume of this image, which no agent has used yet."""
         if image_id := self._id_of(image):
             self._roots[image_id] = root
 

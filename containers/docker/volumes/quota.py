@@ -1,7 +1,7 @@
-"""A hard limit on what an agent keeps, where the engine's volumes can have one.
+"""Sets a hard limit on an agent's state, if the engine's volumes support one.
 
-That is so where Docker's directory is on a file system that counts for each directory: XFS, mounted with `pquota`.
-Docker does not say whether it is, and refuses a volume with a size where it is not. So the first deploy finds out.
+They do if Docker's directory is on a file system with quotas for directories: XFS, mounted with `pquota`. Docker does
+not say whether it is, and otherwise refuses a volume with a size. So the first deploy finds out.
 """
 
 import time
@@ -20,17 +20,17 @@ from containers.identity import gateway_network_name, network_name
 from containers.vocabulary import ContainerSpec
 
 ASK_AGAIN_AFTER = 3600.0
-"""Seconds after a refusal. Somebody may have moved Docker's directory."""
+"""Seconds after a refusal until the next attempt. The operator may have moved Docker's directory."""
 
 
 class HardQuota:
-    """What the engine is known to do. Serves all threads of a process."""
+    """Remembers whether the engine supports quotas. Serves all threads of a process."""
 
     def __init__(self) -> None:
         self._refused_until = 0.0
 
     def create(self, connection: Connection, spec: ContainerSpec, *, state: str, is_new: bool) -> str:
-        """Makes the container, and with it the volume `state` where that `is_new`. Returns the container's id."""
+        """Creates the container, and with it the volume `state` if that `is_new`. Returns the container's id."""
         make_payload = partial(
             container_payload,
             spec,
@@ -45,7 +45,7 @@ class HardQuota:
         return self.bounded(spec.disk_ceiling, lambda size: _create(connection, make_payload(quota=size), spec.name))
 
     def bounded(self, size: int, create: Callable[[int], str]) -> str:
-        """What `create` returns, which is given the size that a new volume is to have; 0 is none."""
+        """Calls `create` with the size limit of a new volume, or with 0 for no limit, and returns its result."""
         if not size or time.monotonic() < self._refused_until:
             return create(0)
         try:
@@ -58,7 +58,7 @@ class HardQuota:
 
 
 def size_of_volume(connection: Connection, volume: str) -> int:
-    """How many bytes it holds at most; 0 where there is no limit, or no such volume."""
+    """Returns the size limit of the volume in bytes, or 0 if there is no limit or no such volume."""
     try:
         with connection.call() as client, understand_answer():
             return int((client.inspect_volume(volume)["Options"] or {}).get("size", 0))

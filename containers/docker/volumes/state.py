@@ -1,4 +1,4 @@
-"""Reads the volume of an agent's state as a whole, and fills a new one, piece by piece."""
+"""Reads the whole volume of an agent's state, and fills a new one, piece by piece."""
 
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping
@@ -28,13 +28,13 @@ from containers.volume_containers import (
 )
 
 SILENCE = 60.0
-"""Seconds without a piece after which the engine is taken for silent. A busy disk may take some."""
+"""Seconds without a piece after which the engine counts as silent. A busy disk may take a while."""
 
 WRITE_LIMIT = 6 * 3600.0
-"""Seconds for filling a volume, however large it is."""
+"""Seconds for filling a volume of any size."""
 
 CLEANING = 5.0
-"""Seconds for removing what a volume was read or filled through, also where all other time is over."""
+"""Seconds for removing the helper containers, even if all other time is over."""
 
 TOO_LARGE = "It takes more than {} MB to keep, holes in files included."
 Labels = Mapping[str, str]
@@ -71,14 +71,14 @@ class State:
             client.put_pieces(carrier, "/", pieces, silence=SILENCE)
 
     def keep_copy(self, key: str, *, image: str, labels: Labels, most: int) -> None:
-        self.drop_copy(key)  # and what a killed process has left
+        self.drop_copy(key)  # and anything that a killed process has left behind
         if not (state := self._lookup.find_data_volume(key)):
             return
         try:
             self._copy(key, image=image, source=state, target=_copy_of(key), labels=labels, most=most)
         except EngineError:
             with time_of_its_own(CLEANING), suppress(EngineError):
-                self.drop_copy(key)  # the disk may be full of it, and the agent is to run again
+                self.drop_copy(key)  # it may have filled the disk, and the agent should run again
             raise
 
     def return_copy(self, key: str, *, image: str) -> bool:
@@ -102,17 +102,17 @@ class State:
         return next((each for each in found if each.name == _copy_of(key) and is_ours(each.labels)), None)
 
     def _copy(self, key: str, *, image: str, source: str, target: str, labels: Labels, most: int = 0) -> None:
-        """Piece by piece, through us: engines have no other way that needs no program of the image.
+        """Copies piece by piece, through this process: engines have no other way that needs no program in the image.
 
-        Through two containers: an engine that writes to one reads nothing of it meanwhile. What one volume may hold,
-        the other may as well.
+        It uses two containers, because an engine cannot read from a container while it writes to it. The new volume has
+        the same size limit as the old one.
         """
         size = size_of_volume(self._connection, source)
         with (
             self._carrier(key, image=image, volume=source, end=COPY_READER) as reader,
             self._carrier(key, image=image, volume=target, labels=labels, end=COPY_WRITER, size=size) as writer,
             self._connection.call(WRITE_LIMIT, about_one=True, size=sys.maxsize) as client,
-            # An engine removes no container of which it still sends an archive.
+            # An engine does not remove a container while it still sends an archive from it.
             closing(self._read_whole(reader)) as pieces,
         ):
             client.put_pieces(writer, "/", _bounded(pieces, most), silence=SILENCE)
@@ -122,7 +122,7 @@ class State:
             client.remove_volume(volume)
 
     def _read_whole(self, container_id: str) -> Generator[bytes]:
-        """At least the directory itself, which is never missing. Raises `EngineRefusedError` where it did not come."""
+        """Yields the archive. Raises `EngineRefusedError` if it lacks even the directory itself, which must exist."""
         pieces = self._read_from(container_id)
         first = next(pieces, b"")
         if not first.strip(b"\0"):
@@ -131,7 +131,7 @@ class State:
         yield from pieces
 
     def _read_from(self, container_id: str) -> Iterator[bytes]:
-        """Nothing where the container is gone."""
+        """Yields the archive, or nothing if the container is gone."""
         try:
             with self._connection.call(about_one=True) as client:
                 response = client.open_stream(
@@ -146,9 +146,9 @@ class State:
     def _carrier(
         self, key: str, *, image: str, volume: str, labels: Labels | None = None, end: str = "", size: int = 0
     ) -> Iterator[str]:
-        """A container to which the volume belongs, for as long as the block lasts."""
+        """Provides a container that has the volume, for as long as the block lasts."""
         own = f"{handover_name(container_name(key))}{end}"
-        self._remove_carrier(own)  # of a process that was killed
+        self._remove_carrier(own)  # left behind by a killed process
 
         def create(size: int) -> str:
             payload = carrier_payload(container_name(key), image=image, volume=volume, labels=labels, size=size)
@@ -162,11 +162,11 @@ class State:
         try:
             yield carrier
         finally:
-            with time_of_its_own(CLEANING):  # or it would hold on to the volume where the time for the copy is over
+            with time_of_its_own(CLEANING):  # or the container would keep the volume in use if the time is over
                 self._remove(carrier)
 
     def _remove_carriers(self, key: str) -> None:
-        """A volume that one holds on to cannot be removed."""
+        """Removes all helper containers of this key, because a volume that they use cannot be removed."""
         for own in carrier_names(container_name(key)):
             self._remove_carrier(own)
 
@@ -181,7 +181,10 @@ class State:
 
 
 def _bounded(pieces: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """No more than `most` bytes; 0 is no limit. In an archive a hole of a file is as long as it says."""
+    """Yields the pieces. Raises `EngineRefusedError` after `most` bytes; 0 means no limit.
+
+    Holes in sparse files count at their full length.
+    """
     size = 0
     for piece in pieces:
         size += len(piece)

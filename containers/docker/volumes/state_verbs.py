@@ -1,4 +1,4 @@
-"""What Berth asks of a Docker engine about what agents keep (`containers.engine.states.KeepsStates`)."""
+"""A Docker engine's methods for agents' states (`containers.engine.states.KeepsStates`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

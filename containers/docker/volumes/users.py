@@ -1,4 +1,4 @@
-"""Which numbers of users are taken on the engine."""
+"""Finds the user numbers that are taken on the engine."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -15,17 +15,17 @@ from containers.identity import is_ours
 from containers.vocabulary import PROJECT_LABEL, QUARANTINE_LABEL, USER_LABEL, Observation
 
 HIGHEST = 2_147_352_575
-"""The last number before those of systemd. What claims a higher one is none of ours."""
+"""The last number before those of systemd. A container with a higher one is not ours."""
 
 ASK_WITHIN = 2.0
-"""Seconds for a container to tell its user. A deploy waits for it."""
+"""Seconds to find out a container's user, for which a deploy waits."""
 
 NOT_ASKED_FOR = 60.0
-"""Seconds for which one that did not answer is not asked again. Its number counts from when it has told it."""
+"""Seconds before the engine is asked again about a container it did not answer for. Until then its user is unknown."""
 
 
 class Users:
-    """A container that was made before there was a label for it is asked for its user once."""
+    """Reads user numbers from labels, and inspects containers from before there was a label for it once."""
 
     def __init__(self, connection: Connection, lookup: Lookup) -> None:
         self._connection = connection
@@ -34,7 +34,7 @@ class Users:
         self._stuck_until: dict[str, float] = {}
 
     def highest(self, block: Collection[int]) -> int | None:
-        """Of ours all count, and of other installations on this engine those of the block."""
+        """Returns the highest number. All of ours count, and of other installations those that lie in the block."""
         return max((user for user in self._list(block) if user <= HIGHEST), default=None)
 
     def _list(self, block: Collection[int]) -> Iterator[int]:
@@ -44,7 +44,7 @@ class Users:
         with self._connection.call() as client:
             volumes = client.volumes(filters=of_agents)
         with understand_answer():
-            # Of a list with hundreds of rows no more is read than what tells the user.
+            # A list may have hundreds of rows, so only the user is read from them.
             unlabelled = [row for row in containers if _read_label(row["Labels"]) is None]
             labels = [each["Labels"] or {} for each in (*containers, *(volumes["Volumes"] or []))]
             labelled = [(user, each) for each in labels if (user := _read_label(each)) is not None]
@@ -52,7 +52,7 @@ class Users:
         yield from (self._ask(container) for container in read_rows(unlabelled) if is_ours(container.labels))
 
     def _ask(self, container: Observation) -> int:
-        """0 where it does not say: no deploy of others fails because the engine is stuck at one container."""
+        """Returns the container's user, or 0 if the engine does not answer for it: other deploys must not fail then."""
         container_id = container.container_id
         if container_id in self._asked or time.monotonic() < self._stuck_until.get(container_id, 0.0):
             return self._asked.get(container_id, 0)
@@ -66,7 +66,7 @@ class Users:
         return self._asked.get(container_id, 0)
 
     def _read_user(self, container: Observation) -> int:
-        """A container in quarantine never runs: there the state says whose it is."""
+        """Returns the container's user. A quarantined one never runs, so the owner of its state counts."""
         if QUARANTINE_LABEL in container.labels:
             with suppress(EngineRefusedError):  # it is gone by now
                 root = read_root(self._connection, container.container_id)
