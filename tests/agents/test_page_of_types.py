@@ -77,12 +77,17 @@ def of_the_others() -> list[str]:
     from berth_agent.relay import living
     from containers.agent_contract import AGENT_USER, PROBLEMS_OF_EXIT, ExitCode
     from projects.management.commands.test_type import WITHIN
+    from projects.rules.status.lifecycle import CRASH_LIMIT, CRASH_WINDOW
     from projects.rules.type_trial import STOP_WITHIN
     from projects.services.images.type_trial import WITHIN_REQUEST
 
     return [
         f"exit code {ExitCode.STOPPED.value} within {STOP_WITHIN} seconds of SIGTERM",
         *(f"| | {int(code)} | " for code in PROBLEMS_OF_EXIT),  # the beginning of a row
+        (
+            f"after code {ExitCode.TELEGRAM_UNREACHABLE.value} and after any code that is not in the table, until it has "
+            f"crashed {CRASH_LIMIT} times within {CRASH_WINDOW.seconds // 60} minutes"
+        ),
         f"user {AGENT_USER}",
         "its exit code is 1 if the image breaks one",
         f"an image that is ready within {WITHIN_REQUEST:.0f} seconds; the command waits {WITHIN:.0f}",
