@@ -85,8 +85,8 @@ def of_the_others() -> list[str]:
         f"exit code {ExitCode.STOPPED.value} within {STOP_WITHIN} seconds of SIGTERM",
         *(f"| | {int(code)} | " for code in PROBLEMS_OF_EXIT),  # the beginning of a row
         (
-            f"after code {ExitCode.TELEGRAM_UNREACHABLE.value} and after any code that is not in the table, until it has "
-            f"crashed {CRASH_LIMIT} times within {CRASH_WINDOW.seconds // 60} minutes"
+            f"after code {ExitCode.TELEGRAM_UNREACHABLE.value} and after any code that is not in the table, until it "
+            f"has crashed {CRASH_LIMIT} times within {CRASH_WINDOW.seconds // 60} minutes"
         ),
         f"user {AGENT_USER}",
         "its exit code is 1 if the image breaks one",
