@@ -88,3 +88,20 @@ def test_any_name_on_an_own_server_is_reserved_as_one_that_stands_for_others(
     short, long = (times * (5 * 300_000 + 9 * each) for each in (1000, 1100))
     reserved, extended, *rows = run(tmp_path, Clock(2026, 11, 22), test)
     assert (reserved, extended, sum(rows)) == (short, long, long)
+
+
+@pytest.mark.parametrize(("model", "times"), [("fast", 2), ("acme/fast", 2), ("anthropic/claude-x", 1)])
+def test_a_private_alias_at_openrouter_is_reserved_as_dear_as_the_model_behind_it(
+    tmp_path: Path, model: str, times: int
+) -> None:
+    provider = Provider("digest", "key", Kind.OPENROUTER, "https://llm.example.com")
+    entry = Entry("p", provider=provider, prices={model: DEAR}, budget=Budget(month_money=10**8))
+    answers = "google/gemini-3-pro" if times == 2 else model
+
+    async def test(ledger: Ledger) -> list[int]:
+        reservation = await ledger.reserve(entry, model, given=300_000, least=1000, most=1000)
+        ledger.settle(reservation, Usage(300_000, 1000), entry=entry, named=answers)
+        return [reservation.money, *(row["money"] for row in (await ledger.read_since(0))["rows"])]
+
+    reserved, *rows = run(tmp_path, Clock(2026, 11, 22), test)
+    assert reserved == sum(rows) == times * (5 * 300_000 + 9 * 1000)

@@ -23,6 +23,11 @@ their prices)."""
 _SHORTEST_LONG = min(most for _, most in _LONG)
 _ALIAS = re.compile(r"(?!.*claude)(?:~|.*[-:]latest(?:[:@]|$))")
 """Names that stand for whichever model is the newest of its kind."""
+_OF_MAKER = re.compile(
+    r"(?:ai21|amazon|anthropic|cohere|deepseek|google|meta-llama|microsoft|minimax|mistralai|moonshotai|nousresearch"
+    r"|nvidia|openai|perplexity|qwen|x-ai|z-ai)/"
+)
+"""Names at OpenRouter that only their maker gives out. Any other may be an account's own alias."""
 OF_LONG = 2
 """Times the price, at the most: answers are half as dear again at some."""
 
@@ -90,8 +95,9 @@ def _as_long(price: Price) -> Price:
 def most_of(
     prices: Mapping[str, Price], models: Sequence[str], given: int, *, is_cached: bool = False, by_any: bool = False
 ) -> Price | None:
-    """The most that a call can cost that one of these models answers, with an input of so many tokens: it counts as the
-    one that has answered, which a router or an alias does not tell beforehand. `by_any`: any name may be an alias."""
+    """Returns the most that a call can cost if one of these models answers an input of so many tokens. The call counts
+    as the model that answers, which nobody knows beforehand behind a router or an alias. `by_any`: one of the names may
+    be an alias."""
     price = dearest_of(prices, models)
     if price is None:
         return None
@@ -104,9 +110,16 @@ def most_of(
 
 
 def most_for(entry: Entry, models: Sequence[str], given: int, *, is_cached: bool = False) -> Price | None:
-    """The same for a call of this project. On a server of the operator's own any name may stand for any model."""
-    has_own_names = entry.provider is not None and entry.provider.kind is Kind.COMPATIBLE
-    return most_of(entry.prices, models, given, is_cached=is_cached, by_any=has_own_names)
+    """Returns the same for a call of this project."""
+    by_any = entry.provider is not None and _may_be_aliases(entry.provider.kind, models)
+    return most_of(entry.prices, models, given, is_cached=is_cached, by_any=by_any)
+
+
+def _may_be_aliases(kind: Kind, models: Sequence[str]) -> bool:
+    """Any name on an operator's own server may stand for any model, and so may a private name at OpenRouter."""
+    if kind is Kind.OPENROUTER:
+        return not all(_OF_MAKER.match(_plain(model)) for model in models)
+    return kind is Kind.COMPATIBLE
 
 
 def reserved_by(price: Price, *, is_cached: bool) -> Price:
