@@ -1,4 +1,4 @@
-"""The one settings file. Everything that differs between installations is read from the environment (README)."""
+"""The one settings file. All that differs between installations comes from the environment (docs/configuration.md)."""
 
 import re
 import sys

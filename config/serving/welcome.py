@@ -32,7 +32,7 @@ Ctrl-C stops the server and the watcher. Agents go on.
 
 PLAIN_HTTP = """
 Warning: people reach Berth over plain http, so that anybody on the way can read passwords and tokens. Put a proxy with
-a certificate in front of it, and set BERTH_PUBLIC_URL to its https address (README, “In production”).
+a certificate in front of it, and set BERTH_PUBLIC_URL to its https address (docs/production.md).
 """
 
 REACHABLE_NOWHERE = """

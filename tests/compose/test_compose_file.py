@@ -29,12 +29,12 @@ def services() -> dict[str, Any]:
 
 
 def variables() -> set[str]:
-    """Those of README's table of settings."""
-    table = (ROOT / "README.md").read_text().partition("| variable | default | |")[2].partition("\n\n")[0]
+    """All that docs/configuration.md lists."""
+    tables = (ROOT / "docs/configuration.md").read_text()
     return set(
         re.findall(
             r"`((?:BERTH|DOCKER|DATABASE)_[A-Z_]+)`",
-            "\n".join(row.split("|")[1] for row in table.splitlines() if row.count("|") > 2),
+            "\n".join(row.split("|")[1] for row in tables.splitlines() if row.count("|") > 2),
         )
     )
 

@@ -1,8 +1,6 @@
-"""The first minutes: what the README says to type, what the start says, and what is told to who comes the wrong way."""
+"""The first minutes: what the start says, and what a visitor at a wrong address is told."""
 
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,8 +12,6 @@ from config.serving.welcome import PLAIN_HTTP, REACHABLE_NOWHERE, warn_of_plain_
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database
-
-README = (ROOT / "README.md").read_text()
 
 
 def cells(row: str) -> int:
@@ -34,23 +30,6 @@ def test_every_row_of_every_table_has_as_many_cells_as_its_head() -> None:
             checked += 1
             assert cells(line) == cells(head), f"{document.name}: {line[:100]}"
     assert checked > 100
-
-
-@pytest.mark.parametrize(
-    ("answer", "told", "status"),
-    [
-        ('{"token": "abc", "user": {}}', "abc\n", 0),
-        ('{"detail": "The password is wrong. Try again.", "code": "invalid_credentials"}', "The password is wrong.", 1),
-        ("", "Berth does not answer there.", 1),
-        ("<html>502 Bad Gateway", "Berth does not answer there.", 1),
-    ],
-)
-def test_the_first_login_tells_a_token_or_a_sentence(answer: str, told: str, status: int) -> None:
-    (program,) = re.findall(r"python3 -c '(import json.*?)'\)", README)
-    done = subprocess.run([sys.executable, "-c", program], input=answer, capture_output=True, text=True, check=False)
-    assert done.returncode == status
-    assert (done.stdout if status == 0 else done.stderr).startswith(told)
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("path", ["/", "/sign-in", "/admin/", "/nothing", "/static/berth/berth.css"])

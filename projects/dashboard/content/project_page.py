@@ -112,7 +112,7 @@ def _make_button(action: Action, snapshot: Snapshot) -> Button:
 
 
 def _first_sentence(text: str) -> str:
-    """Returns the first sentence. The others are for readers of the README."""
+    """Returns the first sentence. The others are for readers of the documents."""
     return f"{text.partition('. ')[0].rstrip('.')}." if text else ""
 
 

@@ -54,8 +54,8 @@ class Traits:
     - `reason_level`: the CSS class of the message with the reason.
     - `meaning`: shown if there is no reason to show.
 
-    The README repeats `meaning` and `next_step`. The command line has its own colours and list of settled statuses; a
-    test compares them with this table.
+    `docs/api.md` repeats `meaning` and `next_step`. The command line has its own colours and list of settled statuses.
+    Tests compare both with this table.
     """
 
     in_flight: Operation

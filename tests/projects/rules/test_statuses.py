@@ -13,7 +13,7 @@ from projects.rules.status.traits import Condition, Look
 
 ROOT = Path(__file__).resolve().parents[3]
 STYLES = (ROOT / "config/static/berth/berth.css").read_text()
-README = (ROOT / "README.md").read_text()
+API_PAGE = (ROOT / "docs/api.md").read_text()
 
 
 def test_every_status_has_a_row() -> None:
@@ -61,8 +61,8 @@ def test_each_level_of_a_reason_is_one_of_all_messages(status: Status) -> None:
     assert level == "info" or f".message.{level} {{" in STYLES
 
 
-def test_the_table_in_the_readme_says_the_same() -> None:
-    section = README.partition("## What a status means")[2].partition("\n## ")[0]
+def test_the_table_in_the_documents_says_the_same() -> None:
+    section = API_PAGE.partition("## What a status means")[2].partition("\n## ")[0]
     rows = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in section.splitlines() if "| `" in line]
     assert rows == [(f"`{status}`", status.traits.meaning, status.traits.next_step) for status in Status]
 
