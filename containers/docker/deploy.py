@@ -5,16 +5,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from containers.agent_contract import SECRETS_PATH
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.lookup import AgentVolumes, Lookup
 from containers.docker.room import Room
-from containers.docker.secrets import pack_secrets
 from containers.docker.volumes.handover import Handover
 from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, as_refusal
+from containers.docker_api.errors import ConflictError, EngineFailedError, as_refusal
 from containers.docker_api.reading import beside
 from containers.errors import (
     AlteredError,
@@ -78,7 +76,7 @@ class Deployment:
                 if container.has_drifted:
                     container = self._set_right(container)
                 if not container.is_up:
-                    self._bring_up(container, confirm)
+                    self._bring_up_or_replace(container, confirm)
                 return self._lookup.look_up(container.container_id) or self._room.find() or container
         except EngineError:
             self._undo()
@@ -148,6 +146,15 @@ class Deployment:
         for volume in volumes.secrets:
             self._containers.remove_known_volume(volume)
 
+    def _bring_up_or_replace(self, container: Observation, confirm: Callable[[], bool]) -> None:
+        """Replaces a container that stays if the engine has lost the volume of its secrets: it could never start."""
+        try:
+            self._bring_up(container, confirm)
+        except EngineFailedError:
+            if self._is_new or not self._room.replace_without_secrets(container):
+                raise
+            self._bring_up(self._settle_name(None), confirm)
+
     def _bring_up(self, container: Observation, confirm: Callable[[], bool]) -> None:
         self._is_ours_to_undo = True
         is_filled = self._is_new and self._state in self._new_volumes
@@ -155,24 +162,15 @@ class Deployment:
         if self._is_new and self._room.is_handed_over:
             # The volume cannot have disappeared before the container that used it, but possibly since then.
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
-            self._deliver(container, self._spec.user)
+            self._room.deliver(container, self._spec.user)
             if was_gone():
                 self._on_missing_state()
                 handover.complete(container, is_new=True)
         else:
-            self._deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))
+            self._room.deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
-        try:
-            self._containers.start_found(container)
-        except EngineUnavailableError as error:
-            now = self._room.find()
-            if now is None or not now.is_up:
-                raise as_refusal(error) from error
-
-    def _deliver(self, container: Observation, user: int) -> None:
-        with self._connection.call() as client:
-            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
+        self._room.start(container)
 
     def _undo(self) -> None:
         """Removes what this deploy created and never started. If the engine does not answer, a later clean-up does it.

@@ -6,9 +6,11 @@ from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.docker.containers import Containers
 from containers.docker.drift import is_at
 from containers.docker.lookup import Lookup
+from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
+from containers.docker_api.errors import as_refusal
 from containers.docker_api.reading import beside
-from containers.errors import NameTakenError, SupersededError
+from containers.errors import EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import secrets_volume
 from containers.identity import carries, is_of_another
 from containers.vocabulary import QUARANTINE_LABEL, USER_LABEL, ContainerSpec, ContainerState, Health, Observation
@@ -90,6 +92,29 @@ class Room:
         if found.state is not ContainerState.CREATED:
             self._retire(found)
         self._containers.remove_found(found)
+
+    def replace_without_secrets(self, found: Observation) -> bool:
+        """Returns False, and touches nothing, if the volume of its secrets is there, or that of its state is not.
+
+        A deploy fills another volume with the same secrets. Nobody could fill one for the state.
+        """
+        volumes = self._lookup.find_volumes_for(self._spec.key, self._spec.name)
+        if volumes.secrets or not volumes.state:
+            return False
+        self.replace(found)
+        return True
+
+    def deliver(self, container: Observation, user: int) -> None:
+        with self._connection.call() as client:
+            client.put_archive(container.container_id, SECRETS_PATH, pack_secrets(self._spec.secrets, group=user))
+
+    def start(self, container: Observation) -> None:
+        try:
+            self._containers.start_found(container)
+        except EngineUnavailableError as error:
+            now = self.find()
+            if now is None or not now.is_up:
+                raise as_refusal(error) from error
 
     def forget(self) -> None:
         """Forgets what was known about the state, which may have changed because another deploy was faster."""
