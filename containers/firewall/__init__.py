@@ -1,1 +1,1 @@
-"""Keeps agents away from this host and from private networks. Knows nothing of Docker."""
+"""Keeps agents away from this host and from private networks. Knows nothing about Docker's API."""

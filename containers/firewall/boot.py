@@ -1,7 +1,7 @@
-"""Whether the host closes the agents' bridges before its engine starts, and the script that does it.
+"""Finds out whether the host closes the agents' bridges before its engine starts, and has the script that does it.
 
-An engine that starts its agents by itself does so seconds before Berth can set any rule. Where nothing closes their
-bridges until then, agents therefore wait for Berth (`restarts_by_engine`).
+An engine that starts agents by itself does so seconds before Berth can set any rule. If nothing closes their bridges
+until then, agents therefore wait for Berth (`restarts_by_engine`).
 """
 
 import os
@@ -14,14 +14,14 @@ from containers.firewall.rules import BRIDGE_PREFIX, CLOSED
 
 UNIT = "berth-firewall.service"
 ENGINE_REQUIRES = Path("/etc/systemd/system/docker.service.requires", UNIT)
-"""Made by `systemctl enable`: the engine does not start before the unit has done its work."""
+"""Created by `systemctl enable`: the engine does not start before the unit has run."""
 
 ENGINE_SOCKETS = (Path("/run/docker.sock"), Path("/var/run/docker.sock"))
 ENGINE_UNITS = tuple(
     Path(folder, "systemd/system/docker.service") for folder in ("/etc", "/usr/local/lib", "/usr/lib", "/lib")
 )
 
-# The table `raw` is asked before all others, and neither Docker nor a firewall of the distribution opens it again.
+# The table `raw` comes before all others, and neither Docker nor the distribution's firewall opens it again.
 _TABLE = "-w -t raw"
 _ROOM = "\n".join(room_by_script())
 
@@ -70,17 +70,17 @@ done
 
 
 def restarts_by_engine() -> bool:
-    """Whether the engine may start agents again by itself, because their bridges are closed until the rules are set."""
+    """Returns whether the engine may restart agents by itself: if their bridges stay closed until the rules are set."""
     if settings.BERTH_BOOT_FIREWALL != "auto":
         return bool(settings.BERTH_BOOT_FIREWALL == "on")
     return ENGINE_REQUIRES.is_symlink() and _is_guarded_engine()
 
 
 def _is_guarded_engine() -> bool:
-    """Whether the engine is that of docker.service, which is the one that waits for the unit.
+    """Returns whether the engine is that of docker.service, the only one that waits for the unit.
 
-    One on another socket (rootless, of another user, of a test) does not, nor does that of a snap, which has a unit of
-    its own and the usual socket.
+    An engine on another socket (rootless, of another user, of a test) does not wait, nor does one from a snap, which
+    has its own unit and the usual socket.
     """
     scheme, _, path = (os.environ.get("DOCKER_HOST") or "unix://").partition("://")
     socket = Path(path or ENGINE_SOCKETS[0])

@@ -1,4 +1,4 @@
-"""The name of the agents' network interface on the host, which the firewall rules match."""
+"""The names of the agents' network interfaces on the host, which the firewall rules match."""
 
 import hashlib
 import re
@@ -18,39 +18,39 @@ _INTERFACES = Path("/sys/class/net")
 
 
 def bridge_name() -> str:
-    """The name of the interface: unique to installation and network, and at most 15 characters, the kernel's limit."""
+    """Returns the interface's name, unique to installation and network. The kernel's limit is 15 characters."""
     return _name(settings.BERTH_INSTANCE, network_name(), installation_id())
 
 
 def former_bridge_name() -> str:
-    """The name that the interface had before installations had ids. Agents stay on it until their next deploy."""
+    """Returns the interface's name from before installations had ids. Agents stay on it until their next deploy."""
     return _name(settings.BERTH_INSTANCE, settings.BERTH_CONTAINER_NETWORK or f"{settings.BERTH_INSTANCE}-agents")
 
 
 def gateway_bridge_name() -> str:
-    """The interface of the network on which agents with an address of their own reach the gateway."""
+    """Returns the interface of the network on which agents with a fixed address reach the gateway."""
     return _name(settings.BERTH_INSTANCE, network_name(), "gateway", installation_id())
 
 
 def exit_bridge_name() -> str:
-    """The interface of the gateway's own way out, on which there is no agent: nothing closes it at boot."""
+    """Returns the interface of the gateway's exit network. It has no agents, so nothing closes it at boot."""
     return gateway_bridge_name().replace(BRIDGE_PREFIX, _EXIT_PREFIX, 1)
 
 
 def trial_bridge_name() -> str:
-    """The interface of a network that is made for a moment, to see which addresses are free."""
+    """Returns the interface of a network that is created for a moment, to see which addresses are free."""
     return gateway_bridge_name().replace(BRIDGE_PREFIX, _TRIAL_PREFIX, 1)
 
 
 def agents_trial_bridge_name() -> str:
-    """The same for the network of the agents that have no address of their own."""
+    """Returns the same for the network of agents without a fixed address."""
     return bridge_name().replace(BRIDGE_PREFIX, _TRIAL_PREFIX, 1)
 
 
 def bridges_to_guard() -> list[str]:
-    """The interfaces on which agents of this installation may be, for which there have to be rules.
+    """Returns the interfaces of this installation's agents, which need rules.
 
-    That of the gateway's network only where this process knows what they are to let through.
+    The gateway's network is included only if this process knows which traffic its rules must let through.
     """
     present, former, gateway = bridge_name(), former_bridge_name(), gateway_bridge_name()
     found = [present, former] if is_here(former) or not is_here(present) else [present]
@@ -58,21 +58,21 @@ def bridges_to_guard() -> list[str]:
 
 
 def is_here(bridge: str) -> bool:
-    """Whether this host has the interface."""
+    """Returns whether this host has the interface."""
     return Path(_INTERFACES, bridge).exists()
 
 
 def mark_bridge(name: str) -> None:
-    """Writes the name into the interface's alias, which stays if somebody renames it. Raises `ProgramError`."""
+    """Writes the name into the interface's alias, which survives a rename. Raises `ProgramError`."""
     if is_here(name):
         run_program("ip", "link", "set", "dev", name, "alias", name, seconds=_LIMIT)
 
 
 def restore_bridge_name(name: str) -> str:
-    """Gives the bridge that was marked with this name the name again, by which the rules know it.
+    """Restores the name of the bridge that was marked with it, because the rules match this name.
 
-    Returns the name that it had; empty where this host has no such interface. Raises `ProgramError`. Nothing is told
-    from addresses: engines in other namespaces and on other machines use the same.
+    Returns the name that it had, or "" if this host has no such interface. Raises `ProgramError`. Addresses are no
+    criterion, because engines in other namespaces and on other machines use the same ones.
     """
     shown = run_program("ip", "-o", "link", "show", seconds=_LIMIT)
     marked = re.search(rf"^\d+: ([^:@\s]+).*\salias {re.escape(name)}(?:\s|$)", shown, re.MULTILINE)
@@ -83,7 +83,7 @@ def restore_bridge_name(name: str) -> str:
     try:
         run_program(*rename, seconds=_LIMIT)
     except ProgramError:
-        # Older kernels rename only what is down. Its routes come back with it.
+        # Older kernels rename only interfaces that are down. The routes come back when it is up again.
         run_program("ip", "link", "set", "dev", former, "down", seconds=_LIMIT)
         try:
             run_program(*rename, seconds=_LIMIT)

@@ -1,7 +1,7 @@
-"""Whether the kernel shows the rules what goes from one agent to another, which never leaves their bridge.
+"""Ensures that the rules apply to packets from one agent to another, which never leave their bridge.
 
-The switches `net.bridge.bridge-nf-call-…` say so of all bridges. Docker turns them on, and hosts of virtual machines
-turn them off. Each bridge has switches of its own beside them; one of the two is enough.
+The switches `net.bridge.bridge-nf-call-…` decide this for all bridges. Docker turns them on, and hosts of virtual
+machines turn them off. Each bridge also has its own switches; one of the two is enough.
 (https://docs.kernel.org/networking/bridge.html, `nf_call_iptables`)
 """
 
@@ -13,7 +13,7 @@ from containers.programs import ProgramError, run_program
 
 _LIMIT = 10.0
 _OF_ALL = "/proc/sys/net/bridge"
-"""Missing where the kernel's module for that is not loaded, without which no switch does anything."""
+"""Missing if the kernel's module for it is not loaded, without which no switch has an effect."""
 
 _HIDDEN = (
     "the kernel shows {} no packets between agents (net.bridge.bridge-nf-call-{} is 0), and Berth cannot change that."
@@ -21,13 +21,16 @@ _HIDDEN = (
 
 
 def shows_packets(bridge: str, program: str) -> bool:
-    """Whether the program's rules are asked about packets between two ports of the bridge. So where it is not here."""
+    """Returns whether the program's rules apply between two ports of the bridge, or the bridge is not on this host."""
     of_all, of_one = _switches(bridge, program)
     return not is_here(bridge) or _read(of_all) == "1" or (_read(of_all) == "0" and _read(of_one) == "1")
 
 
 def show_packets(bridge: str, program: str) -> None:
-    """Turns on the bridge's own switch, which nobody else turns off, or else that of all. Raises `ProgramError`."""
+    """Turns on the bridge's own switch, which no other program turns off, or else the global one.
+
+    Raises `ProgramError` if neither works.
+    """
     if not is_here(bridge):
         return
     of_all, _ = _switches(bridge, program)
@@ -44,7 +47,7 @@ def show_packets(bridge: str, program: str) -> None:
 
 
 def show_by_script(bridge: str, program: str) -> list[str]:
-    """The same as lines of a shell script. They end it where the packets are not shown."""
+    """Returns the same as lines of a shell script. They end the script if the packets are not shown."""
     of_all, of_one = _switches(bridge, program)
     return [
         f"if [ -d /sys/class/net/{bridge} ]; then",
@@ -60,12 +63,12 @@ def show_by_script(bridge: str, program: str) -> list[str]:
 
 
 def _switches(bridge: str, program: str) -> tuple[str, str]:
-    """The file with the switch of all bridges, and that with the switch of this one."""
+    """Returns the files of the global switch and of this bridge's own switch."""
     return f"{_OF_ALL}/bridge-nf-call-{program}", f"/sys/class/net/{bridge}/bridge/nf_call_{program}"
 
 
 def _read(switch: str) -> str:
-    """Empty where there is no such switch."""
+    """Returns the switch's value, or an empty string if there is no such switch."""
     try:
         return Path(switch).read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Installs the egress rules on this host, or says in one sentence why that is not possible."""
+"""Installs the egress rules on this host, or returns a sentence that says why that is not possible."""
 
 import time
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _LIMIT = 20.0
 _PAUSES = (0.0, 0.05, 0.2, 0.5)
 _IPV6 = Path("/proc/net/if_inet6")
 _set_here: dict[tuple[str, str], tuple[RuleSet, dict[str, list[str]]]] = {}
-"""What this process has set, for each program and bridge, and how the kernel has shown it since."""
+"""The rules that this process has set, by program and bridge, and the form in which the kernel lists them."""
 
 _UNPROTECTED = "Agents can reach this host and private networks: "
 _REMEDY = "Run the script that `manage.py firewall` prints as root on the host of the engine."
@@ -31,7 +31,7 @@ def current_rules() -> list[RuleSet]:
 
 
 def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[RuleSet]:
-    """`resolvers` are the name servers of the engine's host, where that is not this one."""
+    """Returns the rules for a bridge. `resolvers` are the name servers of the engine's host if that is not this one."""
     found = read_resolvers() if resolvers is None else list(resolvers)
     return make_rules(
         bridge=bridge,
@@ -42,9 +42,9 @@ def rules_for(bridge: str, *, resolvers: Iterable[str] | None = None) -> list[Ru
 
 
 def apply_rules() -> str | None:
-    """Installs the rules and sees to it that all packets come to them.
+    """Installs the rules and ensures that all packets pass through them.
 
-    Returns None, or a sentence that says why that could not be done and what to do.
+    Returns None, or a sentence that says why that failed and what to do.
     """
     if reason := find_obstacle():
         return explain(reason)
@@ -59,9 +59,9 @@ def apply_rules() -> str | None:
 
 
 def rules_hold() -> bool:
-    """Whether all packets of the agents' bridges come to our rules, and these are as this process has set them.
+    """Returns whether all packets of the agents' bridges pass through our rules, unchanged since this process set them.
 
-    Those between two agents come to them only while the kernel shows what is bridged.
+    Packets between two agents pass through them only if the kernel applies rules to bridged packets.
     """
     try:
         return is_on_this_host() and all(_holds(rules) for rules in current_rules() if _exists_here(rules))
@@ -70,7 +70,7 @@ def rules_hold() -> bool:
 
 
 def _exists_here(rules: RuleSet) -> bool:
-    """Whether this kernel knows the rules' address family."""
+    """Returns whether this kernel supports the rules' address family."""
     return rules.program == PROGRAMS[4] or _IPV6.exists()
 
 
@@ -82,17 +82,17 @@ def _holds(rules: RuleSet) -> bool:
 
 
 def explain(reason: str) -> str:
-    """The sentences for the operator where rules could not be set for this reason."""
+    """Returns the sentences for the operator if rules could not be set for this reason."""
     return f"{_UNPROTECTED}{reason} {_REMEDY}"
 
 
 def can_set_rules() -> bool:
-    """Whether this process can set rules on its own machine."""
+    """Returns whether this process can set rules on its own machine."""
     return is_root() and all(find_program(name) for name in ("iptables-restore", "ip6tables-restore"))
 
 
 def find_obstacle() -> str | None:
-    """Why this process cannot install rules, or None."""
+    """Returns why this process cannot install rules, or None."""
     if not is_root():
         return "Berth is not root and may not set firewall rules."
     if not can_set_rules():
@@ -109,9 +109,9 @@ def is_on_this_host() -> bool:
 
 
 def remove_rules(*bridges: str) -> None:
-    """Removes all rules for these bridges, or else all of ours, from this host. Missing ones are no error.
+    """Removes all rules for these bridges, or by default all of ours, from this host. Missing rules are no error.
 
-    A bridge that was closed at boot is closed again.
+    A bridge that is closed at boot is closed again.
     """
     for rules in [rules for bridge in bridges or bridges_to_guard() for rules in rules_for(bridge)]:
         _unhook(rules.program, CLOSED, rules.opening, "-t", "raw")
@@ -133,7 +133,7 @@ def _apply(rules: RuleSet) -> None:
 
 
 def are_open() -> bool:
-    """Whether what closes the agents' bridges at boot lets their packets on to our rules. Nothing may close them."""
+    """Returns whether the chain that closes the agents' bridges at boot, if any, lets packets on to our rules."""
     try:
         return all(_is_open(rules) for rules in current_rules() if _exists_here(rules))
     except ProgramError:
@@ -146,7 +146,7 @@ def _is_open(rules: RuleSet) -> bool:
 
 
 def _lead_all(rules: RuleSet) -> dict[str, list[str]]:
-    """Tries again where it does not last: an engine that makes a network takes its own jumps away for a moment."""
+    """Leads all hooks to our chains. Tries again: an engine that creates a network briefly removes its own jumps."""
     for pause in _PAUSES:
         time.sleep(pause)
         for hook in rules.hooks:
@@ -157,10 +157,10 @@ def _lead_all(rules: RuleSet) -> dict[str, list[str]]:
 
 
 def _lead(rules: RuleSet, hook: Hook) -> None:
-    """Sees to it that all packets come from the hook to our chain, with one jump and as early as that takes.
+    """Ensures that all packets pass from the hook to our chain, with a single jump as early as necessary.
 
-    Docker puts the jump to `DOCKER-USER` before everything else again when it starts, so that ours is best there. Where
-    nothing leads there any more, it comes first of all.
+    Docker puts the jump to `DOCKER-USER` first again when it starts, so that ours is best placed there. If nothing
+    leads there any longer, our jump becomes the first rule of the kernel's own chain.
     """
     chains = list_chains(rules.program)
     for parent in hook.parents:
@@ -169,7 +169,7 @@ def _lead(rules: RuleSet, hook: Hook) -> None:
             _restore(rules.program, first_of_all(parent, hook.rule, instead_of=count))
             chains = list_chains(rules.program)
     if hook.is_led(fewer := without(chains, hook.parents[-1], hook.rule)) and fewer != chains:
-        # Packets that come to the limits twice would count twice.
+        # Packets that pass through the limits twice would count twice.
         _unhook(rules.program, hook.parents[-1], hook.rule)
 
 
@@ -182,7 +182,7 @@ def _restore(program: str, given: str) -> None:
 
 
 def _unhook(program: str, parent: str, rule: str, *table: str) -> None:
-    """Removes the rule, which may be there several times: processes that start together each insert it."""
+    """Removes the rule, which may exist several times, because processes that start together each insert it."""
     for _ in range(20):
         try:
             _run(program, *table, "-D", parent, *rule.split())

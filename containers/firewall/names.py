@@ -1,8 +1,8 @@
-"""How often an agent may ask the engine's own name server, which is bound in the agent's network namespace.
+"""Limits how often an agent may ask the engine's own name server, with rules in the agent's network namespace.
 
-Docker's resolver has an address in each agent's namespace and answers in the engine's own process. What it is asked
-about names of the agents' own network never leaves that namespace, so that no rule of the host sees it. Nobody in there
-has the right to change rules (`containers.hardening`), and Docker has none in this table.
+Docker's resolver has an address in each agent's namespace and answers in the engine's own process. Questions about
+names of the agents' own network never leave that namespace, so no rule of the host applies to them. No process in it
+may change rules (`containers.hardening`), and Docker has no rules in this table.
 """
 
 from pathlib import Path
@@ -12,13 +12,14 @@ from containers.firewall.rules import PROGRAMS
 from containers.programs import ProgramError, find_program, is_root, run_program
 
 NAME_SERVER = "127.0.0.11"
-"""Docker's resolver has no IPv6 address. Its port is not 53 but a random one, which an agent may find: all count."""
+"""Docker's resolver has no IPv6 address. Its port is a random one that an agent may find, so the rules cover all ports.
+"""
 
 QUESTIONS_RATE, QUESTIONS_BURST = "50/sec", 200
-"""How many packets an agent may send to it. Each look-up of a name is one for IPv4 and one for IPv6."""
+"""How many packets an agent may send to it. Each look-up of a name takes one for IPv4 and one for IPv6."""
 
 STREAM_RATE, STREAM_BURST = "4kb/s", "16kb"
-"""How much of that may be TCP, by which one packet holds thousands of questions."""
+"""How much of that may be TCP, because one TCP packet can contain thousands of questions."""
 
 RULES = f"""\
 *raw
@@ -30,10 +31,10 @@ RULES = f"""\
 -A PREROUTING -d {NAME_SERVER}/32 -j DROP
 COMMIT
 """
-"""For `iptables-restore`, which puts them in the place of all that the table holds, at once and as often as one likes.
+"""For `iptables-restore`, which replaces the whole table at once and can be repeated.
 
-What comes too fast is dropped without a word, as on the host: where the packets arrive, because the kernel tells the
-sender of those that do not leave. By then Docker has led port 53 to another one.
+Excess packets are dropped silently, as on the host. They are dropped on arrival, because the kernel notifies the sender
+of packets that it drops on departure. By then Docker has redirected port 53 to another one.
 """
 
 _OWN = "/proc/self/ns/net"
@@ -42,7 +43,7 @@ _LIMIT = 10.0
 
 
 class Namespace(NamedTuple):
-    """A network namespace, as long as it exists: the file that stands for it, and what the kernel knows it by."""
+    """An existing network namespace: its file, and the device and inode that identify it."""
 
     path: str
     device: int
@@ -50,19 +51,19 @@ class Namespace(NamedTuple):
 
 
 def find_namespace(path: str) -> Namespace | None:
-    """The namespace that this file stands for. None where it stands for none, or for the one of this process."""
+    """Returns the namespace of this file, or None if it has none, or if that is this process's own."""
     try:
         found, own = Path(path).stat(), Path(_OWN).stat()
     except (OSError, ValueError):
         return None
-    # All namespaces are on one device of the kernel's. The file stays for a while when its namespace is gone.
+    # All namespaces are on one device of the kernel. The file remains for a while when its namespace is gone.
     if found.st_dev != own.st_dev or found.st_ino == own.st_ino:
         return None
     return Namespace(path, found.st_dev, found.st_ino)
 
 
 def find_obstacle() -> str | None:
-    """Why this process cannot set rules in other namespaces, or None."""
+    """Returns why this process cannot set rules in other namespaces, or None."""
     if not is_root():
         return "Berth is not root and may not enter the agents' network namespaces."
     missing = next((name for name in ("nsenter", _PROGRAM) if find_program(name) is None), None)
@@ -70,7 +71,7 @@ def find_obstacle() -> str | None:
 
 
 def limit_questions(namespace: Namespace) -> None:
-    """Sets the rules there. Raises `ProgramError`."""
+    """Sets the rules in this namespace. Raises `ProgramError`."""
     program = find_program(_PROGRAM)
     if program is None:
         message = f"{_PROGRAM} is not installed here."

@@ -1,8 +1,8 @@
-"""Room in the kernel's table of neighbours, which the machine and all of its containers share.
+"""Enlarges the kernel's neighbour table, which the machine and all of its containers share.
 
-An agent that sends to an address of its own network takes a place there for some seconds, also where nobody has that
-address. Where no place is left, the machine itself finds nobody new on any network. An agent has 1,022 addresses in
-reach, and 65,534 on a network that an older Berth has made; the kernel begins with 1,024 places.
+An agent that sends to an address of its own network takes an entry in it for some seconds, even if no host has that
+address. When the table is full, the machine itself can reach no new host on any network. An agent can reach 1,022
+addresses, or 65,534 on a network of an older Berth; the kernel's default is 1,024 entries.
 (https://docs.kernel.org/networking/ip-sysctl.html, `neigh/default/gc_thresh3`)
 """
 
@@ -15,14 +15,14 @@ from containers.programs import ProgramError, run_program
 logger = logging.getLogger(__name__)
 
 PLACES = 131_072
-"""At least so many, of half a kilobyte each while they are taken: twice what the largest network has addresses."""
+"""The minimum size of the table: twice the addresses of the largest network. An entry in use takes half a kilobyte."""
 
 _SOON = PLACES // 2
-"""From here on the kernel looks for places that are not needed, before it takes another one."""
+"""Above this number, the kernel removes unneeded entries before it adds another one."""
 
 _LIMIT = 10.0
 _MOST = "/proc/sys/net/ipv4/neigh/default/gc_thresh3"
-"""Only the machine's own network namespace has it."""
+"""The file of the limit. It exists only in the machine's own network namespace."""
 
 _FROM = "/proc/sys/net/ipv4/neigh/default/gc_thresh2"
 _CHANGE = f"ip ntable change name arp_cache thresh2 {_SOON} thresh3 {PLACES}"
@@ -32,13 +32,13 @@ _TOO_FEW = (
 
 
 class _Told:
-    """Whether the log has it already."""
+    """Remembers whether the warning was logged already."""
 
     is_told = False
 
 
 def make_room() -> None:
-    """Gives the table as many places, unless it has more. Writes into the log once where that cannot be done."""
+    """Raises the table's limit to `PLACES` if it is lower. Logs a warning once if that is not possible."""
     if not _is_small():
         return
     name, *arguments = _CHANGE.split()
@@ -54,7 +54,7 @@ def make_room() -> None:
 
 
 def room_by_script() -> list[str]:
-    """The same as lines of a shell script."""
+    """Returns the same as lines of a shell script."""
     return [
         f'if [ -e {_MOST} ] && [ "$(cat {_MOST})" -lt {PLACES} ]; then',
         f"    {_CHANGE} 2>/dev/null ||",

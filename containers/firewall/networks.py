@@ -1,7 +1,7 @@
-"""Where agents may not send packets: every address that does not belong to the public internet, and metadata. Pure.
+"""Addresses to which agents may not send packets: all outside the public internet, and cloud metadata services.
 
-The source is IANA's two registries of special-purpose addresses: what they do not call globally reachable is refused,
-and so is multicast, and what once stood for IPv4 addresses (RFC 4291, RFC 2765).
+The source is IANA's two registries of special-purpose addresses. Addresses that they do not call globally reachable are
+refused, and so are multicast and obsolete forms of IPv4 addresses (RFC 4291, RFC 2765).
 (https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry)
 """
 
@@ -17,7 +17,7 @@ _PRIVATE_NETWORKS_4 = (
     "172.16.0.0/12",  # private
     "192.0.0.0/24",  # protocol assignments; another cloud's metadata
     "192.0.2.0/24",  # documentation
-    "192.88.99.0/24",  # relays from 6to4, which are no more
+    "192.88.99.0/24",  # 6to4 relays, which no longer exist
     "192.168.0.0/16",  # private
     "198.18.0.0/15",  # benchmarks
     "198.51.100.0/24",  # documentation
@@ -25,11 +25,11 @@ _PRIVATE_NETWORKS_4 = (
     "224.0.0.0/3",  # multicast, reserved, broadcast
 )
 _TRANSLATED = ip_network("64:ff9b::/96")
-"""Through this prefix a translator (NAT64) reaches any IPv4 address, hence also those that are refused."""
+"""Through this prefix a translator (NAT64) reaches any IPv4 address, including the refused ones."""
 
 
 def _translate(network: str) -> str:
-    """The IPv6 addresses under which a translator reaches this IPv4 network."""
+    """Returns the IPv6 addresses by which a translator reaches this IPv4 network."""
     inner = ip_network(network)
     first = IPv6Address(int(_TRANSLATED.network_address) + int(inner.network_address))
     return f"{first}/{_TRANSLATED.prefixlen + inner.prefixlen}"
@@ -71,4 +71,4 @@ PUBLIC_NETWORKS = {
         "2001:30::/28",
     ),
 }
-"""What the registries call globally reachable inside networks that are not. These are not refused."""
+"""Globally reachable parts of networks that are not, according to the registries. They are not refused."""

@@ -1,6 +1,6 @@
-"""The script that an operator runs on each node of a Swarm: the networks of its agents, and their rules. Pure.
+"""Builds the script that an operator runs on each Swarm node, for the agents' networks and their rules.
 
-The manager can make neither on another machine. The networks are the same on each node, so that the gateway has the
+The manager can create neither on another machine. The networks are the same on each node, so that the gateway has the
 same address for all agents.
 """
 
@@ -13,14 +13,14 @@ from containers.firewall.rules import RuleSet
 from containers.firewall.script import as_script
 
 CONFIG = "-config"
-"""Ends the name of the network on each node from which that of the Swarm takes its settings."""
+"""The suffix of each node's own network, from which the Swarm's network takes its settings."""
 
 _OPTION = "com.docker.network.bridge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeNetwork:
-    """`name` is that of the Swarm's network."""
+    """A network on a node. `name` is the name of the Swarm's network."""
 
     name: str
     bridge: str
@@ -28,19 +28,19 @@ class NodeNetwork:
 
     @property
     def create(self) -> str:
-        """Needs the network's name behind it."""
+        """The command that creates the network, without the name, which must follow it."""
         options = f"-o {_OPTION}.name={self.bridge} -o {_OPTION}.enable_icc=false"
         return f"docker network create --config-only --subnet {self.subnet} --gateway {self.subnet[1]} {options}"
 
 
 def split_subnet(subnet: IPv4Network) -> tuple[IPv4Network, IPv4Network]:
-    """That of the agents behind the gateway, and that of all others."""
+    """Returns the subnet of agents behind the gateway, and the subnet of all others."""
     behind, others = subnet.subnets()
     return behind, others
 
 
 def node_script(name: str, networks: Sequence[NodeNetwork], rules: Iterable[RuleSet]) -> str:
-    """`name` is that of the installation. Run again after every change it brings everything up to date."""
+    """Returns the script. `name` is the installation's. Running it again after a change updates everything."""
     places = {"@NAME@": name, "@CLOSE@": _body(SCRIPT), "@RULES@": _body(as_script(rules))}
     places["@NETWORKS@"] = "\n".join(f"network {each.name}{CONFIG} {each.subnet} '{each.create}'" for each in networks)
     text = _SCRIPT
@@ -50,7 +50,7 @@ def node_script(name: str, networks: Sequence[NodeNetwork], rules: Iterable[Rule
 
 
 def _body(script: str) -> str:
-    """Without the lines that every script begins with."""
+    """Returns the script without the lines that every script begins with."""
     lines = script.splitlines()
     return "\n".join(line for line in lines if line not in ("#!/bin/sh", "set -eu"))
 

@@ -1,11 +1,11 @@
-"""The one way that an agents' network has to a gateway on it. Pure, but for what this process has been told of."""
+"""The openings in the rules through which agents reach their gateway, and the passages that this process knows."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """Agents on the network may connect to this address and port, and those of the network `alone` to nothing else."""
+    """Agents on the network may connect to this address and port. Those in the subnet `alone` reach nothing else."""
 
     gateway: str
     port: int
@@ -13,20 +13,19 @@ class Passage:
 
     @property
     def answers(self) -> str:
-        """The rule that lets the gateway's answers out, and nothing that it begins itself."""
+        """The rule that lets the gateway's answers out, but no connections of its own."""
         return (
             f"-s {self.gateway} -p tcp --sport {self.port} -m conntrack --ctstate ESTABLISHED --ctdir REPLY -j ACCEPT"
         )
 
     def opens(self, bridge: str) -> list[str]:
-        """The rules that let agents on the bridge connect to it."""
+        """Returns the rules that let agents on the bridge connect to the gateway."""
         return [f"-o {bridge} -d {self.gateway} -p tcp --dport {self.port} -j ACCEPT", f"-o {bridge} {self.answers}"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """Where the host itself lets agents in: at the gateway of a cluster's node, which listens on the bridge's own
-    address."""
+    """An opening on the host itself: a cluster node's gateway listens on the bridge's own address."""
 
     address: str
     port: int
@@ -40,7 +39,7 @@ _known: dict[str, Passage] = {}
 
 
 def note_passage(bridge: str, passage: Passage | None) -> None:
-    """What the rules of the bridge are to let through from now on. None: there is no such bridge."""
+    """Notes the traffic that the bridge's rules must let through from now on. None means that the bridge is missing."""
     if passage is None:
         _known.pop(bridge, None)
     else:

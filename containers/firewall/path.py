@@ -1,6 +1,6 @@
-"""Follows the packets of a bridge from the kernel's hook through the chains, as far as they go for certain. Pure.
+"""Follows the packets of a bridge from the kernel's hook through the chains, as far as their path is certain.
 
-That our rules are there says nothing: another firewall may have taken away the jump to them, or have put an exception
+The existence of our rules proves nothing: another firewall may have removed the jump to them, or put an exception
 before it. What counts is that no packet gets past them.
 """
 
@@ -15,15 +15,15 @@ _GO_ON = {
     "ECN", "TTL", "HL", "TCPMSS", "TCPOPTSTRIP", "CHECKSUM", "RATEEST", "SET", "AUDIT", "LED", "IDLETIMER", "CT",
     "NOTRACK",
 }  # fmt: skip
-"""Targets after which the next rule is asked. After any other that is no chain, a packet may be through."""
+"""Targets after which the next rule applies. After any other target that is no chain, a packet may be let through."""
 
 _REFUSES = frozenset(("DROP", "REJECT"))
 _DEEPEST = 32
 
 
 class Way(Enum):
-    """What becomes of the packets in a chain: all of them come to the rules or are refused, some may be let through
-    without, or none is, and they go on behind the jump to the chain."""
+    """What a chain does with packets. REACHES: all of them reach our rules or are refused. OPEN: some may be let
+    through without our rules. PASSES: none is let through, and they continue after the jump to the chain."""
 
     REACHES = "reaches"
     OPEN = "open"
@@ -32,7 +32,7 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A rule: whether packets of the bridge may match it, whether all of them do, and where it leads."""
+    """A rule: whether packets of the bridge may match it, whether all of them do, and its target."""
 
     may_match: bool
     matches_all: bool
@@ -44,7 +44,7 @@ Chains = Mapping[str, list[str]]
 
 
 def parse_chains(listed: str) -> dict[str, list[str]]:
-    """The rules of each chain, from the output of `iptables -S`."""
+    """Returns the rules of each chain from the output of `iptables -S`."""
     chains: dict[str, list[str]] = {}
     for line in listed.splitlines():
         word, _, rest = line.strip().partition(" ")
@@ -57,7 +57,7 @@ def parse_chains(listed: str) -> dict[str, list[str]]:
 
 
 def comes_to(chains: Chains, target: str, *, hook: str, bridge: str) -> bool:
-    """Whether every packet that arrives at the hook from the bridge comes to the chain `target`, or is refused."""
+    """Returns whether every packet from the bridge at the hook reaches the chain `target` or is refused."""
     return target in chains and hook in chains and _follow(chains, hook, target, bridge, ()) is Way.REACHES
 
 
@@ -83,13 +83,13 @@ def _follow(chains: Chains, chain: str, target: str, bridge: str, above: tuple[s
 
 
 def _lead(chains: Chains, step: Step, target: str, bridge: str, above: tuple[str, ...]) -> Way:
-    """What becomes of the packets that match."""
+    """Returns what happens to the packets that match."""
     if step.target == target or step.target in _REFUSES:
         return Way.REACHES
     if step.target not in chains:
         return Way.OPEN
     way = _follow(chains, step.target, target, bridge, above)
-    # From behind a `goto` packets do not come back to the next rule.
+    # After a `goto`, packets do not come back to the next rule.
     return Way.OPEN if step.is_goto and way is Way.PASSES else way
 
 
@@ -124,15 +124,15 @@ def _split(rule: str) -> list[str]:
 
 
 def _as_pattern(interface: str) -> str:
-    """`br-+` stands for every name that begins so."""
+    """Returns a pattern for an interface such as `br-+`, which means every name with this prefix."""
     return f"{interface[:-1]}*" if interface.endswith("+") else interface
 
 
 def without(chains: Chains, chain: str, rule: str) -> dict[str, list[str]]:
-    """The same chains, of which one lacks this rule."""
+    """Returns the chains without this rule in this chain."""
     return {name: [each for each in rules if (name, each) != (chain, rule)] for name, rules in chains.items()}
 
 
 def own_rules(chains: Chains, names: Iterable[str]) -> dict[str, list[str]]:
-    """The rules of these chains, as the kernel has them."""
+    """Returns the rules of these chains as the kernel lists them."""
     return {name: chains.get(name, []) for name in names}

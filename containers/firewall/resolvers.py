@@ -1,4 +1,4 @@
-"""The name servers that the engine's resolver asks for agents, and which of them need a rule."""
+"""Finds the name servers that the engine's resolver asks for agents and that need a rule."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address
@@ -8,24 +8,24 @@ _RESOLVER_FILES = ("/etc/resolv.conf", "/run/systemd/resolve/resolv.conf")
 
 
 def read_resolvers(files: Iterable[str] = _RESOLVER_FILES) -> list[str]:
-    """The host's name servers, which Docker's resolver in a container asks from that container's own address."""
+    """Returns the host's name servers, which Docker's resolver in a container asks from the container's own address."""
     paths = map(Path, files)
     return parse_resolvers("\n".join(path.read_text(errors="replace") for path in paths if path.is_file()))
 
 
 def parse_resolvers(text: str) -> list[str]:
-    """The name servers of a `resolv.conf` that need a rule."""
+    """Returns the name servers of a `resolv.conf` that need a rule."""
     words = [line.split() for line in text.splitlines()]
     return need_rules(word[1].partition("%")[0] for word in words if len(word) > 1 and word[0] == "nameserver")
 
 
 def need_rules(addresses: Iterable[str]) -> list[str]:
-    """Those of these name servers that are asked from an agent's own address."""
+    """Returns those of these name servers that are asked from an agent's own address."""
     return [address for address in dict.fromkeys(addresses) if _needs_rule(address)]
 
 
 def _needs_rule(address: str) -> bool:
-    """Docker asks name servers on loopback addresses from the host's side, where none of our rules applies."""
+    """Returns False for loopback addresses, which Docker asks from the host's side, where none of our rules applies."""
     try:
         return not ip_address(address).is_loopback
     except ValueError:

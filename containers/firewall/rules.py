@@ -1,12 +1,12 @@
-"""What agents may reach: the internet, but neither this host nor private networks. Pure, for iptables and ip6tables.
+"""Builds the iptables and ip6tables rules: agents may reach the internet, but neither this host nor private networks.
 
 Each address family gets four chains of our own: one for packets that Docker forwards from the agents' bridge, one for
-packets from it to the host itself, one that limits how many those are, and one that refuses what the others reject. The
+packets from it to the host itself, one that limits their number, and one that refuses packets for the others. The
 operator lists exceptions in `BERTH_EGRESS_ALLOW`; without one, even a Bot API server or a model gateway with a private
 address stays out of reach.
 
 The kernel remembers each connection in a table that the whole machine shares, and Docker's resolver answers each
-question in the engine's own process. The limits keep one agent from using these up.
+question in the engine's own process. The limits keep a single agent from exhausting these.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,28 +21,28 @@ Exceptions = Iterable[tuple[str, int | None]]
 
 PROGRAMS = {4: "iptables", 6: "ip6tables"}
 BRIDGE_PREFIX = "berth-"
-"""Begins the name of every agents' bridge, of any installation, so that one rule can close them all."""
+"""The prefix of every agents' bridge of any installation, so that one rule can close them all."""
 
 CLOSED = "BERTH-CLOSED"
-"""The chain of the table `raw` that a host may have from boot on (`containers.firewall.boot`). It drops everything that
-comes from an agents' bridge, but for the bridges whose rules have been set since."""
+"""The chain of the table `raw` that a host may have from boot on (`containers.firewall.boot`). It drops everything from
+an agents' bridge, except for bridges whose rules have been set since."""
 
 _BITS = {4: 32, 6: 128}
 
 CONNECTIONS = 256
-"""How many connections an agent may have at a time."""
+"""The most connections that an agent may have at a time."""
 
 CONNECTIONS_RATE, CONNECTIONS_BURST = "10/sec", 300
-"""How many connections an agent may begin. The kernel remembers one for up to two minutes after its end, so that one
-agent fills 1,500 of the table's places (65,536 or more) at most."""
+"""The rate at which an agent may open connections. The kernel remembers one for up to two minutes after its end, so
+that one agent fills at most 1,500 of the table's entries (65,536 or more)."""
 
 QUERIES_RATE, QUERIES_BURST = "20/sec", 100
-"""How many questions to name servers an agent may send, its own or those that Docker's resolver passes on for it."""
+"""The rate of an agent's questions to name servers, its own or those that Docker's resolver passes on for it."""
 
 _REMEMBERED = 60_000
-"""Milliseconds without a packet after which the kernel forgets a count, and the agent has its burst again. It would be
-one second; this is longer than the longest burst takes to come back. The kernel keeps what the first rule of a name
-said, so that another figure needs other names."""
+"""Milliseconds without a packet after which the kernel forgets a count, and the agent has its full burst again. The
+default is one second; this is longer than the longest burst takes to recover. The kernel keeps the setting of the first
+rule with a name, so that another figure needs new names."""
 
 _GATEWAY_CONTROL = "5350:5351"
 """The ports on which agents could ask the nearest router to forward ports to this machine (NAT-PMP, PCP)."""
@@ -50,7 +50,7 @@ _GATEWAY_CONTROL = "5350:5351"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """A rule that leads into one of our chains, and the chains for it in order of preference, the kernel's own last."""
+    """A jump to one of our chains, and the chains that may have it in order of preference, the kernel's own last."""
 
     bridge: str
     parents: tuple[str, ...]
@@ -58,11 +58,11 @@ class Hook:
 
     @property
     def rule(self) -> str:
-        """As `iptables -S` shows it, but for the parent."""
+        """The rule as `iptables -S` shows it, without the parent chain."""
         return f"-i {self.bridge} -j {self.chain}"
 
     def is_led(self, chains: Mapping[str, list[str]]) -> bool:
-        """Whether all packets that come from the bridge come to the chain."""
+        """Returns whether all packets from the bridge reach the chain."""
         return comes_to(chains, self.chain, hook=self.parents[-1], bridge=self.bridge)
 
 
@@ -84,7 +84,7 @@ class RuleSet:
         return self.program, self.bridge
 
     def as_restore(self) -> str:
-        """The input of `iptables-restore --noflush`, which replaces our chains at once and leaves all others alone."""
+        """Returns input for `iptables-restore --noflush`, which replaces our chains at once and leaves others alone."""
         declared = [f":{chain} - [0:0]" for chain in self.chains]
         rules = [f"-A {chain} {rule}" for chain, rules in self.chains.items() for rule in rules]
         return "\n".join(["*filter", *declared, *rules, "COMMIT", ""])
@@ -108,12 +108,12 @@ def make_rules(
 
 
 def first_of_all(parent: str, rule: str, *, instead_of: int = 0) -> str:
-    """The input of `iptables-restore --noflush` that makes this the first rule, in place of so many others like it."""
+    """Returns input for `iptables-restore --noflush` that puts this rule first, instead of so many copies of it."""
     return "\n".join(["*filter", *[f"-D {parent} {rule}"] * instead_of, f"-I {parent} 1 {rule}", "COMMIT", ""])
 
 
 def leads_to_rules(chains: Mapping[str, list[str]], rules: RuleSet) -> bool:
-    """Whether all packets of the bridge come to our chains, and none of these is empty."""
+    """Returns whether all packets of the bridge reach our chains, and none of these is empty."""
     return all(map(chains.get, rules.chains)) and all(hook.is_led(chains) for hook in rules.hooks)
 
 
@@ -122,7 +122,7 @@ def _family(version: int, bridge: str, allow: Exceptions, resolvers: Iterable[st
     forwarded, to_host, limits, refused = (f"{bridge.upper()}-{end}" for end in names_of_chains)
     allowed = [*_accept_exceptions(version, allow), *_accept_name_servers(version, resolvers)]
     if passage:
-        # Of an agent that may reach the gateway alone nothing else passes, no matter what others may do.
+        # An agent that may reach only the gateway gets nothing else through, no matter what others may reach.
         allowed.insert(0, f"-s {passage.alone} -j {refused}")
     return RuleSet(
         program=PROGRAMS[version],
@@ -158,7 +158,7 @@ def _refuse_networks(version: int, refused: str) -> list[str]:
 
 
 def _accept_exceptions(version: int, allow: Exceptions) -> list[str]:
-    """They match the address that the agent asked for, not the one to which Docker redirects a published port."""
+    """Returns rules that match the address that the agent asked for, not the target of a published port of Docker."""
     return [
         f"-p tcp -m conntrack --ctorigdst {cidr} --ctorigdstport {port} -j ACCEPT"
         if port
@@ -178,9 +178,9 @@ def _accept_name_servers(version: int, resolvers: Iterable[str]) -> list[str]:
 
 
 def _limits(version: int, bridge: str, refused: str) -> list[str]:
-    """Each agent has one address, and each address a count of its own.
+    """Returns the limits. Each agent has one address, and each address is counted separately.
 
-    What comes too fast is dropped without a word: a program that is told would try again at once.
+    Excess packets are dropped silently, because a program that is notified would try again at once.
     """
     begins = "-m conntrack --ctstate NEW"
     each = f"-m hashlimit --hashlimit-mode srcip --hashlimit-htable-expire {_REMEMBERED} --hashlimit-name {bridge}"

@@ -1,4 +1,4 @@
-"""The rules as a shell script, for a host on which this process may not set them. Pure."""
+"""Converts the rules to a shell script, for a host on which this process may not set them."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
 
 
 def as_script(rules: Iterable[RuleSet]) -> str:
-    """A shell script that installs the rules, to be run as root on the engine's host, again after every change."""
+    """Returns a shell script that installs the rules. Run it as root on the engine's host, again after every change."""
     rules = list(rules)
     lines = ["#!/bin/sh", "set -eu", *room_by_script()]
     for family in rules:
@@ -27,7 +27,7 @@ def as_script(rules: Iterable[RuleSet]) -> str:
 
 
 def as_removal(rules: Iterable[RuleSet]) -> str:
-    """A shell script that takes the rules away. What is not there is no error, and what is not ours stays."""
+    """Returns a shell script that removes our rules. Missing rules are no error, and rules that are not ours stay."""
     lines = []
     for family in rules:
         command = f"{family.program} -w"
@@ -40,12 +40,12 @@ def as_removal(rules: Iterable[RuleSet]) -> str:
 
 
 def _delete_all(command: str) -> str:
-    """The rule may be there several times: processes that start together each insert it."""
+    """Returns a command that deletes a rule, which may exist several times: each of several processes may insert it."""
     return f"for n in 1 2 3 4 5 6 7 8 9; do {command} 2>/dev/null || break; done"
 
 
 def _lead_by_script(command: str, program: str, hook: Hook) -> list[str]:
-    """Makes the jump to our chain the first of all, in Docker's chain for that if packets come there first."""
+    """Returns lines that put the jump to our chain first, in Docker's chain for users if packets reach that first."""
     *preferred, last = hook.parents
     lines = [f"parent={last}"]
     lines += [

@@ -1,1 +1,1 @@
-"""The service's side of the gateway: what it is told, and how. Knows no project; the other side is an image."""
+"""The service's side of the gateway protocol. It knows nothing about projects; the other side is an image."""

@@ -1,8 +1,8 @@
-"""The certificates by which the service and the gateways of other nodes know each other.
+"""Issues the certificates by which the service and the gateways of other nodes recognise each other.
 
-Keys and certificates follow from the service's encryption keys, as the key of the gateway's files does. So nothing is
-stored, every process of the service makes the same ones, and they rotate together: the first key signs, those behind it
-are trusted as long as they are there.
+Keys and certificates are derived from the service's encryption keys, like the key of the gateway's files. So nothing is
+stored, every process of the service derives the same ones, and they rotate together: the first key signs, and the
+further ones stay trusted as long as they are configured.
 """
 
 import base64
@@ -19,13 +19,13 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from django.views.decorators.debug import sensitive_variables
 
 PERIOD = timedelta(days=30)
-"""A certificate is valid from the period before the present one to the second one after it: for 60 days at least."""
+"""A certificate is valid from the period before the present one to the second one after it, so for 60 days at least."""
 
 SERVICE = "service.berth.internal"
-"""The name that the service has for gateways."""
+"""The name in the service's certificate, for which gateways check."""
 
 _BEGIN, _END = datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-"""Of an authority. The latter means that it has no end (RFC 5280, 4.1.2.5): it goes with its encryption key."""
+"""The validity of an authority. The second date means "no end" (RFC 5280, 4.1.2.5): it ends with its encryption key."""
 
 
 class Role(StrEnum):
@@ -45,12 +45,12 @@ class Identity:
 
 
 def name_of_node(node: str) -> str:
-    """The name in the certificate of this node's gateway. `node` is the engine's id of it."""
+    """Returns the name in the certificate of this node's gateway. `node` is the node's id on the engine."""
     return f"{node.lower()}.node.berth.internal"
 
 
 def period_of(moment: datetime) -> int:
-    """The number of the period since 1970 in which this moment lies."""
+    """Returns the number, counted from 1970, of the period that contains this moment."""
     return int(moment.timestamp() // PERIOD.total_seconds())
 
 
@@ -65,7 +65,7 @@ class Authority:
         self.certificate = _as_pem(self._certify_itself())
 
     def issue(self, role: Role, name: str, *, now: datetime) -> Identity:
-        """The same within one period."""
+        """Issues a certificate. The result is the same within one period."""
         period = period_of(now)
         begin = datetime.fromtimestamp(period * PERIOD.total_seconds(), UTC)
         key = self._derive(f"{role} {name} {period}")

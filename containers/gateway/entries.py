@@ -1,4 +1,4 @@
-"""What the gateway is told of a project. The other side is `containers/images/gateway/gateway/entries/entry.py`."""
+"""The entry of a project in the gateway. The other side is `containers/images/gateway/gateway/entries/entry.py`."""
 
 import hashlib
 import secrets
@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import Any
 
 MARK = "bvk_"
-"""Is in every virtual credential, so that people and programs tell it from a real one."""
+"""Part of every virtual credential, so that people and programs can distinguish it from a real one."""
 
 _RANDOM_BYTES = 32
 
 
 class ProviderKind(StrEnum):
-    """Whose shapes a provider speaks."""
+    """The API that a provider speaks."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"
@@ -22,22 +22,22 @@ class ProviderKind(StrEnum):
     COMPATIBLE = "compatible"
 
 
-# Agents guess the provider from how a key begins.
+# Agents guess the provider from the prefix of a key.
 _BEGINNINGS = {ProviderKind.ANTHROPIC: "sk-ant-", ProviderKind.OPENROUTER: "sk-or-"}
 
 
 def new_virtual_key(kind: ProviderKind) -> str:
-    """A key that no provider knows, in the shape of this provider's keys."""
+    """Returns a random key that no provider knows, in the form of this provider's keys."""
     return f"{_BEGINNINGS.get(kind, 'sk-')}{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
 
 
 def new_virtual_token(bot_id: int) -> str:
-    """A bot token that Telegram does not know, in the shape of its tokens."""
+    """Returns a random bot token that Telegram does not know, in the form of its tokens."""
     return f"{bot_id}:{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
 
 
 def new_virtual_pass() -> str:
-    """What stands in the path by which an agent asks its servers."""
+    """Returns a random credential for the path by which an agent calls its servers."""
     return f"{MARK}{secrets.token_urlsafe(_RANDOM_BYTES)}"
 
 
@@ -48,7 +48,7 @@ class BotEntry:
     base: str = "https://api.telegram.org"
 
     def as_document(self) -> dict[str, Any]:
-        """The part before the colon is the bot's id, which changes with the real token and does not count."""
+        """Returns the entry. The digest omits the bot's id before the colon, which changes with the real token."""
         return {"virtual": digest(self.virtual_token.partition(":")[2]), "token": self.token, "base": self.base}
 
 
@@ -65,7 +65,7 @@ class ProviderEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerEntry:
-    """A server of the internet with a credential: `value` is put into the header of this name."""
+    """A server on the internet with a credential: the gateway puts `value` into the header of this name."""
 
     base: str
     header: str
@@ -73,7 +73,7 @@ class ServerEntry:
 
     @property
     def id(self) -> str:
-        """Stands for it in the path, as long as an agent knows that path."""
+        """Identifies the server in the path. It must not change while an agent knows that path."""
         return digest(self.base)[:16]
 
     def as_document(self) -> dict[str, str]:
@@ -82,7 +82,7 @@ class ServerEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServersEntry:
-    """`only_hosts`: only those that the entry's `hosts` allow."""
+    """The servers of an agent. With `only_hosts`, only servers that the entry's `hosts` allow."""
 
     virtual: str = field(repr=False)
     servers: tuple[ServerEntry, ...]
@@ -93,13 +93,13 @@ class ServersEntry:
         return {"virtual": digest(self.virtual), "only_hosts": self.only_hosts, "by_id": by_id}
 
     def ways(self, gateway: str) -> dict[str, str]:
-        """By the address of each server, the address by which its agent asks it."""
+        """Returns the URL by which the agent calls each server, by the server's own URL."""
         return {server.base: f"{gateway}/out/{self.virtual}/{server.id}" for server in self.servers}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """Millionths of the currency for a million tokens."""
+    """Prices in millionths of the currency for a million tokens."""
 
     input: int
     output: int
@@ -108,7 +108,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """None: the gateway's own default, which stands in its `Limits`."""
+    """Limits of an agent. None means the gateway's own default, which its `Limits` defines."""
 
     requests: int | None = None
     parallel: int | None = None
@@ -119,7 +119,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The most that a UTC day and month may cost: tokens in and out, and millionths of the currency."""
+    """The limits for a UTC day and month: input and output tokens, and millionths of the currency."""
 
     day_tokens: int | None = None
     month_tokens: int | None = None
@@ -129,7 +129,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What one store of the gateway has told of a day (2026-11-22) or a month (2026-11)."""
+    """The usage that one store of the gateway has reported for a day (2026-11-22) or a month (2026-11)."""
 
     store: str
     period: str
@@ -141,7 +141,7 @@ class Spent:
 class Entry:
     project: str
     address: str | None
-    """The source address of the agent's container. None: the credential alone counts, unless it is `assigned`."""
+    """The source address of the agent's container. None: only the credential counts, unless it is `assigned`."""
     bot: BotEntry | None = None
     provider: ProviderEntry | None = None
     servers: ServersEntry | None = None
@@ -150,14 +150,15 @@ class Entry:
     limits: Limits = Limits()
     budget: Budget = Budget()
     hosts: frozenset[str] = frozenset()
-    """Other hosts that the agent may reach by CONNECT: `name`, `*.name`, either with `:port` where that is not 443."""
+    """Other hosts that the agent may reach by CONNECT: `name` or `*.name`, with `:port` if that is not 443."""
     spent: tuple[Spent, ...] = ()
-    """Of the present day and month. The gateway knows what its own store has; one that was lost is known here alone."""
+    """Usage of the present day and month. The gateway knows its own store's; only the service knows that of a lost one.
+    """
 
     leased: bool = False
-    """It counts only while it has a lease."""
+    """The entry is valid only while it has a lease."""
     assigned: bool = False
-    """The engine gives the address. Where it is not told, the one counts that uses the credential."""
+    """The engine assigns the address. Until it is known, the address that uses the credential is accepted."""
 
     def as_document(self) -> dict[str, Any]:
         return {
@@ -178,5 +179,5 @@ class Entry:
 
 
 def digest(virtual: str) -> str:
-    """All that the gateway keeps of a virtual credential. It is random, so that nobody finds it by trying."""
+    """Returns the digest that the gateway stores of a virtual credential, which is random and cannot be guessed."""
     return hashlib.sha256(virtual.encode()).hexdigest()

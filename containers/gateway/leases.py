@@ -1,7 +1,7 @@
-"""Until when an entry counts on a node that may be cut off. The other end: `entries/leases.py` of the gateway.
+"""Leases limit how long an entry is valid on a node that may be cut off. The other side is `entries/leases.py` there.
 
-A lease ends at a moment of the gateway's own clock, reckoned from a reading of it. So it has ended `LEASE` seconds
-after that reading came back, no matter how late the grant arrives and how anybody's wall clock is set.
+A lease ends at a time on the gateway's own clock, computed from a reading of it. So it has ended `LEASE` seconds after
+that reading arrived, no matter how late the grant arrives and how any wall clock is set.
 """
 
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ LEASE = 30.0
 """Seconds."""
 
 MARGIN = 5.0
-"""Seconds for what has to end when a lease is over, and for clocks of which one is slower than the other."""
+"""Extra seconds in which requests end after a lease, and for clocks that run at different speeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +25,11 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class GatewayClock:
-    """A reading of the clock of a process of the gateway. `epoch` is another one in each process."""
+    """A reading of a gateway process's clock. `epoch` is different in each process."""
 
     epoch: str
     clock: float
 
     def lease(self) -> Lease:
-        """May be given for what was read from the database after this reading, and for nothing older."""
+        """Returns a lease. It may be granted only for entries that were read from the database after this reading."""
         return Lease(self.epoch, self.clock + LEASE)

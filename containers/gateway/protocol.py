@@ -1,4 +1,4 @@
-"""What the gateway can be asked. Each question has an answer, so that "void" is known to be void.
+"""The requests that the gateway answers. Each gets an answer, so that the service knows when an entry is void.
 
 The other side is `containers/images/gateway/gateway/control/commands.py`.
 """
@@ -15,7 +15,7 @@ from containers.gateway.leases import GatewayClock, Lease
 from containers.gateway.transport import Transport
 
 WITHIN = 10.0
-"""Seconds for one question."""
+"""Seconds for one request."""
 
 GARBLED = "The gateway gave an answer that Berth does not understand."
 NOT_AT_WORK = "The gateway is not at work yet."
@@ -25,7 +25,7 @@ _COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "ca
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the gateway has of a project."""
+    """The version of a project's entry that the gateway has."""
 
     version: int
     is_void: bool
@@ -33,13 +33,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """The totals of one hour of one project and model. A later row of the same three takes the place of this one."""
+    """The totals of one hour of one project and model. A later row for the same three replaces this one."""
 
     project: str
     hour: int
     """Hours since 1970, UTC."""
     model: str
-    """Empty for what is no call of a model, such as messages of the bot."""
+    """Empty for usage that is no model call, such as messages of the bot."""
     messages: int
     requests: int
     errors: int
@@ -53,40 +53,40 @@ class UsageRow:
 @dataclass(frozen=True, slots=True)
 class UsagePage:
     store: str
-    """Which file of the gateway the rows are from. In another one all totals begin anew."""
+    """The gateway's database file that the rows come from. In another one all totals start again from zero."""
     seq: int
-    """What to ask from the next time."""
+    """The number from which to ask the next time."""
     rows: tuple[UsageRow, ...]
     has_more: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What the gateway itself has seen of an agent since it was started. Moments are seconds since 1970."""
+    """What the gateway itself has observed of an agent since it was started. Times are seconds since 1970."""
 
     last_poll: float | None
     telegram_status: int | None
     telegram_since: float | None
     telegram_at: float | None
-    """When it has answered with this status the last time."""
+    """When Telegram last answered with this status."""
     provider_status: int | None
     provider_since: float | None
     provider_at: float | None
     budget_reached: float | None
     budget_period: str | None = None
-    """`day` or `month`, whose budget it was. None: not told."""
+    """Which budget it was, `day` or `month`. None: the gateway did not say."""
     budget_room: float | None = None
-    """When the budget had room for a call after such as were refused. None: not since the gateway was started."""
+    """When the budget had room for a call again after refusals. None: not since the gateway was started."""
     astray_at: float | None = None
-    """When the agent's credential last came from an address that is no agent's. None: never."""
+    """When the agent's credential last came from an address that does not belong to an agent. None: never."""
     astray_from: str | None = None
     """That address."""
     astray: int | None = None
-    """How often that was."""
+    """How often that happened."""
 
 
 class GatewayClient:
-    """Every method raises `EngineError`: `EngineUnavailableError` where nobody knows whether the gateway has acted."""
+    """Every method may raise `EngineError`: `EngineUnavailableError` if it is unknown whether the gateway has acted."""
 
     def __init__(self, transport: Transport, *, within: float = WITHIN) -> None:
         self._transport = transport
@@ -95,10 +95,10 @@ class GatewayClient:
     def apply(
         self, *, version: int, entries: Iterable[Entry] = (), void: Iterable[str] = (), lease: Lease | None = None
     ) -> dict[str, int]:
-        """The version that holds for each of these projects: this one, or a later one that came first.
+        """Returns the version in force for each of these projects: this one, or a later one that arrived first.
 
-        On return it is on the gateway's disk and in force, and what was in flight of a void project has ended. May be
-        repeated. `lease` is for those of these entries that need one.
+        On return it is on the gateway's disk and in force, and the requests of void projects have ended. The call may
+        be repeated. `lease` is for those of these entries that need one.
         """
         documents = [entry.as_document() for entry in entries]
         leased = {"lease": lease.as_document()} if lease else {}
@@ -106,14 +106,14 @@ class GatewayClient:
         return {str(project): _whole(held) for project, held in _object(applied).items()}
 
     def renew(self, versions: Mapping[str, int], lease: Lease) -> set[str]:
-        """The projects that have a lease now. What the gateway has in another version, or as void, is given none."""
+        """Returns the projects that have a lease now. Projects that are void, or in another version there, get none."""
         renewed = self._ask("renew", versions=dict(versions), lease=lease.as_document()).get("renewed")
         if not isinstance(renewed, list):
             raise EngineUnavailableError(GARBLED)
         return set(map(str, renewed))
 
     def read_clock(self) -> GatewayClock:
-        """Of a gateway that is at work: one that is not can be granted nothing, and takes its time for all else."""
+        """Reads the clock of a gateway that is at work. Any other cannot be given leases, and raises an error."""
         answer = self._ask("ping")
         if answer.get("ready", True) is not True:
             raise EngineUnavailableError(NOT_AT_WORK)
@@ -123,7 +123,7 @@ class GatewayClient:
         return GatewayClock(epoch, float(clock))
 
     def versions(self) -> dict[str, Standing]:
-        """All projects that the gateway has heard of."""
+        """Returns the standing of all projects that the gateway knows."""
         found = _object(self._ask("versions").get("versions"))
         return {
             project: Standing(_whole(_object(each).get("version")), bool(_object(each).get("void")))
@@ -131,7 +131,7 @@ class GatewayClient:
         }
 
     def usage_since(self, seq: int) -> UsagePage:
-        """What has changed after this number, the oldest changes first."""
+        """Returns the changes after this number, the oldest first."""
         answer = self._ask("usage", since=seq)
         rows = answer.get("rows")
         if not isinstance(rows, list):
@@ -140,18 +140,18 @@ class GatewayClient:
         return UsagePage(str(answer.get("store")), _whole(answer.get("seq")), page, bool(answer.get("more")))
 
     def sightings(self, *, missed_nothing: bool = False) -> dict[str, Sighting]:
-        """`missed_nothing`: what it told with the last `versions` is what it is to know, so that a credential of which
-        it knows nothing counts nowhere.
+        """Returns what the gateway observed. `missed_nothing` confirms that its last `versions` were complete, so that
+        a credential that it does not know is invalid everywhere.
         """
         seen = _object(self._ask("truth", **({"missed_nothing": True} if missed_nothing else {})).get("seen"))
         return {project: _read_sighting(_object(each)) for project, each in seen.items()}
 
     def ping(self) -> int:
-        """The version of the protocol that the gateway speaks."""
+        """Returns the version of the protocol that the gateway speaks."""
         return _whole(self._ask("ping").get("protocol"))
 
     def is_ready(self) -> bool:
-        """Whether it is at work. One that is not waits until its predecessor has ended."""
+        """Returns whether it is at work. Otherwise it still waits until its predecessor has ended."""
         return self._ask("ping").get("ready", True) is True
 
     def _ask(self, do: str, **message: Any) -> dict[str, Any]:
@@ -161,13 +161,13 @@ class GatewayClient:
         except ValueError:
             raise EngineUnavailableError(GARBLED) from None
         if answer.get("ok") is not True:
-            # The gateway's sentences quote nothing that it was told.
+            # The gateway's sentences quote nothing from the request.
             raise EngineRefusedError(str(answer.get("error") or GARBLED)[:300])
         return answer
 
 
 def read_all_usage(client: GatewayClient, seq: int) -> Iterator[UsagePage]:
-    """All pages from this number on."""
+    """Yields all pages from this number on."""
     has_more = True
     while has_more:
         page = client.usage_since(seq)

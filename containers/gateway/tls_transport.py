@@ -1,4 +1,4 @@
-"""Carries lines to the gateway of another node: TLS 1.3, in which both show a certificate of this installation."""
+"""Sends requests to the gateway of another node over TLS 1.3, with certificates of this installation on both sides."""
 
 import os
 import socket
@@ -18,11 +18,11 @@ NOT_TRUSTED = "What answers in the place of the gateway has no certificate of th
 
 _PIECE = 65536
 _SMALL = 16384
-"""Bytes that are handed over at once, so that the time limit is looked at between them."""
+"""Bytes that are sent at once, so that the time limit is checked in between."""
 
 
 class _UnknownError(Exception):
-    """The gateway does not take the certificate that was shown."""
+    """The gateway does not accept the service's certificate."""
 
 
 def _now() -> datetime:
@@ -30,10 +30,9 @@ def _now() -> datetime:
 
 
 class TlsTransport:
-    """`host` is an address. `name` is the one that the gateway's certificate must have.
+    """A transport to another node's gateway. `host` is an address, `name` the name in the gateway's certificate.
 
-    `contexts` are tried one after the other, as a gateway that has not heard of a new encryption key yet knows the one
-    before it.
+    `contexts` are tried in order, because a gateway that does not know a new encryption key yet knows the one before.
     """
 
     def __init__(self, host: str, port: int, *, name: str, contexts: Callable[[], Sequence[ssl.SSLContext]]) -> None:
@@ -56,7 +55,7 @@ class TlsTransport:
         raise EngineUnavailableError(NOT_THERE)
 
     def prepare(self, *, within: float) -> None:
-        """Nothing is kept between two exchanges: a line through a network that is cut says nothing of its end."""
+        """Does nothing. No connection is kept between exchanges, because it would not show that a network is cut."""
 
     def _try_with(self, context: ssl.SSLContext, line: bytes, until: float) -> bytes:
         with open_socket(_family_of(self._address[0])) as plain:
@@ -65,7 +64,7 @@ class TlsTransport:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.settimeout(_left(until))
             with context.wrap_socket(plain, server_hostname=self._name) as stream:
-                # In TLS 1.3 our certificate is refused when we think the handshake is over.
+                # In TLS 1.3 our certificate may be refused after the handshake has ended on our side.
                 try:
                     _send(stream, line, until)
                     first = _receive(stream, until)
@@ -112,7 +111,7 @@ def _left(until: float) -> float:
 
 
 class ServiceContexts:
-    """How the service shows who it is: once for each of its encryption keys, made anew when a period has ended."""
+    """Returns a TLS context of the service for each of its encryption keys, with new certificates in each period."""
 
     @sensitive_variables("keys")
     def __init__(self, keys: Sequence[str], *, instance: str, now: Callable[[], datetime] = _now) -> None:
@@ -131,12 +130,12 @@ class ServiceContexts:
 
 @sensitive_variables()
 def client_context(identity: Identity, authorities: Sequence[str]) -> ssl.SSLContext:
-    """For the service: `authorities` are certificates as PEM."""
+    """Returns the service's TLS context. `authorities` are certificates as PEM."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_STRICT
     context.load_verify_locations(cadata="".join(authorities))
-    # The library reads keys from files alone. This one is in memory, and nobody else can open it.
+    # The ssl module reads keys only from files. This file is in memory, and no other process can open it.
     descriptor = os.memfd_create("identity", os.MFD_CLOEXEC)
     with os.fdopen(descriptor, "wb") as file:
         file.write((identity.key + identity.certificate).encode())

@@ -1,4 +1,4 @@
-"""How a line reaches the gateway and its answer comes back."""
+"""Sends requests to the gateway and returns its answers. Each is a line of JSON."""
 
 import socket
 from pathlib import Path
@@ -14,17 +14,17 @@ NOT_THERE = "The gateway does not answer."
 
 class Transport(Protocol):
     def exchange(self, line: bytes, *, within: float) -> bytes:
-        """The answer to a line, both with their end of line, after at most `within` seconds. Raises `EngineError`.
+        """Sends a line and returns the answer, both with their line break, within `within` seconds.
 
-        The line may come to be sent twice.
+        The line may be sent twice. Raises `EngineError`.
         """
 
     def prepare(self, *, within: float) -> None:
-        """Does before an exchange what can be done before it, in at most `within` seconds. What fails, fails then."""
+        """Prepares the next exchange, within `within` seconds. Raises nothing: the exchange itself reports failures."""
 
 
 class SocketTransport:
-    """For a gateway on this machine whose socket this process may open."""
+    """A transport to a gateway on this machine whose socket this process may open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -41,11 +41,11 @@ class SocketTransport:
             raise EngineUnavailableError(NOT_THERE) from error
 
     def prepare(self, *, within: float) -> None:
-        """To open the socket takes no time."""
+        """Does nothing, because opening the socket takes no time."""
 
 
 def read_line(line: bytes) -> bytes:
-    """The line, if it is whole. Raises `EngineUnavailableError` for one that is cut off or too long."""
+    """Returns the line if it is complete. Raises `EngineUnavailableError` if it is cut off or too long."""
     if not line.endswith(b"\n"):
         raise EngineUnavailableError(NOT_THERE)
     return line

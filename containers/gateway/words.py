@@ -1,4 +1,4 @@
-"""The words in which Berth and a container engine speak of the gateway and of the network on which agents reach it."""
+"""The data types that Berth and a container engine share about the gateway and the network on which agents reach it."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,15 +7,15 @@ from ipaddress import IPv4Address, IPv4Network
 MEBIBYTE = 1024 * 1024
 
 PORT = 8080
-"""Where the gateway listens for agents."""
+"""The port on which the gateway listens for agents."""
 
 
 ADDRESS_LABEL = "berth.address"
-"""The label of a container that holds the agent's own address, where it has one."""
+"""The label of a container with the agent's fixed address, if it has one."""
 
 
 class Reach(StrEnum):
-    """Where an agent may send packets: to the internet and the gateway, or to the gateway alone, names included."""
+    """Where an agent may send packets: to the internet and the gateway, or only to the gateway, even for names."""
 
     INTERNET = "internet"
     GATEWAY = "gateway"
@@ -23,11 +23,11 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySpec:
-    """Everything from which the gateway's container is made.
+    """Everything that defines the gateway's container.
 
-    `key` is the content of its key file: Fernet keys, one in each line, of which the first one encrypts. `image` is
-    empty for the one that this version of Berth builds. `memory` is in bytes, `nano_cpus` in billionths of a core.
-    `environment` holds nothing secret.
+    `key` is the content of its key file: Fernet keys, one in each line; the first one encrypts. `image` is empty for
+    the image that this version of Berth builds. `memory` is in bytes, `nano_cpus` in billionths of a core.
+    `environment` contains no secrets.
     """
 
     key: str = field(repr=False)
@@ -42,12 +42,12 @@ class GatewaySpec:
 class GatewayAddress:
     """Where agents reach the gateway.
 
-    `warning`: why not the one that was asked for is at work but the one before it; empty where it is.
+    `warning`: why the old gateway is still at work instead of the wanted one; empty if the wanted one is.
 
-    `knows_sources`: it sees from which agent's address a request comes. Where the engine's firewall cannot be set it
-    does not: then entries have no address, and the credential alone counts.
+    `knows_sources`: it sees from which agent's address a request comes. If the engine's firewall cannot be set, it does
+    not: then entries have no address, and only the credential counts.
 
-    `nodes`: the ids of all nodes that there are, of which those `without` run no gateway. Empty on a single host.
+    `nodes`: the ids of all nodes. Those in `without` run no gateway. Empty on a single host.
     """
 
     host: str
@@ -64,10 +64,11 @@ class GatewayAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentsNetwork:
-    """The network of the agents that have an address of their own, and which addresses may be given to them.
+    """The network of agents with a fixed address, and the addresses that they may get.
 
-    The first quarter is the engine's, for what has no fixed address. The second one is for agents that reach the
-    gateway alone, and the upper half for all others: so the firewall needs one rule, however many agents there are.
+    The engine uses the first quarter for containers without a fixed address. The second quarter is for agents that may
+    reach only the gateway, and the upper half for all others, so that the firewall needs one rule for any number of
+    agents.
     """
 
     subnet: IPv4Network
@@ -83,16 +84,16 @@ class AgentsNetwork:
 
     @property
     def for_engine(self) -> IPv4Network:
-        """From where the engine takes an address for a container that has no fixed one."""
+        """The range from which the engine assigns addresses to containers without a fixed one."""
         return next(next(self.subnet.subnets()).subnets())
 
     def addresses(self, reach: Reach) -> IPv4Network:
-        """Those that agents of this reach may have, but for the first and the last one."""
+        """Returns the range for agents of this reach. Its first and last address are not used."""
         lower, upper = self.subnet.subnets()
         return upper if reach is Reach.INTERNET else list(lower.subnets())[1]
 
     def has(self, address: str, reach: Reach) -> bool:
-        """Whether an agent of this reach may have the address. One of a former network may lie elsewhere."""
+        """Returns whether an agent of this reach may have the address. An address of a former network may not fit."""
         allowed = self.addresses(reach)
         try:
             found = IPv4Address(address)

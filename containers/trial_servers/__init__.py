@@ -1,5 +1,5 @@
-"""A Bot API server and a model provider for an image that is tried: one person writes one message to one bot.
+"""A fake Bot API server and a fake model provider for trials of images: one person writes one message to one bot.
 
-Standard library only: they are a program of their own, which runs in a container beside the agent, where nothing else
-can be reached.
+They use only the standard library, because they run as a separate program in a container alongside the agent, where
+nothing else can be reached.
 """

@@ -1,4 +1,4 @@
-"""The Bot API, as one bot sees it to which one person has written one message."""
+"""A fake Bot API for one bot to which one person has written one message."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ _UNAUTHORIZED = {"ok": False, "error_code": 401, "description": "Unauthorized"}
 
 
 class Bot:
-    """The one bot. Its message waits until a poll confirms it, as at Telegram."""
+    """The only bot. Its message stays available until a poll confirms it, as with Telegram."""
 
     def __init__(self, token: str) -> None:
         self._token = token
@@ -35,7 +35,9 @@ class Bot:
         return 200, {"ok": True, "result": self._result(method, fields)}
 
     def _poll(self, fields: dict[str, Any]) -> list[dict[str, Any]]:
-        if not self._is_polled:  # once: what is told often pushes the rest out of what is read of the log
+        if (
+            not self._is_polled
+        ):  # only once, because many events would push others out of the part of the log that is read
             self._is_polled = True
             tell(POLLED)
         update = {"update_id": _UPDATE, "message": self._message(1, QUESTION, by_person=True)}

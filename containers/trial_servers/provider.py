@@ -1,4 +1,4 @@
-"""A model provider that speaks as OpenAI and as Anthropic do, whole or in a stream."""
+"""A fake model provider with the APIs of OpenAI and Anthropic, with whole answers or streams."""
 
 import json
 import time
@@ -11,13 +11,13 @@ _KEY_REJECTED = "Incorrect API key provided."
 
 
 class Provider:
-    """Answers as OpenAI and as Anthropic do, whole or as a stream. It has each model that it is asked for."""
+    """Answers like OpenAI and Anthropic, at once or as a stream. It has every model that it is asked for."""
 
     def __init__(self, key: str) -> None:
         self._key = key
 
     def answer(self, path: str, headers: Message, fields: dict[str, Any]) -> tuple[int, Any]:
-        """A text is a stream of events."""
+        """Returns the status and the answer. An answer that is text is a stream of events."""
         bearer = (headers.get("authorization") or "").removeprefix("Bearer ")
         is_anthropic = path == "/messages" or "anthropic-version" in headers
         if self._key not in {headers.get("x-api-key"), bearer}:

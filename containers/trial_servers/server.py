@@ -1,4 +1,4 @@
-"""Serves both on one port. Its arguments are the bot token and the API key that are accepted."""
+"""Serves the bot and the provider on one port. The program's arguments are the bot token and the API key to accept."""
 
 import json
 import sys
@@ -30,7 +30,7 @@ class _Requests(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815 - the standard library asks for this name
 
     def _body(self) -> dict[str, Any]:
-        """Fields as JSON, as a form, or as the parts of one with files, of which the texts are enough."""
+        """Returns the fields of a JSON body, a form, or a multipart form, of which only the text parts matter."""
         content = self.rfile.read(as_number(self.headers.get("content-length")))
         kind = self.headers.get_content_type()
         if kind == "application/x-www-form-urlencoded":
@@ -53,7 +53,7 @@ class _Requests(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Says nothing: addresses hold tokens."""
+        """Logs nothing, because URLs contain tokens."""
 
 
 def _parts(content: bytes, boundary: str) -> dict[str, str]:
@@ -67,7 +67,7 @@ def _parts(content: bytes, boundary: str) -> dict[str, str]:
 
 
 def serve(token: str, key: str, port: int = PORT) -> ThreadingHTTPServer:
-    """The server, which listens already."""
+    """Returns the server, which is already listening."""
     requests = type("_Requests", (_Requests,), {"bot": Bot(token), "provider": Provider(key)})
     return ThreadingHTTPServer(("127.0.0.1", port), requests)
 

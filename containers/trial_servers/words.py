@@ -1,4 +1,4 @@
-"""What the servers are told and tell: addresses, and the lines of JSON that they print, each an `event`."""
+"""The constants of the trial servers, and the events that they print, each as a line of JSON."""
 
 import json
 import sys
@@ -7,10 +7,10 @@ from typing import Any
 
 PORT = 41_000
 TELEGRAM, PROVIDER = "/tg", "/llm/v1"
-"""The paths of both, which are those of the gateway."""
+"""The paths of the bot and the provider, the same as those of the gateway."""
 
 LISTENING, POLLED, ANSWERED, ASKED = "listening", "polled", "answered", "asked"
-"""What happened."""
+"""The events."""
 
 QUESTION = "Good morning! Please answer with one short sentence."
 REPLY = "Good morning to you, too."

@@ -1,1 +1,1 @@
-"""The gateway on a Docker host: its networks, its container, and the way to its control side."""
+"""The gateway on a Docker host: its networks, its container, and the connection to its control side."""

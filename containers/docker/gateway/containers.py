@@ -1,4 +1,4 @@
-"""The containers of the gateway on Docker, of which there are two while one takes the place of another."""
+"""The gateway's containers on Docker. There are two of them while one replaces the other."""
 
 import logging
 import time
@@ -47,7 +47,7 @@ ANSWERS_WITHIN = 20.0
 """Seconds that a gateway may take to start."""
 
 LOOK = 2.0
-"""Seconds for the engine to say whether it runs."""
+"""Seconds for the engine to say whether a container runs."""
 
 _ASK_EVERY = 0.05
 
@@ -59,9 +59,9 @@ class GatewayContainers:
         self._connection = connection
 
     def list(self) -> list[Row]:
-        """Those of this installation, the one that is at work first, and behind it what else runs.
+        """Returns the gateway's containers: the one at work first, then other running ones.
 
-        Each is asked whether it runs: the list says of a container what the engine could last write down.
+        Each is inspected for its state, because a list has only what the engine last saved.
         """
         filters = {"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]}
         with self._connection.call() as client, understand_answer():
@@ -74,7 +74,7 @@ class GatewayContainers:
         return sorted(found, key=lambda row: (not row.is_at_work, not row.is_running))
 
     def _read_state(self, row: Row) -> str:
-        """Where the engine does not answer for it, the list has to do."""
+        """Returns the container's state, or the state from the list if the engine does not answer for it."""
         try:
             with self._connection.call(LOOK, about_one=True) as client, understand_answer():
                 return str(client.inspect_container(row.container_id)["State"]["Status"])
@@ -89,7 +89,7 @@ class GatewayContainers:
             return str(found["Id"]) if found else ""
 
     def make(self, plan: Plan) -> str:
-        """The id of the container, which has its key, and which somebody may have made before."""
+        """Returns the id of the container, with its key in it. Another process may have created it already."""
         name = container_name_for(plan.made)
         payload = gateway_payload(plan)
         try:
@@ -107,11 +107,11 @@ class GatewayContainers:
             if str(error) != STATE_MISSING:
                 raise
             self._give_up_without_volumes(container, name)
-            raise MissingError("It had lost its volumes, and is made anew.") from error
+            raise MissingError("It had lost its volumes, and is created again.") from error
         return container
 
     def has_volumes(self, container: str) -> bool:
-        """Not where somebody has removed them from the engine's disk: then it keeps nothing any more."""
+        """Returns whether its volumes exist. If someone has removed them from the engine's disk, it saves nothing."""
         try:
             with self._connection.call(about_one=True) as client:
                 client.put_archive(container, DATA_PATH, pack_secrets({}, group=USER))
@@ -122,24 +122,24 @@ class GatewayContainers:
         return True
 
     def _give_up_without_volumes(self, container: str, name: str) -> None:
-        """It never starts again. Another one gets new volumes; what this one had kept is lost."""
-        logger.warning("What the gateway keeps was removed from the engine's disk. It is made anew.")
+        """Removes a container that cannot start without its volumes. The next one gets new ones; the data is lost."""
+        logger.warning("The gateway's data was removed from the engine's disk. The gateway is created again.")
         self._remove(container, name)
         self.remove_volume(data_volume(gateway_name()))
 
     def join(self, container: str, plan: Plan) -> None:
-        """Puts it on the agents' network, at the gateway's address, unless it is there."""
+        """Connects the container to the agents' network at the gateway's address, unless it is connected already."""
         network, address = gateway_network_name(), str(plan.network.gateway)
         if self._is_on(container, network):
             return
         try:
             endpoints.connect(self._connection, container, network, address=address)
         except EngineRefusedError:
-            if not self._is_on(container, network):  # where somebody else has just done it
+            if not self._is_on(container, network):  # otherwise another process has just done it
                 raise
 
     def leave(self, container: str) -> None:
-        """Takes one that does not run from the agents' network, so that it can be started beside the one at work."""
+        """Disconnects a stopped container from the agents' network, so that it can start alongside the one at work."""
         if self._is_on(container, gateway_network_name()):
             with self._connection.call() as client:
                 client.disconnect_container_from_network(container, gateway_network_name())
@@ -155,20 +155,20 @@ class GatewayContainers:
     def _prepare(self, container: str, policy: str) -> None:
         wrong_state = MissingError, ConflictError, EngineFailedError
         with suppress(*wrong_state), self._connection.call() as client:
-            client.unpause(container)  # one that somebody has paused gets no signal, and cannot be started
+            client.unpause(container)  # a paused one handles no signal, and cannot be started
         with suppress(*wrong_state), self._connection.call() as client:
             client.update_container(container, restart_policy={"Name": policy})
 
     def stop(self, container: str) -> None:
-        """Also where the engine is started anew."""
+        """Stops the container, and keeps the engine from starting it again."""
         self._prepare(container, NEVER_BY_ENGINE)
         with suppress(MissingError), self._connection.call(STOP_TIMEOUT + CALL_LIMIT) as client:
             client.stop(container, timeout=STOP_TIMEOUT)
 
     def wait_for(self, container: str, *, is_at_work: bool = True) -> None:
-        """Until it answers, and is at work where that is asked.
+        """Waits until the container answers, and with `is_at_work` until it serves agents.
 
-        Raises `GatewaySilentError` where it does not, and `EngineUnavailableError` where the caller has not that long.
+        Raises `GatewaySilentError` if it does not, and `EngineUnavailableError` if the caller has less time than that.
         """
         left = seconds_left()
         until = time.monotonic() + (ANSWERS_WITHIN if left is None else min(ANSWERS_WITHIN, left))

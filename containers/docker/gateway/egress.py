@@ -1,4 +1,4 @@
-"""The agents' network and the rules around it, which are there before an agent is started."""
+"""Ensures that the agents' network and the egress rules around it exist before an agent is started."""
 
 import logging
 import time
@@ -29,10 +29,10 @@ from containers.programs import ProgramError, find_program, is_root
 logger = logging.getLogger(__name__)
 
 THROUGH_ENGINE_EVERY = 60.0
-"""Seconds after which rules that were set through the engine are set again, which takes two containers each time."""
+"""Seconds after which rules that were set through the engine are set again, with two containers each time."""
 
 HERE_EVERY = 30.0
-"""Seconds after which rules that hold are set again on this host, too."""
+"""Seconds after which rules on this host are set again even if they are in force."""
 
 _NOT_REFUSED = (
     "the rules are set, but packets that a container sent to private networks were not refused. Something lets them "
@@ -40,11 +40,11 @@ _NOT_REFUSED = (
 )
 
 _Rules = tuple[str, Passage | None, datetime]
-"""Which rules there are to be, and since which start of the engine."""
+"""The rules that should exist, and the engine's start for which they were set."""
 
 
 class Egress:
-    """Remembers for which start of the engine this process has seen to the rules: a reboot takes them away."""
+    """Remembers for which start of the engine this process has set the rules, because a reboot removes them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -56,7 +56,7 @@ class Egress:
         self._holds: bool | None = None
 
     def ensure(self) -> str | None:
-        """Makes the network and installs the rules. Returns None, or why the rules could not be installed."""
+        """Creates the network and installs the rules. Returns None, or why the rules could not be installed."""
         self._ready = None
         since = self._read_start()
         ensure_network(self._connection)
@@ -68,22 +68,22 @@ class Egress:
         return warning
 
     def holds(self) -> bool:
-        """Whether the rules could be installed when this process last tried."""
+        """Returns whether the rules could be installed when this process last tried."""
         if self._holds is None:
             self.ensure()
         return bool(self._holds)
 
     @property
     def was_seen_to(self) -> bool:
-        """Whether this process has made the network, and has been told that the rules are set."""
+        """Whether this process has created the network and found the rules to be set."""
         return self._ready is not None
 
     def probe(self) -> str | None:
-        """Sends packets that have to be refused. Returns None, or that they were not. Nothing where nobody can say."""
+        """Sends packets that must be refused. Returns a sentence if they were not, or None if they were or may be."""
         return explain(_NOT_REFUSED) if probe(self._connection) is False else None
 
     def _read_start(self) -> datetime | None:
-        """None where the engine does not say: then the rules are set every time."""
+        """Returns the engine's start, or None if it does not say: then the rules are set every time."""
         try:
             return read_engine_start(self._connection)
         except EngineError:
@@ -113,17 +113,17 @@ class Egress:
         if holds and time.monotonic() - self._set_here_at < HERE_EVERY and are_open():
             return None
         if find_program("ip"):
-            with suppress(ProgramError):  # without it only a renamed bridge is not found again
+            with suppress(ProgramError):  # without the mark, only a renamed bridge cannot be found again
                 for name in (bridge_name(), gateway_bridge_name()):
                     mark_bridge(name)
         warning = apply_rules()
         self._set_here_at = time.monotonic()
         if not (holds or is_first or warning):
-            logger.warning("Somebody had changed the agents' firewall so that it did not hold. Its rules hold again.")
+            logger.warning("The agents' firewall had been changed and had no effect. Its rules are in force again.")
         return warning
 
     def _restore_bridge(self) -> None:
-        """Gives the bridge its name back where somebody has changed that, because the rules go by it."""
+        """Restores the bridge's name if someone has changed it, because the rules depend on it."""
         if is_on_this_host() or not (can_set_rules() and find_program("ip")):
             return
         guarded = [bridge_name(), *([gateway_bridge_name()] if passage_of(gateway_bridge_name()) else [])]
@@ -142,7 +142,7 @@ class Egress:
         return since is not None and known == _rules_since(since) and time.monotonic() - at < THROUGH_ENGINE_EVERY
 
     def require(self) -> None:
-        """The same where it is needed. Raises `FirewallMissingError` where it may not do without."""
+        """Calls `ensure` if necessary. Raises `FirewallMissingError` if the rules are missing but required."""
         since = self._read_start()
         is_ready = since is not None and self._ready == _rules_since(since)
         if is_ready and (not self._was_here or rules_hold()):
@@ -154,7 +154,7 @@ class Egress:
             raise FirewallMissingError
 
     def is_required(self) -> bool:
-        """Whether no agent may run without the rules: where this process could set them, unless told otherwise."""
+        """Returns whether agents must not run without the rules. The default is whether this process could set them."""
         if settings.BERTH_FIREWALL != "auto":
             return bool(settings.BERTH_FIREWALL == "required")
         return is_root() and (self._was_here or is_on_this_host())

@@ -1,4 +1,4 @@
-"""Sees to it that the gateway runs as it should, and speaks with it."""
+"""Ensures that the gateway runs with the wanted settings, and communicates with it."""
 
 import logging
 import time
@@ -31,13 +31,13 @@ from containers.identity import gateway_name
 from containers.vocabulary import Observation
 
 ENSURE_LIMIT = 90.0
-"""Seconds for making or replacing it."""
+"""Seconds to create or replace the gateway."""
 
 VOLUMES_EVERY = 20.0
-"""Seconds between two looks whether its volumes are on the engine's disk."""
+"""Seconds between two checks that its volumes are on the engine's disk."""
 
 TRY_AGAIN_AFTER = 300.0
-"""Seconds until one that did not start is tried again in the place of one that works."""
+"""Seconds until a new gateway that did not start is tried again, while the old one works."""
 
 _PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
@@ -45,22 +45,23 @@ logger = logging.getLogger(__name__)
 
 
 class Gateway:
-    """Also a `containers.gateway.transport.Transport` to the container that runs."""
+    """Manages the gateway. It is also a `containers.gateway.transport.Transport` to the running container."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._containers = GatewayContainers(connection)
-        self._image = GATEWAY.image  # of the files that this process was started with
+        self._image = GATEWAY.image  # from the files at the start of this process
         self._lines = ExecLines(connection)
         self._known_id = ""
         self._volumes_again_at = time.monotonic() + VOLUMES_EVERY
         self._failed: dict[str, tuple[float, str]] = {}
-        """By what a container is made from: when it is tried again, and what was wrong."""
+        """By the digest of a plan: when it may be tried again, and what was wrong."""
 
     def ensure(self, spec: GatewaySpec, *, has_rules: bool) -> GatewayAddress:
-        """`has_rules`: the firewall lets agents through to it. Otherwise they come by a port of the engine's host.
+        """Returns the gateway's address. With `has_rules`, the firewall lets agents through to it directly.
 
-        Which way it is stays as it is while there is a gateway: containers that run know its address.
+        Otherwise they reach it by a port of the engine's host. The way does not change while a gateway exists, because
+        running containers know its address.
         """
         network = ensure_agents_network(self._connection)
         with time_limit(ENSURE_LIMIT):
@@ -82,7 +83,7 @@ class Gateway:
     def _try_to_ensure(
         self, spec: GatewaySpec, network: AgentsNetwork, way: Way, *, is_last: bool = False
     ) -> tuple[Way, str]:
-        """Which way agents come to it, and what is wrong where the one before it goes on in its place."""
+        """Returns the way by which agents reach it, and a warning if the old gateway has to continue."""
         rows = self._containers.list()
         way = rows[0].way if rows else way
         image = spec.image or self._image
@@ -97,17 +98,17 @@ class Gateway:
         if len(rows) == 1 and rows[0].is_as_wanted(plan.made):
             if self._keeps_its_volumes(rows[0]):
                 return way, ""
-            self._containers.stop(rows[0].container_id)  # so that another one is made
+            self._containers.stop(rows[0].container_id)  # so that a new one is created
         return way, self._try_to_replace(plan, rows, is_last=is_last)
 
     def _try_to_replace(self, plan: Plan, rows: list[Row], *, is_last: bool) -> str:
-        """What is wrong where the one before it has to go on. Raises `EngineError` where there is none."""
+        """Returns a warning if the old gateway has to continue. Raises `EngineError` if there is no old one."""
         failed = self._failed.get(plan.made)
         if failed and time.monotonic() < failed[0] and _is_another_at_work(rows, plan):
             return failed[1]
         left = seconds_left()
         if left is not None and left < TAKES_UP_TO and _is_another_at_work(rows, plan):
-            return ""  # it goes on until the watcher comes, which has the time to undo what does not succeed
+            return ""  # it continues until the watcher replaces it, which has enough time to undo a failure
         try:
             put_in_place(self._connection, self._containers, plan, is_last=is_last)
         except OF_OTHERS:
@@ -121,7 +122,7 @@ class Gateway:
         return ""
 
     def _keeps_its_volumes(self, row: Row) -> bool:
-        """Asks now and then."""
+        """Returns whether its volumes exist. Only one call in `VOLUMES_EVERY` seconds checks this."""
         now = time.monotonic()
         if now < self._volumes_again_at:
             return True
@@ -147,15 +148,15 @@ class Gateway:
             remove_networks(self._connection)
 
     def _find(self) -> str:
-        """The id of the container that runs. Raises `EngineUnavailableError` where there is none."""
+        """Returns the id of the running container. Raises `EngineUnavailableError` if there is none."""
         found = next((row.container_id for row in self._containers.list() if row.is_running), "")
-        self._known_id = found  # which another thread may change at any time
+        self._known_id = found  # another thread may change it at any time
         if not found:
             raise EngineUnavailableError(NOT_THERE)
         return found
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
-        """To the container that was there the last time, or else to the one that there is now."""
+        """Sends the request to the container of the last exchange, or to the present one if that is gone."""
         until = time.monotonic() + within
         if known := self._known_id:
             with suppress(MissingError, ConflictError):
@@ -173,5 +174,5 @@ class Gateway:
 
 
 def _is_another_at_work(rows: list[Row], plan: Plan) -> bool:
-    """One that fails at once looks as if it ran, each time that the engine has started it again."""
+    """Returns whether a gateway from another plan is at work. One that fails at once seems to run between restarts."""
     return any(row.is_at_work and row.made != plan.made for row in rows)

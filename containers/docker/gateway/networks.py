@@ -1,4 +1,4 @@
-"""The two networks of the gateway: that on which agents reach it, with fixed addresses, and its own way out."""
+"""The gateway's two networks: the agents' network, with fixed addresses, and its own network to the outside."""
 
 from ipaddress import IPv4Network
 from typing import Any
@@ -19,17 +19,17 @@ from containers.gateway.words import PORT, AgentsNetwork, Reach
 from containers.identity import exit_network_name, gateway_network_name, is_labelled
 
 _LARGEST, _SMALLEST = 21, 26
-"""Bits of the network's address. On a larger one each agent could take as many places in the kernel's table of
-neighbours as there are addresses. This one has 1,022 for agents of one reach, and 510 for those of the other."""
+"""Bits of the network's prefix. In a larger network, each agent could fill as many entries of the kernel's neighbour
+table as there are addresses. This network has 1,022 addresses for agents of one reach, and 510 for the other."""
 
 _EXIT_BITS = 29
-"""Room for the gateway, and for the one that takes its place."""
+"""Enough addresses for the gateway and its replacement."""
 
 
 def read_agents_network(connection: Connection) -> AgentsNetwork | None:
-    """None where there is none. Tells the firewall what its rules are to let through.
+    """Returns the agents' network, or None. Also notes for the firewall which traffic its rules must let through.
 
-    Raises `EngineRefusedError` for a network of its name that this installation has not made.
+    Raises `EngineRefusedError` for a network of this name that this installation has not created.
     """
     found = inspect_network(connection, gateway_network_name())
     if found is None:
@@ -49,11 +49,11 @@ def read_agents_network(connection: Connection) -> AgentsNetwork | None:
 
 
 def ensure_agents_network(connection: Connection) -> AgentsNetwork:
-    """Makes it where it is missing."""
+    """Returns the agents' network, and creates it if it is missing."""
 
     def make() -> None:
         free = _find_subnet(connection)
-        # Engines have some thirty of these to give away. The gateway's own way out takes what is behind this part.
+        # Engines have only about thirty subnets. The gateway's exit network takes the addresses right after this part.
         subnet = next(free.subnets(new_prefix=max(_LARGEST, free.prefixlen + 1)))
         with connection.call() as client:
             client.create_network_from(_agents_payload(AgentsNetwork(subnet=subnet)))
@@ -62,10 +62,10 @@ def ensure_agents_network(connection: Connection) -> AgentsNetwork:
 
 
 def ensure_exit_network(connection: Connection, agents: AgentsNetwork) -> None:
-    """Makes the gateway's way out where it is missing. Raises `EngineRefusedError` for one that is not ours."""
+    """Creates the gateway's exit network if it is missing. Raises `EngineRefusedError` if it is not ours."""
     behind = IPv4Network((int(agents.subnet.broadcast_address) + 1, _EXIT_BITS))
     chosen = {"IPAM": {"Driver": "default", "Config": [{"Subnet": str(behind), "Gateway": str(behind[1])}]}}
-    # Where somebody has taken these addresses, the engine chooses others.
+    # If these addresses are taken, the engine chooses others.
     ways = iter([chosen])
 
     def make() -> None:
@@ -88,7 +88,7 @@ def _read_exit_network(connection: Connection) -> bool | None:
 
 
 def remove_networks(connection: Connection) -> None:
-    """Those of the gateway that are ours and on which nobody is. The agents' stays as long as one of them is."""
+    """Removes the gateway's networks that are ours and unused. The agents' network stays while an agent is on it."""
     for name in (exit_network_name(), gateway_network_name()):
         found = inspect_network(connection, name)
         if found is None or not is_labelled(found.get("Labels") or {}):
@@ -101,7 +101,7 @@ def remove_networks(connection: Connection) -> None:
 
 
 def _find_subnet(connection: Connection) -> IPv4Network:
-    """One that the engine chooses. It gives fixed addresses in a subnet only that was named when its network was made.
+    """Returns a subnet that the engine chooses. It must be named explicitly, or the engine assigns no fixed addresses.
 
     Raises `EngineRefusedError`.
     """

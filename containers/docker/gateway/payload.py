@@ -1,4 +1,4 @@
-"""How the gateway's container is made. Pure: equal specs, images and networks give equal payloads."""
+"""Defines the gateway's container. The functions are pure: equal specs, images and networks give equal payloads."""
 
 import hashlib
 import hmac
@@ -14,23 +14,22 @@ from containers.hardening import NO_TERMINAL, SECCOMP_PROFILE, data_volume, limi
 from containers.identity import exit_network_name, gateway_name, helper_labels
 
 LABEL = "berth.gateway"
-"""The label of the gateway's container and volumes; its value is the instance. It is no agent, so that it has none of
-their labels."""
+"""The label of the gateway's container and volumes; its value is the instance. The gateway has no labels of agents."""
 
 MADE_LABEL = "berth.gateway.made"
-"""The label that holds a digest of all from which the container was made."""
+"""The label with a digest of everything that defines the container."""
 
 WAY_LABEL = "berth.gateway.way"
-"""The label that holds how agents come to it."""
+"""The label with the way by which agents reach the gateway."""
 
 TURNS_LABEL = "berth.gateway.turns"
-"""The label of one that waits until its predecessor has ended, so that it may be started before that."""
+"""The label of a gateway that waits until its predecessor has ended, and may therefore be started before that."""
 
 USER = 10002
 KEY_FILE = "gateway_key"
 ALWAYS = "always"
-"""An engine that was killed ends what still runs when it is started again, and takes that for a wish of somebody's: it
-would leave the gateway down with `unless-stopped` (moby/moby, pull request 53415)."""
+"""A killed engine ends the containers that still run when it starts again, and treats that as if a user had stopped
+them: with `unless-stopped` it would leave the gateway down (moby/moby, pull request 53415)."""
 
 STOP_TIMEOUT = 8
 _CONNECTIONS_OF_ALL = 8192
@@ -38,7 +37,7 @@ _DOOR = f"{PORT}/tcp"
 
 
 class Way(StrEnum):
-    """How agents come to it: by the passage in the rules of their network, or by a port of the engine's host."""
+    """How agents reach the gateway: through the passage in their network's rules, or by a port of the engine's host."""
 
     PASSAGE = "passage"
     PORT = "port"
@@ -46,7 +45,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """All from which its container is made. `made` is a digest of it, which says nothing about the key."""
+    """Everything that defines the gateway's container. `made` is a digest of it that reveals nothing about the key."""
 
     spec: GatewaySpec
     image_id: str
@@ -65,12 +64,12 @@ def make_plan(
 
 
 def container_name_for(made: str) -> str:
-    """All that make the same container give it the same name, so that there is one."""
+    """Returns the container's name. Equal plans have the same name, so that only one container is created."""
     return f"{gateway_name()}-{made[:12]}"
 
 
 def gateway_payload(plan: Plan) -> dict[str, Any]:
-    """The body of POST /containers/create."""
+    """Returns the body of POST /containers/create."""
     spec = plan.spec
     return {
         "Image": plan.image_id,
@@ -84,7 +83,7 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
         "HostConfig": {
             **_confinement(),
             **limits(spec),
-            # No limit of files: an idle poll takes two. It has as many as the engine itself, which may not give more.
+            # No limit of open files, because an idle poll takes two: it gets as many as the engine, the maximum.
             "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
             "Init": True,
             "Mounts": [
@@ -100,7 +99,10 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
 
 
 def _listening(plan: Plan) -> dict[str, str]:
-    """On the agents' network only, but where the engine's proxy comes from the other one: with one address for all."""
+    """Returns where the gateway listens: on the agents' network only, or everywhere if agents use the host's port.
+
+    In the second case the engine's proxy connects from the other network, and with one address for all agents.
+    """
     port = {"GATEWAY_PORT": str(PORT)}
     if plan.way is Way.PASSAGE:
         return {**port, "GATEWAY_HOST": str(plan.network.gateway)}
@@ -108,7 +110,7 @@ def _listening(plan: Plan) -> dict[str, str]:
 
 
 def _published(plan: Plan) -> dict[str, Any]:
-    """At the address that the host has on the agents' network, and at no other."""
+    """Returns the published port: only at the host's address on the agents' network."""
     return {_DOOR: [{"HostIp": str(plan.network.host), "HostPort": str(PORT)}]} if plan.way is Way.PORT else {}
 
 
@@ -124,7 +126,7 @@ def _confinement() -> dict[str, Any]:
         "Binds": [],
         "PublishAllPorts": False,
         "Sysctls": {
-            # It stands on two networks. No packet passes from one to the other, no matter what its sender writes on it.
+            # It is on two networks. No packet passes from one to the other, not even with source routing.
             "net.ipv4.ip_forward": "0",
             "net.ipv4.conf.all.accept_source_route": "0",
             "net.core.somaxconn": "4096",

@@ -1,4 +1,4 @@
-"""Puts a gateway in the place of another one, which goes on until the new one has only to take over."""
+"""Replaces a gateway with a new one. The old one keeps running until the new one is ready to take over."""
 
 import logging
 
@@ -11,18 +11,19 @@ from containers.docker_api.errors import ConflictError, MissingError
 from containers.errors import EngineError, GatewaySilentError, NameTakenError
 
 OF_OTHERS = (NameTakenError, ConflictError, MissingError)
-"""What comes of several that make the same gateway at the same time. One look later there is one."""
+"""The errors if several processes create the same gateway at the same time. At the next look it exists."""
 
 TAKES_UP_TO = 2 * (ANSWERS_WITHIN + STOP_TIMEOUT) + 4
-"""Seconds for all of it, up to the former one's start where the new one never answers."""
+"""Seconds for the whole replacement, including the restart of the old gateway if the new one never answers."""
 
 logger = logging.getLogger(__name__)
 
 
 def put_in_place(connection: Connection, containers: GatewayContainers, plan: Plan, *, is_last: bool = False) -> None:
-    """May be broken off after each step, and done by several at once. Raises `EngineError`.
+    """Replaces the gateway. Raises `EngineError`. It can be interrupted after each step, and several may do it at once.
 
-    Where the new one does not answer, the former one goes on. `is_last`: also where others are in the way.
+    If the new gateway does not answer, the old one is started again. With `is_last`, that also happens if other
+    processes interfere.
     """
     ensure_exit_network(connection, plan.network)
     new = containers.make(plan)
@@ -31,7 +32,7 @@ def put_in_place(connection: Connection, containers: GatewayContainers, plan: Pl
     at_work = [row for row in former if row.is_at_work]
     fallback = at_work or [row for row in former if row.state == "exited"][-1:]  # the oldest: it was the last at work
     if any(row.container_id == new and row.is_restarting for row in rows):
-        containers.stop(new)  # the engine would wait longer and longer before it starts it again
+        containers.stop(new)  # the engine would wait longer and longer between its restarts
     if plan.way is Way.PASSAGE and at_work and all(row.takes_turns for row in former):
         _let_wait(containers, new, rows)
     try:
@@ -51,15 +52,15 @@ def put_in_place(connection: Connection, containers: GatewayContainers, plan: Pl
 
 def _go_back(containers: GatewayContainers, new: str, fallback: list[Row]) -> None:
     for row in fallback:
-        logger.warning("The new gateway does not start. The former one goes on.")
+        logger.warning("The new gateway does not start. The old one continues.")
         containers.stop(new)
         containers.start(row.container_id)
 
 
 def _let_wait(containers: GatewayContainers, new: str, rows: list[Row]) -> None:
-    """Starts the new one beside the one at work. Raises `EngineError`, and then the other one was not touched.
+    """Starts the new gateway alongside the one at work. If it raises `EngineError`, the old one was not touched.
 
-    It has the agents' network, and so the gateway's address, when nobody else has it any more.
+    The new one gets the agents' network, and with it the gateway's address, once the old one has left it.
     """
     if not any(row.container_id == new and row.is_running for row in rows):
         containers.leave(new)

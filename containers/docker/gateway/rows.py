@@ -1,4 +1,4 @@
-"""What the engine's list says of the containers of the gateway."""
+"""Reads the gateway's containers from the engine's list."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

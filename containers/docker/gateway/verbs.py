@@ -1,4 +1,4 @@
-"""The verbs of the Docker engine that are about networks: the firewall around the agents', and the gateway on it."""
+"""The Docker engine's methods for the firewall and the gateway."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ from containers.vocabulary import ContainerSpec, Observation
 
 
 class GatewayVerbs:
-    """Implements `containers.engine.gateway.RunsGateway`, and what stands before each deploy."""
+    """Implements `containers.engine.gateway.RunsGateway`, and the checks before each deploy."""
 
     def __init__(self, host: str = "") -> None:
         self._connection = Connection(host)
@@ -55,9 +55,10 @@ class GatewayVerbs:
         self._gateway.remove(state=state)
 
     def _admit(self, spec: ContainerSpec) -> Callable[[], bool]:
-        """Returns what is true once there are rules around the network of this spec: call it before the agent starts.
+        """Returns a function that returns True once the rules for this spec's network exist: call it before the start.
 
-        The engine makes the container meanwhile. Raises where its address is none of that network.
+        Meanwhile the engine can create the container. Raises `AddressUnusableError` if the address is not in that
+        network.
         """
         if spec.address is not None:
             network = ensure_agents_network(self._connection)
@@ -77,7 +78,7 @@ class GatewayVerbs:
         return True
 
     def _restore_network(self, spec: ContainerSpec) -> bool:
-        """Makes the network of this spec where it is missing, and returns whether it did."""
+        """Creates the network of this spec if it is missing, and returns whether it did."""
         if spec.address is None:
             return ensure_network(self._connection)
         if read_agents_network(self._connection):

@@ -1,1 +1,1 @@
-"""Tries an image: runs it beside servers of our own, and notes what it does."""
+"""Tries out an image: runs it with fake servers, and records what it does."""

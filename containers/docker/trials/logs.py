@@ -1,22 +1,22 @@
-"""What the containers of a trial have printed."""
+"""Reads the output of a trial's containers."""
 
 from containers.docker_api.client import Connection
 
 LINES = 200
 LOG_BYTES = 8 * 1024 * 1024
 _FRAME = 8
-"""Bytes that the engine puts before each piece of a log."""
+"""Bytes of the header that the engine puts before each piece of a log."""
 
 
 def read_end(connection: Connection, container_id: str) -> list[str]:
-    """The last lines."""
+    """Returns the last lines."""
     with connection.call() as client:
         printed: bytes = client.logs(container_id, stdout=True, stderr=True, tail=LINES)
     return printed.decode(errors="replace").splitlines()
 
 
 def read_all(connection: Connection, container_id: str) -> list[str]:
-    """From the first line on, as a credential may stand there; of a log without end its beginning and its end."""
+    """Returns the log from its first line on, because a credential may be there; of a huge log, only both ends."""
     pieces: list[bytes] = []
     left = LOG_BYTES
     with connection.call(size=2 * LOG_BYTES) as client:

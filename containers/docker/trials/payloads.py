@@ -1,4 +1,4 @@
-"""The two containers of a trial: the servers, and the agent beside them. Pure: equal arguments give equal payloads."""
+"""The two containers of a trial: the servers and the agent. The functions are pure: equal arguments, equal payloads."""
 
 import json
 from importlib.resources import files
@@ -10,7 +10,7 @@ from containers.hardening import NEVER_BY_ENGINE, NO_TERMINAL, confinement, cont
 from containers.vocabulary import ContainerSpec
 
 _MODULES = ("words", "bot_api", "provider", "server")
-"""Those of `containers.trial_servers`, each after what it imports."""
+"""The modules of `containers.trial_servers`, each after the ones that it imports."""
 
 _LOADER = """\
 import json, sys, types
@@ -22,11 +22,11 @@ module.main()
 _NOBODY = 65534
 _SERVERS_MEMORY = 128 * 1024 * 1024
 _CHECK_EVERY = 1_000_000_000
-"""Nanoseconds between health checks, which images ask for less often than a trial waits."""
+"""Nanoseconds between health checks, because images' own intervals may be longer than a trial."""
 
 
 def servers_payload(spec: ContainerSpec, *, image: str, token: str, key: str) -> dict[str, Any]:
-    """The body of POST /containers/create for the servers. They have no network but the loopback of their own."""
+    """Returns the body of POST /containers/create for the servers. Their only network is their own loopback."""
     return {
         "Image": image,
         "User": f"{_NOBODY}:{_NOBODY}",
@@ -48,10 +48,10 @@ def servers_payload(spec: ContainerSpec, *, image: str, token: str, key: str) ->
 
 
 def agent_payload(spec: ContainerSpec, *, servers: str) -> dict[str, Any]:
-    """The body for the agent, confined as agents are, in the network of the servers, which is their loopback alone.
+    """Returns the body for the agent, confined like any agent, on the servers' network, which is only a loopback.
 
-    What it keeps is in memory, where programs can be run as in a volume, and goes with it. So do the volumes of its
-    credentials and of the image's own.
+    Its state is in memory, from which it can run programs as from a volume, and is lost with the container. So are the
+    volumes of its credentials and of the image itself.
     """
     payload = container_payload(spec, network=f"container:{servers}", restart_policy=NEVER_BY_ENGINE)
     host: dict[str, Any] = payload["HostConfig"]

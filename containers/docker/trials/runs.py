@@ -1,4 +1,4 @@
-"""Tries an image on Docker: runs it beside a Bot API server and a provider of our own, and notes what comes of it."""
+"""Tries out an image on Docker: runs it with a fake Bot API server and a fake provider, and records the result."""
 
 import json
 import time
@@ -26,9 +26,9 @@ from containers.vocabulary import AgentReport, ContainerSpec
 _LOOK_EVERY, _LOOK_SELDOM = 0.1, 0.5
 _LISTEN_WITHIN = 10.0
 _LEFT_BEHIND = 600.0
-"""Seconds after which nobody waits for a trial any more."""
+"""Seconds after which no caller waits for a trial any longer."""
 _BESIDE = 26.0
-"""Seconds that all calls of a run may take beside the time that its agent has. Removals come on top."""
+"""Seconds that the calls of a run may take in addition to the agent's own time. Removals come on top."""
 _NO_IMAGE = (
     "No image with Python is on the engine, which a trial needs beside the agent: `manage.py build_images agent-base` "
     "makes one."
@@ -38,7 +38,7 @@ _OWN_PLACES = {DATA_PATH, RUN_PATH, SECRETS_PATH}
 
 @dataclass(slots=True)
 class _Notes:
-    """What was seen of a run until now."""
+    """What was observed of a run so far."""
 
     facts: dict[str, Any] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class Trial:
         return TrialRun(**self._notes.facts)
 
     def _in_time(self) -> AbstractContextManager[None]:
-        """For all but removals, which are to be made also where the time is over."""
+        """Limits everything except removals, which must happen even if the time is over."""
         return time_limit(self._until - time.monotonic())
 
     def _find_image(self) -> str:
@@ -100,7 +100,7 @@ class Trial:
             remove_helper(self._connection, container_id)
 
     def _remove_left_behind(self) -> None:
-        """Those of a process that was killed, by the engine's clock: ours would take those of other runs for old."""
+        """Removes containers of killed processes, by the engine's clock: by ours, those of other runs may seem old."""
         filters = {"label": [f"{name}={value}" for name, value in self._spec.labels.items()]}
         with self._connection.call() as client, understand_answer():
             found = [(str(row["Id"]), row["Created"]) for row in client.containers(all=True, filters=filters)]
@@ -176,7 +176,7 @@ class Trial:
             self._notes.facts["stop_code"] = int(client.inspect_container(self._agent)["State"]["ExitCode"])
 
     def _find_users(self) -> frozenset[int]:
-        """Not everywhere can an engine say so: its host may have no `ps`."""
+        """Returns the users of the agent's processes, or none if the engine cannot say: its host may lack `ps`."""
         try:
             with self._connection.call() as client, understand_answer():
                 answer = client.top(self._agent, ps_args="-eo pid,uid")

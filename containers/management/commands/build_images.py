@@ -33,7 +33,7 @@ from containers.programs import is_local_engine
 from containers.swarm.distribution import distribute
 
 NO_BASE_IMAGE = 3
-"""Exit code that tells `config/bin/run` to install mmdebstrap and try again."""
+"""The exit code on which `config/bin/run` installs mmdebstrap and tries again."""
 
 AT_ONCE = 4
 """Images that are built at the same time."""
@@ -41,7 +41,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class _Build:
-    """What is to be built, and of what."""
+    """An image to build, and its ingredients."""
 
     context: BuildContext
     of: Ingredients
@@ -94,7 +94,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
 
     def _choose(self, connection: Connection, options: dict[str, Any]) -> PinnedBase | None:
-        """The base image that the operator asks for, or None for that of each image."""
+        """Returns the base image that the operator asks for, or None if each image keeps its own."""
         name = options["base_image"]
         if not name:
             if not options["update_base"]:
@@ -111,7 +111,7 @@ class Command(BaseCommand):
     def _plan(
         self, connection: Connection, context: BuildContext, chosen: PinnedBase | None, options: dict[str, Any]
     ) -> _Build | None:
-        """None for an image that is up to date. Makes or pulls the base image where it is missing."""
+        """Returns the build, or None if the image is up to date. Builds or pulls the base image if it is missing."""
         pull = not options["no_pull"]
         known = [each.image for each in (context, *find_contexts(), *find_gateway())]
         pin = chosen or find_pin(connection, known) or self._found_base
@@ -129,7 +129,7 @@ class Command(BaseCommand):
         return _Build(context, Ingredients(base=base, agent_base=agent_base, labels=labels, wheels=self._wheels))
 
     def _build_agent_base(self, connection: Connection, pin: PinnedBase, base: str) -> str:
-        """The id of the image that agent types begin with, built on this base where that is not up to date."""
+        """Returns the id of the image that agent types are based on, which is built if it is not up to date."""
         labels = describe_build(AGENT_BASE, pin)
         if not is_current(connection, AGENT_BASE, labels):
             self._tell(f"Building {AGENT_BASE.image} on {pin}")
@@ -140,7 +140,7 @@ class Command(BaseCommand):
         return str(found["Id"])
 
     def _build_all(self, connection: Connection, builds: Iterable[_Build | None]) -> None:
-        """At the same time: each waits for downloads, and few use all cores. Raises the first error, once all ended."""
+        """Builds in parallel, because each build waits for downloads. Raises the first error once all have ended."""
         wanted = [build for build in builds if build is not None]
         with ThreadPoolExecutor(max(1, min(len(wanted), AT_ONCE))) as threads:
             for done in [threads.submit(self._build, connection, build) for build in wanted]:
@@ -167,7 +167,7 @@ class Command(BaseCommand):
             raise
 
     def _build_firewall(self, connection: Connection, chosen: PinnedBase | None, options: dict[str, Any]) -> None:
-        """Agents can do without it, so that its failure is none of theirs."""
+        """Builds the firewall's image. A failure is only reported, because agents can run without it."""
         try:
             self._build_all(connection, [self._plan(connection, FIREWALL, chosen, options)])
         except EngineError as error:

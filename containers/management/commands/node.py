@@ -1,4 +1,4 @@
-"""Prints what has to be done on each node of a Swarm."""
+"""Prints the script to run on each node of a Swarm."""
 
 from argparse import ArgumentParser
 from functools import partial
