@@ -138,7 +138,7 @@ def test_the_log_is_followed_searched_narrowed_down_and_paused(home: Page, engin
     for line in (report, "2026-05-01 12:00:00,1 ERROR no way", "hello"):
         engine.log(project.container_name, line)
     expect(lines).to_have_text([re.compile(r"^\d\d:\d\d:\d\d (Ready|no way|hello)$")] * 3)
-    expect(home.get_by_text("It has printed nothing yet.")).to_be_hidden()
+    expect(home.get_by_text("It has not printed anything yet.")).to_be_hidden()
     home.get_by_label("Search the log").fill("WAY")
     expect(home.get_by_text("1 of 3 lines")).to_be_visible()
     home.get_by_label("Search the log").fill("")

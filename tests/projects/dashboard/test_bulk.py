@@ -127,7 +127,7 @@ def test_each_project_counts_as_a_command_of_the_minute(
     answer = send(dashboard, "stop", three)
     assert answer.status_code == 200
     assert text_of(answer).count("Stopped.") == 2
-    assert "1 left. You have given as many commands as are allowed in a minute. Go on in" in text_of(answer)
+    assert "1 left. You have given as many commands as are allowed in a minute. Continue in" in text_of(answer)
     assert engine.containers[three[2].container_name].state == "running"
     assert send(dashboard, "stop", three[2:]).status_code == 429
 

@@ -94,7 +94,7 @@ def test_the_provider_is_told_from_the_key_and_its_default_model_is_offered(
     dashboard: Client, sent: Fields, provider: str, default: str
 ) -> None:
     answer = dashboard.post("/projects/new/provider", {"type": "assistant", **sent})
-    assert f"A key of {provider} . Without a model named, the agent takes {default} ." in text_of(answer)
+    assert f"A key of {provider} . Without a chosen model, the agent uses {default} ." in text_of(answer)
     assert f'<option value="{default}">' in answer.content.decode()
 
 

@@ -145,7 +145,7 @@ def test_the_page_asks_first(project: Project, engine: MemoryEngine, bob: Any) -
     assert f'href="/projects/{project.pk}/memory"' in page.content.decode()
     assert "Its memory is full: 5.5 GB of 5 GB." in page.content.decode()
     address = f"/projects/{project.pk}/memory"
-    assert "deleted for good" in browser.get(address).content.decode()
+    assert "deleted permanently" in browser.get(address).content.decode()
     assert browser.post(address, {"name": "Something else"}).status_code == 400
     assert browser_of(bob).post(address, {"name": project.name}).status_code == 404
     assert kept(engine, project)

@@ -96,7 +96,7 @@ def test_it_is_stopped_and_gone_on_with(admin: Client, three: list[Project]) -> 
     page = begin(admin, "stop", three)
     step(admin, page)
     admin.post(page, {"do": "stop"})
-    assert "1 of 3 gone through. Stopped: 2 not begun. Go on" in text_of(admin.get(page))
+    assert "1 of 3 gone through. Stopped: 2 not begun. Continue" in text_of(admin.get(page))
     assert "Stopped: 2 not begun." in text_of(step(admin, page))
     assert states() == [ItemState.DONE, ItemState.WAITING, ItemState.WAITING]
     admin.post(page, {"do": "resume"})
@@ -130,15 +130,15 @@ def test_what_its_maker_has_left_is_seen_stopped_and_gone_on_with_by_others(
     step(admin, page)
     assert "Stop : 2 of 3 left, begun by sam@example.com" in text_of(other.get("/admin/"))
     told = text_of(other.get(page))
-    assert "sam@example.com goes on with this" in told
-    assert "1 of 3 gone through. Go on with it myself Stop here" in told
+    assert "sam@example.com continues this" in told
+    assert "1 of 3 gone through. Take it over Stop here" in told
     assert 'id="lane-1"' not in other.get(page).content.decode()
     for do in ("", "resume", "again"):
         other.post(page, {"do": do})
     assert step(other, page).headers["HX-Refresh"] == "true"
     assert states() == [ItemState.DONE, ItemState.WAITING, ItemState.WAITING]
     other.post(page, {"do": "stop"})
-    assert "Stopped: 2 not begun. Go on" in text_of(admin.get(page))
+    assert "Stopped: 2 not begun. Continue" in text_of(admin.get(page))
     assert "2 of 3 left" not in text_of(other.get("/admin/"))
     other.post(page, {"do": "take"})
     assert step(admin, page).headers["HX-Refresh"] == "true"
