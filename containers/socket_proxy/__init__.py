@@ -1,7 +1,7 @@
-"""Stands before the engine's socket and lets through only what Berth asks of it.
+"""A proxy in front of the engine's socket that lets through only the calls that Berth makes.
 
-Anybody who may use an engine's socket is root on its host. Where Berth runs in a container, it has this proxy's socket
-in place of it: a process of its own, without a network, which knows each call of Berth's, reads what a container is to
-be made of, and touches nothing that does not carry Berth's labels. It is of the standard library alone, and imports no
-other room, so that its image holds nothing else.
+Anyone who may use an engine's socket is root on its host. When Berth runs in a container, it gets this proxy's socket
+instead. The proxy is a separate process without a network. It knows each of Berth's calls, checks the settings of each
+new container, and touches nothing without Berth's labels. It uses only the standard library, and imports no other
+package of Berth, so that its image contains nothing else.
 """

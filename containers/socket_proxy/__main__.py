@@ -31,7 +31,7 @@ def main() -> None:
 
 
 async def run(server: Server, path: Path) -> None:
-    """Until the process is told to end."""
+    """Serves until the process gets a signal to end."""
     listener = await asyncio.start_unix_server(server.serve, sock=_listen(path), limit=HEAD_SIZE, backlog=_BACKLOG)
     told = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -44,7 +44,7 @@ async def run(server: Server, path: Path) -> None:
 
 
 def _listen(path: Path) -> socket.socket:
-    """For its own user and group, and nobody else. What a killed one has left there goes first."""
+    """Returns a listening socket for its own user and group only. Removes one that a killed process has left behind."""
     if path.exists() and stat.S_ISSOCK(path.stat().st_mode):
         path.unlink()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -1,10 +1,10 @@
-"""The addresses that Berth's networks may have: private ones, and of a size that Berth makes."""
+"""Checks the addresses of Berth's networks, which must be private and of a size that Berth uses."""
 
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, NetmaskValueError
 
 _PRIVATE = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 LARGEST, SMALLEST = 21, 29
-"""Bits of the network part, from the largest network that Berth makes to the smallest part of one that it names."""
+"""Bits of the network prefix, from the largest network that Berth creates to the smallest range that it uses."""
 
 
 def address(value: object) -> str | None:
@@ -16,7 +16,7 @@ def address(value: object) -> str | None:
 
 
 def subnet(value: object) -> str | None:
-    """Written as `10.0.0.0/22`: an engine may read other ways of writing it in another way."""
+    """Accepts only the form `10.0.0.0/22`, because an engine may interpret other forms differently."""
     try:
         found = IPv4Network(value) if isinstance(value, str) else None
     except (AddressValueError, NetmaskValueError, ValueError):

@@ -1,4 +1,4 @@
-"""What the other bodies may say: those of networks, of programs that are run, and of changes to a container."""
+"""Checks the other request bodies: of networks, of programs to run, and of changes to a container."""
 
 import json
 from ipaddress import IPv4Address, IPv4Network
@@ -9,7 +9,7 @@ from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, either, exa
 from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes of a body that is read as a whole: one that measures thousands of volumes names them all."""
+"""Bytes of a body that is read at once. A container that measures thousands of volumes names them all."""
 
 _BRIDGE = "com.docker.network.bridge"
 
@@ -34,7 +34,7 @@ UPDATE = either(
     fields({"RestartPolicy": restarts("no", "unless-stopped")}, required=("RestartPolicy",)),
     fields({name: LIMITS[name] for name in _AGAIN}, required=_AGAIN),
 )
-"""Of an agent: who starts it again, or how much it may use, which a container of its own may have from the first."""
+"""An update of an agent's restart policy or limits. An agent's container may have the same values from its creation."""
 UPDATE_OF_GATEWAY = fields({"RestartPolicy": restarts("no", "unless-stopped", "always")}, required=("RestartPolicy",))
 UPDATE_OF_ANY = either(UPDATE, UPDATE_OF_GATEWAY)
 CONNECT = fields(
@@ -48,7 +48,7 @@ DISCONNECT = fields({"Container": text(r"[0-9a-zA-Z_.-]{1,128}"), "Force": ANY_F
 
 
 def _pool(value: object) -> str | None:
-    """Addresses that Berth chose, all of them in the one subnet."""
+    """Checks an address pool that Berth chose: all its addresses must be in its subnet."""
     wrong = fields({"Subnet": subnet, "Gateway": address, "IPRange": subnet}, required=("Subnet",))(value)
     if wrong is not None or not isinstance(value, dict):
         return wrong
@@ -59,7 +59,7 @@ def _pool(value: object) -> str | None:
 
 
 def network(scope: Scope) -> Check:
-    """A bridge on which nobody reaches a neighbour, under a name by which Berth's rules know it."""
+    """Returns a check for a bridge network that isolates its containers, and whose name Berth's rules match."""
     labels = mapping(r"berth\.[a-z]{1,40}", text(r"[A-Za-z0-9-]{1,200}"), most=5)
     options = {f"{_BRIDGE}.enable_icc": exactly("false"), f"{_BRIDGE}.name": text(r"(berth|bexit|btry)-[0-9a-f]{8}")}
     shape = fields(
@@ -87,7 +87,7 @@ def network(scope: Scope) -> Check:
 
 
 def read(body: bytes) -> object:
-    """The value of a body. Raises `ValueError`, also where a name stands twice: readers differ on which one counts."""
+    """Returns the value of a JSON body. Raises `ValueError`, also for repeated keys, on which parsers differ."""
     try:
         return json.loads(body.decode(), object_pairs_hook=_once, parse_constant=_refuse)
     except RecursionError:

@@ -1,6 +1,6 @@
-"""What the body of POST /containers/create may say, for each kind of container that Berth makes.
+"""Checks the body of POST /containers/create for each kind of container that Berth creates.
 
-What is not named is refused: a field that engines learn later is none of Berth's until it stands here.
+A field that is not listed here is refused, so that new fields of later engines are refused too.
 """
 
 import json
@@ -39,7 +39,7 @@ _OF_GATEWAY: Mapping[str, Check] = {
 
 
 class ContainerShapes:
-    """For one scope, with the seccomp profile that comes with the proxy."""
+    """The checks for one scope, with the seccomp profile that is part of the proxy."""
 
     def __init__(self, scope: Scope, profile: str) -> None:
         self._scope = scope
@@ -65,7 +65,7 @@ class ContainerShapes:
         self._tries = _rules({"NetworkMode": own}, {"User": nobody})
 
     def check(self, body: object) -> str | None:
-        """None where such a container may be made, and else the path of what keeps it from that."""
+        """Returns None if the container may be created, or the path of the field that is not allowed."""
         labels = body.get("Labels") if isinstance(body, dict) else None
         kind = self._scope.kind_of(labels) if isinstance(labels, dict) else None
         if kind is None or not isinstance(body, dict):
@@ -103,7 +103,7 @@ class ContainerShapes:
         return container(of_host, top, required=required, also=never_started)
 
     def _check_security(self, value: object) -> str | None:
-        """No new privileges, and Berth's seccomp profile, compared by what it means."""
+        """Requires `no-new-privileges` and Berth's seccomp profile, which is compared as JSON, not as text."""
         if not isinstance(value, list) or len(value) != 2 or value[0] != NO_PRIVILEGES:
             return ""
         name, _, profile = str(value[1]).partition("=")
@@ -125,7 +125,7 @@ class ContainerShapes:
 
 
 def _rules(host: Mapping[str, Check], top: Mapping[str, Check]) -> Check:
-    """A container that sets rules keeps to the engine's own seccomp profile, and mounts nothing."""
+    """Returns a check for containers that set rules: they use the engine's own seccomp profile, and mount nothing."""
     of_host = {
         **{name: CONFINED[name] for name in ("ReadonlyRootfs", "CapDrop", "Tmpfs")},
         **{name: LIMITS[name] for name in (*LIMITED, "LogConfig")},
@@ -137,7 +137,7 @@ def _rules(host: Mapping[str, Check], top: Mapping[str, Check]) -> Check:
 
 
 def _check_network(body: Mapping[str, object]) -> str | None:
-    """An address is asked for on the network that it is put on, and on no other."""
+    """Requires that a fixed address is only on the network that the container joins."""
     host, asked = body["HostConfig"], body.get("NetworkingConfig")
     endpoints = asked.get("EndpointsConfig", {}) if isinstance(asked, dict) else {}
     is_same = not endpoints or (isinstance(host, dict) and list(endpoints) == [host["NetworkMode"]])

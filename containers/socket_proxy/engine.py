@@ -1,4 +1,4 @@
-"""The engine's socket: a connection for each request, and what the proxy itself asks."""
+"""Connects to the engine's socket for each request, and makes the proxy's own calls."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from containers.socket_proxy.words import Kind, Scope
 
 CONNECT_WITHIN = 5.0
 ASK_WITHIN = 15.0
-"""Seconds for what the proxy itself asks, and for what it has to read of an answer before it passes that on."""
+"""Seconds for the proxy's own calls, and for reading an answer that it must check before it passes it on."""
 
 _API = "/v1.41"
 _ANSWER_SIZE = 8 * 1024 * 1024
@@ -22,11 +22,11 @@ _REMEMBERED = 20_000
 
 
 class EngineAwayError(Exception):
-    """The engine does not answer, or not in time. Its client is told as by a dead socket: by no answer at all."""
+    """The engine does not answer in time. The client gets no answer either, as from a dead socket."""
 
 
 class AnsweredError(Exception):
-    """The engine has refused what the proxy asked. Its answer is the client's."""
+    """The engine has refused the proxy's own call. The client gets the engine's answer."""
 
     def __init__(self, status: int, body: bytes) -> None:
         super().__init__(status)
@@ -36,22 +36,22 @@ class AnsweredError(Exception):
 
 @asynccontextmanager
 async def within(seconds: float = ASK_WITHIN) -> AsyncIterator[None]:
-    """For what is asked of the engine alone. Raises `EngineAwayError`, also where it takes longer."""
+    """Limits a call to the engine itself. Raises `EngineAwayError` if it fails or takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield
-    except (OSError, IncompleteReadError, LimitOverrunError) as error:  # of which `TimeoutError` is one
+    except (OSError, IncompleteReadError, LimitOverrunError) as error:  # `TimeoutError` is an `OSError`
         raise EngineAwayError from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
-    """One of Berth's."""
+    """A container of Berth."""
 
     id: str
     kind: Kind
     is_alone: bool
-    """It has no network but its own loopback."""
+    """Its only network is its own loopback."""
 
 
 @dataclass(slots=True)
@@ -61,14 +61,14 @@ class Engine:
     _known: OrderedDict[str, Container] = field(default_factory=OrderedDict)
 
     async def connect(self) -> tuple[StreamReader, StreamWriter]:
-        """Raises `EngineAwayError`."""
+        """Opens a connection to the engine. Raises `EngineAwayError`."""
         async with within(CONNECT_WITHIN):
             return await asyncio.open_unix_connection(self.path, limit=HEAD_SIZE)
 
     async def container(self, name: str) -> Container:
-        """The container of this name or id. What it is cannot change, so that an id is asked about once.
+        """Returns the container of this name or id. Its kind cannot change, so each id is looked up only once.
 
-        Raises `AnsweredError`, and `RefusedError` for one that is not Berth's: to Berth there is no such container.
+        Raises `AnsweredError`, and `RefusedError` if it is not Berth's: for Berth, there is no such container.
         """
         if name in self._known:
             self._known.move_to_end(name)
@@ -85,14 +85,14 @@ class Engine:
         return container
 
     async def network(self, name: str) -> str:
-        """The id of the network. Raises as `container` does."""
+        """Returns the id of the network. Raises the same errors as `container`."""
         found = await self._ask(f"/networks/{name}")
         if self.scope.kind_of(found.get("Labels") or {}) is not Kind.AGENT:
             raise RefusedError("The network is not one of Berth's.", status=404)
         return str(found["Id"])
 
     async def require_volume(self, name: str) -> None:
-        """Raises as `container` does."""
+        """Raises the same errors as `container` unless the volume is Berth's."""
         found = await self._ask(f"/volumes/{name}")
         if self.scope.kind_of(found.get("Labels") or {}) is None:
             raise RefusedError("The volume is not one of Berth's.", status=404)
@@ -101,7 +101,7 @@ class Engine:
         async with within():
             reader, writer = await self.connect()
             try:
-                # HTTP/1.0: the answer comes without chunks, and ends with the connection.
+                # HTTP/1.0: the answer is not chunked, and ends with the connection.
                 writer.write(f"GET {_API}{path} HTTP/1.0\r\nHost: docker\r\n\r\n".encode())
                 head = await reader.readuntil(b"\r\n\r\n")
                 body = await _read_to_end(reader)

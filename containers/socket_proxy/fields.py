@@ -1,4 +1,4 @@
-"""What the fields of a container's body may say that are the same for every kind of container."""
+"""Checks for the fields of a container's body that are the same for every kind of container."""
 
 import ipaddress
 import re
@@ -29,7 +29,7 @@ _TMPFS = r"rw,(noexec|exec),nosuid,nodev,size=\d{1,4}m(,mode=[0-7]{4})?(,uid=\d{
 
 TEXTS = items(anything(1 << 20), most=1000)
 LABELS = mapping(r"berth\.[a-z.]{1,60}", anything(4096), most=30)
-"""No other ones: programs of the host may do what a label of theirs says."""
+"""No other labels, because programs on the host may act on labels of their own."""
 _ULIMIT = {
     "Name": exactly("core", "memlock", "msgqueue", "nofile", "sigpending"),
     "Soft": whole(0, 1 << 20),
@@ -38,7 +38,7 @@ _ULIMIT = {
 
 
 def restarts(*policies: str) -> Check:
-    """Whether the engine starts it again by itself."""
+    """Returns a check for the restart policy."""
     shape = {"Name": exactly(*policies), "MaximumRetryCount": exactly(0)}
     return fields(shape, required=("Name",))
 
@@ -97,7 +97,10 @@ _OF_ALL: Mapping[str, Check] = {
 def container(
     host: Mapping[str, Check], top: Mapping[str, Check], *, required: tuple[str, ...], also: tuple[str, ...] = ()
 ) -> Check:
-    """A body with these fields of its HostConfig, of which some are required, and these beside those of all."""
+    """Returns a check for a body with these fields in its HostConfig, and `top` fields in addition to the common ones.
+
+    The `required` fields of the HostConfig and the `also` fields of the body must be present.
+    """
     return fields(
         {**_OF_ALL, "HostConfig": fields(host, required=required), **top},
         required=("Image", "User", "Labels", "HostConfig", *also),
@@ -105,13 +108,13 @@ def container(
 
 
 def unprivileged(value: object) -> str | None:
-    """A user that is not root, and the group of the same number."""
+    """Accepts a user that is not root, with the group of the same number."""
     user, _, group = value.partition(":") if isinstance(value, str) else ("", "", "")
     return None if re.fullmatch(r"[1-9]\d{0,9}", user, re.ASCII) and user == group else ""
 
 
 def published(value: object) -> str | None:
-    """The gateway's port, at an address of the host to which the internet knows no way."""
+    """Accepts the gateway's port at an address of the host that the internet cannot reach."""
     shape = {"HostIp": anything(15), "HostPort": exactly(str(GATEWAY_PORT))}
     wrong = fields(shape, required=tuple(shape))(value)
     if wrong is not None or not isinstance(value, dict):

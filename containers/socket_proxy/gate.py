@@ -1,4 +1,4 @@
-"""Decides about each request: what is passed on, or why it is not."""
+"""Decides for each request whether it is passed on, or why not."""
 
 import re
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from containers.socket_proxy.routes import Route, Rule, find_route
 from containers.socket_proxy.words import DATA_PATH, PROJECT_LABEL, SECRETS_PATH, Kind
 
 ENGINES_OWN = "bridge"
-"""The network that the engine makes at each of its starts, by which Berth tells when that was."""
+"""The network that the engine creates at each start, from which Berth learns the time of the start."""
 
 _MOST_RUNS = 4096
 _BODIES = {
@@ -44,7 +44,7 @@ class Gate:
 
     @staticmethod
     def find(request: Request) -> tuple[Route, str]:
-        """Its route, and the name in its path. Raises `RefusedError` for what is not on the list."""
+        """Returns the request's route and the name in its path. Raises `RefusedError` if it is not on the list."""
         found = find_route(request.method, request.path)
         if found is None:
             raise RefusedError("Berth asks no such thing of the engine.")
@@ -61,15 +61,18 @@ class Gate:
 
     @staticmethod
     def reads_body(route: Route) -> bool:
-        """Whether its body is read as a whole, and judged, before anything is passed on."""
+        """Returns whether the whole body is read and checked before anything is passed on."""
         return route.rule in _BODIES
 
     async def admit(self, request: Request, route: Route, name: str, body: object) -> None:
-        """Raises `RefusedError`, `AnsweredError`. Writes the id into the path in place of a name, which may move on."""
+        """Checks the request. Replaces a name in the path by the id, because the name may move to another container.
+
+        Raises `RefusedError` and `AnsweredError`.
+        """
         await self._rules[route.rule](request, name, body)
 
     def note_run(self, answer: bytes) -> None:
-        """The engine has made an exec, which may be started once."""
+        """Notes that the engine has created an exec, which may be started once."""
         found = re.search(rb'"Id":"([0-9a-f]{64})"', answer)
         if found:
             self._runs[found[1].decode()] = None
@@ -77,19 +80,20 @@ class Gate:
                 self._runs.popitem(last=False)
 
     async def _pass(self, _request: Request, _name: str, _body: object) -> None:
-        """It says nothing about what is somebody else's, and changes nothing."""
+        """Passes a request on that reveals nothing about other programs' objects, and changes nothing."""
 
     async def _events(self, request: Request, _name: str, _body: object) -> None:
-        """By a label of this instance, which events of all else lack. The engine asks of them nothing by a name.
+        """Allows events with a label of this instance, which all other objects lack.
 
-        Or all up to a moment, of which those of others are shown without what they are of.
+        Also allows all events up to a moment, because the proxy hides the objects of other programs' events.
         """
         if not is_of_all(request) and not self._is_chosen(texts(read_filters(request).get("label"))):
             raise RefusedError("Berth hears of nothing but what has its labels.")
 
     async def _list(self, request: Request, _name: str, _body: object) -> None:
-        """What has the labels of this instance, or whole names of it. Of agents of other ones Berth has to know the
-        user numbers, so that it may ask for all agents.
+        """Allows lists filtered by this instance's labels or by its full names.
+
+        Lists of all agents are allowed too, because Berth has to know the user numbers of other installations' agents.
         """
         asked = read_filters(request)
         labels, names = texts(asked.get("label")), texts(asked.get("name"))
@@ -98,7 +102,7 @@ class Gate:
             raise RefusedError("Berth lists nothing but what has its labels or its names.")
 
     def _is_chosen(self, labels: list[str]) -> bool:
-        """An engine looks for what has all of them."""
+        """Returns whether any of the labels is this instance's, which suffices: an engine requires all of them."""
         return any(re.fullmatch(self._scope.chosen, each, re.ASCII) for each in labels)
 
     async def _create(self, request: Request, _name: str, body: Any) -> None:
@@ -106,14 +110,14 @@ class Gate:
         self._require_name(request)
         host = body["HostConfig"]
         for volume in (mount["Source"] for mount in host.get("Mounts", ()) if "Source" in mount):
-            await unless_missing(self._engine.require_volume(volume))  # one that is not there is made
+            await unless_missing(self._engine.require_volume(volume))  # a missing one will be created
         way, _, joined = host["NetworkMode"].partition(":")
         if joined:
             other = await self._engine.container(joined)
             if other.kind is not Kind.TRIAL or not other.is_alone:
                 raise RefusedError("The container is none whose network another one may have.")
         elif way not in {"none", "host", ENGINES_OWN}:
-            await unless_missing(self._engine.network(way))  # an engine makes it all the same, and does not start it
+            await unless_missing(self._engine.network(way))  # the engine creates it nevertheless, but cannot start it
 
     async def _one(self, request: Request, name: str, _body: object) -> Kind:
         container = await self._engine.container(name)
@@ -121,7 +125,7 @@ class Gate:
         return container.kind
 
     async def _inspect(self, request: Request, name: str, body: object) -> None:
-        """Also one of somebody else's that has taken a name which only Berth gives: it has to know what that is."""
+        """Also allows a foreign container that has a name of Berth's, because Berth has to know what it is."""
         try:
             await self._one(request, name, body)
         except RefusedError:
@@ -154,7 +158,7 @@ class Gate:
         del self._runs[name]
 
     async def _see_network(self, request: Request, name: str, body: object) -> None:
-        """Also one of somebody else's that has taken such a name: Berth tells whose it is by the labels."""
+        """Also allows a foreign network that has a name of Berth's, because Berth checks the owner by the labels."""
         if name != ENGINES_OWN and not re.fullmatch(self._scope.network_name, name, re.ASCII):
             await self._on_network(request, name, body)
 
@@ -170,8 +174,9 @@ class Gate:
         await self._on_network(request, name, body)
 
     async def _disconnect(self, request: Request, name: str, body: Any) -> None:
-        """From any network: somebody else may have put it there. Of a name that only Berth gives and that no container
-        has, from Berth's own: it is what the engine has kept of one that has ended.
+        """Allows to disconnect a container from any network, because someone else may have connected it.
+
+        A name of Berth's without a container may only be disconnected from Berth's networks: it is a stale endpoint.
         """
         require(bodies.DISCONNECT, body)
         try:

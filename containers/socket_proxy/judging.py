@@ -1,4 +1,4 @@
-"""How a request is judged: by its body, and by what the engine knows of what it names."""
+"""Helpers for checking a request."""
 
 import json
 from collections.abc import Awaitable
@@ -24,7 +24,7 @@ async def unless_missing(asked: Awaitable[object]) -> None:
 
 
 def read_filters(request: Request) -> dict[str, object]:
-    """By which a list is asked for. Empty where they cannot be read."""
+    """Returns the filters of a list request, or an empty dict if they are not valid."""
     try:
         filters = bodies.read(request.params.get("filters", "").encode())
     except ValueError:
@@ -33,17 +33,17 @@ def read_filters(request: Request) -> dict[str, object]:
 
 
 def texts(value: object) -> list[str]:
-    """Those of a list that holds nothing else."""
+    """Returns the list if it contains only texts, or an empty list."""
     return value if isinstance(value, list) and all(isinstance(each, str) for each in value) else []
 
 
 def put_id(request: Request, identity: str) -> None:
-    """In place of the name, which stands behind the version and what it is the name of."""
+    """Replaces the name in the path, which follows the version and the kind of object."""
     parts = request.path.split("/")
     parts[3] = identity
     request.path = "/".join(parts)
 
 
 def as_bytes(body: object) -> bytes:
-    """The body as it was judged, written anew."""
+    """Returns the checked body, serialised again."""
     return json.dumps(body).encode()

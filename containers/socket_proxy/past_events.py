@@ -1,5 +1,5 @@
-"""What the engine has done lately. It remembers few events, of all kinds. So who must know whether some are forgotten
-has to count those of others too: they are shown, but not what they are of.
+"""Passes on past events. The engine remembers only a few of all kinds, so a client has to count the events of other
+programs as well to know whether some are forgotten. They are shown without their objects.
 """
 
 import json
@@ -12,18 +12,18 @@ from containers.socket_proxy.streams import Pair, find_length, first_of, read_al
 from containers.socket_proxy.words import Scope
 
 LARGEST = 4 * 1024 * 1024
-"""Bytes of an answer. Docker remembers 256 events, each with all labels of what it is of."""
+"""Bytes of an answer. Docker remembers 256 events, each with all labels of its object."""
 
 OF_OTHERS = b'{"Type":"other"}'
 
 
 def is_of_all(request: Request) -> bool:
-    """Whether it asks for all that was done between two moments."""
+    """Returns whether the request asks for all events between two moments."""
     return request.params.keys() == {"since", "until"}
 
 
 async def pass_past_events(engine: Pair, client: Pair, scope: Scope) -> None:
-    """The answer as a whole, or none where the engine does not end it: its `until` may be yet to come."""
+    """Passes the whole answer on, or nothing if the engine does not end it because `until` is still in the future."""
     await first_of(_answer(engine[0], client, scope), wait_for_end(client[0]))
 
 
@@ -37,7 +37,7 @@ async def _answer(engine: StreamReader, client: Pair, scope: Scope) -> None:
 
 
 async def _read(engine: StreamReader) -> tuple[bytes, bytes]:
-    """The first line and the body, of which nothing is missing."""
+    """Returns the first line and the complete body."""
     async with within():
         head = await engine.readuntil(b"\r\n\r\n")
         line = head.partition(b"\r\n")[0]

@@ -1,4 +1,4 @@
-"""Whether the proxy and the engine behind it answer: `python -m containers.socket_proxy.probe` ends with 0 then."""
+"""Health check: `python -m containers.socket_proxy.probe` exits with 0 if the proxy and the engine behind it answer."""
 
 import socket
 import sys

@@ -1,7 +1,7 @@
-"""One request of HTTP, read strictly: what two readers could take for two things is refused.
+"""Reads an HTTP request strictly: anything that two parsers could interpret differently is refused.
 
-There is one request for each connection, and the head that the engine gets is written anew, so that nothing a client
-sends can become a second request.
+There is one request per connection, and the proxy writes a new head for the engine, so that nothing a client sends can
+become a second request.
 """
 
 import re
@@ -21,7 +21,7 @@ _TYPES = {"application/json", "application/x-tar", "application/tar", "text/plai
 
 
 class RefusedError(Exception):
-    """What is not let through, with a sentence that says why."""
+    """The request is not let through. The message is a sentence that says why."""
 
     def __init__(self, reason: str, *, status: int = 403) -> None:
         super().__init__(reason)
@@ -35,17 +35,17 @@ class Request:
     params: dict[str, str]
     content_type: str
     length: int | None
-    """Bytes of the body. None: it comes in chunks."""
+    """Bytes of the body, or None if it is chunked."""
     upgrades: bool
     is_plain: bool
-    """Of HTTP/1.0: the answer comes without chunks, and ends with the connection."""
+    """The request uses HTTP/1.0: the answer is not chunked, and ends with the connection."""
 
     @property
     def has_body(self) -> bool:
         return self.length is None or self.length > 0
 
     def head(self, *, length: int | None) -> bytes:
-        """For the engine, with a body of so many bytes; None: in chunks."""
+        """Returns the head for the engine, with a body of this many bytes, or None for chunks."""
         query = f"?{urlencode(self.params)}" if self.params else ""
         version = "1.0" if self.is_plain else "1.1"
         lines = [f"{self.method} {self.path}{query} HTTP/{version}", "Host: docker"]
@@ -61,7 +61,7 @@ class Request:
 
 
 async def read_request(reader: StreamReader) -> Request | None:
-    """None where the client has gone without a word. Raises `RefusedError`."""
+    """Returns the request, or None if the client has disconnected. Raises `RefusedError`."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except IncompleteReadError:
@@ -124,21 +124,21 @@ def _read_params(query: str) -> dict[str, str]:
     except ValueError:
         raise RefusedError("The parameters cannot be read.", status=400) from None
     params = dict(pairs)
-    # The engine's own names are compared as they are written, and of two values it takes the first.
+    # The engine compares parameter names exactly, and takes the first of two values.
     if len(params) != len(pairs):
         raise RefusedError("A parameter is there twice.", status=400)
     return params
 
 
 async def read_body(reader: StreamReader, request: Request, *, most: int) -> bytes:
-    """The whole body. Raises `RefusedError` for a longer one."""
+    """Returns the whole body. Raises `RefusedError` if it is longer than `most` bytes."""
     if request.length is None or request.length > most:
         raise RefusedError("The body is longer than any that Berth sends.", status=413)
     return await reader.readexactly(request.length)
 
 
 async def pass_body(reader: StreamReader, writer: StreamWriter, request: Request) -> None:
-    """Passes the body on, framed anew. Raises `RefusedError` for chunks that are not whole."""
+    """Passes the body on with new framing. Raises `RefusedError` for incomplete chunks."""
     if request.length is not None:
         await _pass_bytes(reader, writer, request.length)
         return
@@ -153,7 +153,7 @@ async def pass_body(reader: StreamReader, writer: StreamWriter, request: Request
 
 
 async def read_chunks(reader: StreamReader, *, most: int) -> bytes:
-    """A whole body that comes in chunks. Raises `RefusedError` for one that is longer, or not whole."""
+    """Returns a whole chunked body. Raises `RefusedError` if it is longer than `most` bytes or incomplete."""
     came = bytearray()
     while size := await _read_size(reader):
         if len(came) + size > most:

@@ -1,6 +1,6 @@
-"""The list of what Berth asks of the engine. All else is refused.
+"""The list of calls that Berth makes to the engine. All others are refused.
 
-`docs/socket-proxy.md` shows this list, and a test holds it to what is really asked.
+`docs/socket-proxy.md` shows this list, and a test compares it with the real calls.
 """
 
 import re
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Rule(StrEnum):
-    """What is looked at before a request is passed on."""
+    """The check of a request before it is passed on."""
 
     PASS = "pass"  # noqa: S105  # nosec B105 - the name of a rule
     LIST = "list"
@@ -50,7 +50,7 @@ _PART = r"[A-Za-z0-9][A-Za-z0-9_.:@-]*"
 _IMAGE = rf"(?=.{{1,255}}/json$)({_PART}(?:/{_PART})*)"
 _PREFIX = re.compile(r"/v1\.(?:4[1-9]|[5-9]\d)(?=/)", re.ASCII)
 _VERBS = {"create", "json", "prune"}
-"""What the engine has in the place of a name."""
+"""Words that the engine accepts in the place of a name."""
 
 _LOG = "follow stdout stderr timestamps tail since until"
 
@@ -95,7 +95,7 @@ _PATTERNS = [(route, route.pattern) for route in ROUTES]
 
 
 def find_route(method: str, path: str) -> tuple[Route, str] | None:
-    """The route of a path with its version in front, and the name in it. None for what is not on the list."""
+    """Returns the route of a path that begins with a version, and the name in it, or None if it is not on the list."""
     version = _PREFIX.match(path)
     if (version is None) != (path == UNVERSIONED):
         return None

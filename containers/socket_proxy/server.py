@@ -1,4 +1,4 @@
-"""Serves the proxy's own socket: reads one request of each connection, judges it, and carries it to the engine."""
+"""Serves the proxy's own socket: reads one request per connection, checks it, and passes it on to the engine."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from containers.socket_proxy.routes import Rule
 from containers.socket_proxy.streams import LARGEST_EXEC, Pair, pass_answer, pass_streams, read_all
 
 HEAD_WITHIN = 15.0
-"""Seconds for the head of a request, and for a body that is read as a whole."""
+"""Seconds for the head of a request, and for a body that is read at once."""
 
 _LINES_A_SECOND = 5.0
 _REASONS = {
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class Server:
-    """`most` is how many connections there may be at a time."""
+    """The server. `most` is the most connections that it accepts at a time."""
 
     def __init__(self, engine: Engine, profile: str, *, most: int) -> None:
         self._engine = engine
@@ -41,7 +41,7 @@ class Server:
         self._may_log_at = 0.0
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """One connection. Raises nothing."""
+        """Serves one connection. Raises nothing."""
         self._open += 1
         try:
             if self._open > self._most:
@@ -49,7 +49,7 @@ class Server:
             else:
                 await self._serve(reader, writer)
         except (OSError, IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # one of the two ends has gone
+            pass  # the client or the engine has disconnected
         except asyncio.CancelledError:
             pass  # the process ends
         except Exception:
@@ -112,7 +112,7 @@ class Server:
             await pass_answer(engine, client)
 
     def _log(self, line: str) -> None:
-        """A few lines a second, and no bodies, which hold what is nobody's business."""
+        """Logs a few lines a second, and no bodies, which may be confidential."""
         now = time.monotonic()
         if now >= self._may_log_at:
             self._may_log_at = now + 1 / _LINES_A_SECOND
@@ -121,7 +121,7 @@ class Server:
 
 @asynccontextmanager
 async def _in_time(what: str) -> AsyncIterator[None]:
-    """Raises `RefusedError` where the client is late with this part of its request."""
+    """Raises `RefusedError` if the client is late with this part of its request."""
     try:
         async with asyncio.timeout(HEAD_WITHIN):
             yield
@@ -139,7 +139,7 @@ async def _answer(writer: StreamWriter, status: int, body: bytes) -> None:
 
 
 async def _drain(reader: StreamReader) -> None:
-    """Reads some of what still comes: a socket that is closed before loses the answer on its way."""
+    """Reads some of the remaining input, because a socket that is closed with unread input may lose the answer."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(1.0):
             for _ in range(16):

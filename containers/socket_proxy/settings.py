@@ -1,4 +1,4 @@
-"""What the environment says, where the proxy and its probe look."""
+"""Reads the settings of the proxy and its health check from the environment."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ def engine_path() -> str:
 
 
 def read_scope() -> Scope:
-    """By the variables that Berth has, too."""
+    """Returns the scope from the same variables that Berth uses."""
     return Scope(
         instance=os.environ.get("BERTH_INSTANCE") or "berth",
         network=os.environ.get("BERTH_CONTAINER_NETWORK", ""),

@@ -1,4 +1,4 @@
-"""What a JSON value may look like. A check returns None where it may, and else the path of what may not."""
+"""Checks for JSON values. A check returns None if the value is allowed, or the path of the part that is not."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -8,7 +8,7 @@ HERE = ""
 
 
 def exactly(*allowed: object) -> Check:
-    """One of these values, of the same type: true is not 1."""
+    """Accepts one of these values, of the same type: true is not 1."""
 
     def check(value: object) -> str | None:
         return None if any(type(value) is type(each) and value == each for each in allowed) else HERE
@@ -29,13 +29,13 @@ def whole(low: int, high: int) -> Check:
 
 
 def text(pattern: str) -> Check:
-    """The pattern is that of the whole text."""
+    """Accepts a text that the pattern matches as a whole."""
     compiled = re.compile(pattern, re.ASCII)
     return lambda value: None if isinstance(value, str) and compiled.fullmatch(value) else HERE
 
 
 def anything(longest: int) -> Check:
-    """A text, also an empty one."""
+    """Accepts any text up to this length, even an empty one."""
     return lambda value: None if isinstance(value, str) and len(value) <= longest else HERE
 
 
@@ -51,7 +51,7 @@ def items(each: Check, *, most: int) -> Check:
 
 
 def mapping(name: str, each: Check, *, most: int) -> Check:
-    """An object whose names have this pattern."""
+    """Accepts an object whose keys match this pattern."""
     named = text(name)
 
     def check(value: object) -> str | None:
@@ -64,9 +64,9 @@ def mapping(name: str, each: Check, *, most: int) -> Check:
 
 
 def fields(shape: Mapping[str, Check], *, required: Collection[str] = ()) -> Check:
-    """An object with these fields and no other, each as its check says.
+    """Accepts an object with these fields and no others, each checked by its own check.
 
-    The engine reads names in any letter case, so that one that is written otherwise is another field here.
+    The engine ignores the case of names, but here a name in another case is an unknown field and therefore refused.
     """
 
     def check(value: object) -> str | None:

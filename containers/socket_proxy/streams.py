@@ -1,7 +1,7 @@
-"""What flows between a client and the engine once a request is judged: an answer, or the streams of a program.
+"""Passes data between a client and the engine once a request is checked: an answer, or the streams of a program.
 
-A program's streams have no frame. So nothing of the client's goes to an engine before it has said that it hands them
-over: one that refuses may keep the connection, and would read what comes next as another request.
+A program's streams have no framing. So nothing from the client goes to an engine until it has confirmed that it hands
+them over: an engine that refuses may keep the connection open, and would read further data as another request.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from containers.socket_proxy.requests import PIECE, RefusedError
 Pair = tuple[StreamReader, StreamWriter]
 
 LARGEST_EXEC = 64 * 1024
-"""Bytes of an answer that is about the run of a program."""
+"""Bytes of an answer about the run of a program."""
 
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})(?: .*)?")
 _STREAMS = {"application/vnd.docker.raw-stream", "application/vnd.docker.multiplexed-stream"}
@@ -23,12 +23,12 @@ _FRAMES = {"content-length", "transfer-encoding"}
 
 
 async def pass_answer(engine: Pair, client: Pair) -> None:
-    """Until the engine has said all. What the client sends meanwhile goes nowhere, and ends it."""
+    """Passes the engine's answer on until its end. Anything that the client sends meanwhile is dropped and ends it."""
     await first_of(_copy(engine[0], client[1]), wait_for_end(client[0]))
 
 
 async def pass_streams(engine: Pair, client: Pair, *, upgrades: bool) -> None:
-    """Both ways, where the engine hands the streams over. Else its answer alone."""
+    """Passes data in both directions if the engine hands the streams over. Otherwise passes only its answer on."""
     async with within():
         head = await engine[0].readuntil(b"\r\n\r\n")
     if hands_over(head, upgrades=upgrades):
@@ -42,13 +42,13 @@ async def pass_streams(engine: Pair, client: Pair, *, upgrades: bool) -> None:
 
 
 def find_length(head: bytes) -> int | None:
-    """Bytes of the body, as the head of an answer says."""
+    """Returns the length of the body in bytes from an answer's head, or None if it does not say."""
     found = re.search(rb"\r\ncontent-length:[ \t]*(\d{1,9})[ \t]*\r\n", head, re.IGNORECASE)
     return int(found[1]) if found else None
 
 
 def hands_over(head: bytes, *, upgrades: bool) -> bool:
-    """Whether what follows is no message of HTTP any more: 101 where that was asked for, or Docker's own way."""
+    """Returns whether raw streams follow this head: status 101 if an upgrade was requested, or Docker's own way."""
     line, *rest = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     found = _STATUS.fullmatch(line)
     status = int(found[1]) if found else 0
@@ -65,7 +65,7 @@ def _split(line: bytes) -> tuple[str, str, str]:
 
 
 async def read_all(source: StreamReader, *, most: int, length: int | None = None) -> bytes:
-    """To its end, or so many bytes."""
+    """Reads to the end, or up to `length` bytes. Raises `RefusedError` for more than `most` bytes."""
     came = bytearray()
     async with within():
         while (length is None or len(came) < length) and (piece := await source.read(PIECE)):
@@ -76,7 +76,7 @@ async def read_all(source: StreamReader, *, most: int, length: int | None = None
 
 
 async def first_of(answer: object, other: object) -> None:
-    """Until the engine has said all; or the client is gone, where `other` ends first."""
+    """Waits until either ends: `answer` when the engine has sent everything, `other` when the client is gone."""
     tasks = [asyncio.ensure_future(each) for each in (answer, other)]  # type: ignore[call-overload]  # coroutines
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -93,7 +93,7 @@ async def _copy(source: StreamReader, target: StreamWriter) -> None:
 
 
 async def _feed(source: StreamReader, target: StreamWriter) -> None:
-    """Then waits for the other direction, which has its own end: a program may answer what came last."""
+    """Copies to the end, then waits forever: the other direction ends itself, because a program may still answer."""
     await _copy(source, target)
     with suppress(OSError, RuntimeError):
         target.write_eof()
@@ -101,5 +101,5 @@ async def _feed(source: StreamReader, target: StreamWriter) -> None:
 
 
 async def wait_for_end(source: StreamReader) -> None:
-    """What follows the one request is passed on to nobody, and ends it."""
+    """Returns when the client disconnects, or sends anything after its request, which is not passed on."""
     await source.read(1)

@@ -1,4 +1,4 @@
-"""The words of Berth that the proxy knows. A test holds each to what Berth says itself."""
+"""The constants of Berth that the proxy needs. A test compares each with Berth's own."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ HANDOVER_LABEL = "berth.handover"
 CARRIER = ":memory"
 
 TALK = ["/opt/gateway/bin/python3", "-I", "-S", "/opt/gateway/gateway/control/talk.py"]
-"""The one program that Berth runs in a container: in the gateway's."""
+"""The only program that Berth runs in a container, the gateway's."""
 
 FIREWALL_IMAGE = "berth/firewall:latest"
 DATA_PATH, SECRETS_PATH = "/data", "/run/secrets"
@@ -24,7 +24,7 @@ GATEWAY_PORT = 8080
 
 
 class Kind(StrEnum):
-    """What a container of Berth's is for, as its labels say."""
+    """The purpose of a container of Berth according to its labels."""
 
     AGENT = "agent"
     KEEPER = "keeper"
@@ -46,7 +46,7 @@ _OF_HELPERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What is Berth's: the instance, and the names that its operator has chosen."""
+    """Identifies Berth's objects: by the instance, and the names that its operator has chosen."""
 
     instance: str = "berth"
     network: str = ""
@@ -54,7 +54,7 @@ class Scope:
 
     @property
     def name(self) -> str:
-        """A pattern for the names of its containers and volumes. Compose's own have an underscore, or another start."""
+        """A pattern for the names of its containers and volumes. Compose's own names do not match it."""
         return rf"{re.escape(self.instance)}-[a-z0-9-]{{1,100}}"
 
     @property
@@ -69,7 +69,7 @@ class Scope:
 
     @property
     def chosen(self) -> str:
-        """A pattern for the labels, with their values, by which Berth asks for what is this instance's."""
+        """A pattern for the labels, with their values, by which Berth asks for this instance's objects."""
         own = "|".join(map(re.escape, (INSTANCE_LABEL, *_OF_HELPERS)))
         return rf"({own})={re.escape(self.instance)}|{re.escape(HANDOVER_LABEL)}={self._handed_over}"
 
@@ -78,7 +78,7 @@ class Scope:
         return rf"({self.name}):(\d+|memory)"
 
     def kind_of(self, labels: Mapping[str, object]) -> Kind | None:
-        """None for what is not Berth's, or not of this instance, or says that it is two things."""
+        """Returns the kind, or None if the object is not of this instance of Berth, or claims to be of two kinds."""
         kinds = {kind for label, kind in _OF_HELPERS.items() if labels.get(label) == self.instance}
         if labels.get(INSTANCE_LABEL) == self.instance:
             kinds.add(Kind.KEEPER if QUARANTINE_LABEL in labels else Kind.AGENT)
