@@ -29,7 +29,7 @@ class SecondFactorRequiredError(AccountError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This account has a second factor. Send as `code` what its authenticator app shows now, or a recovery code."
+            "This account has a second factor. Send its app's current code, or a recovery code, as `code`."
         )
 
 
@@ -37,7 +37,7 @@ class WrongCodeError(AccountError):
     """The code is wrong, too old, or was used already: deliberately one error."""
 
     def __init__(self) -> None:
-        super().__init__("This code is wrong, too old or used already. Wait for the next one and type that.")
+        super().__init__("This code is wrong, too old or already used. Wait for the next code and enter it.")
 
 
 class SecondFactorExistsError(AccountError):
@@ -66,35 +66,35 @@ class InvalidTokenError(AccountError):
 
 
 class LinkNotValidError(AccountError):
-    """A set-password link that was used, is too old, or covers what has changed since: deliberately one error."""
+    """The set-password link was used, is too old, or the user has changed since: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("This link is no longer valid. Ask the staff of this installation for a new one.")
 
 
 class EmailLinkNotValidError(AccountError):
-    """A link for a new email that was used, is too old, another user's, or covers what has changed: one error."""
+    """The link for a new email was used, is too old, is another user's, or the user has changed: one error."""
 
     def __init__(self) -> None:
         super().__init__(
-            "This link is no longer valid, or is for another account than the one that you are signed in to. Ask for a "
-            "new one in the settings."
+            "This link is no longer valid, or it belongs to another account than the one you are signed in to. "
+            "Ask for a new link in the settings."
         )
 
 
 class EmailTakenError(AccountError):
-    """Told to nobody but who has the mailbox."""
+    """Another account uses the new email. Only the owner of the mailbox sees this error."""
 
     def __init__(self) -> None:
-        super().__init__("This email has an account of its own by now. Choose another one.")
+        super().__init__("Another account already uses this email. Choose another one.")
 
 
 class TooManyLinksError(AccountError):
-    """`retry_after` is in seconds."""
+    """The user has asked for too many links within an hour. `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
         self.retry_after = retry_after
-        super().__init__("You have asked for as many links as an hour has. Try again in the next one.")
+        super().__init__("You have asked for too many links within an hour. Try again in the next hour.")
 
 
 class InactiveUserError(AccountError):
@@ -105,25 +105,25 @@ class InactiveUserError(AccountError):
 class KeyLimitReachedError(AccountError):
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        super().__init__(f"You have {limit} live API keys, which is the most there can be. Revoke one first.")
+        super().__init__(f"You have {limit} live API keys, which is the limit. Revoke one first.")
 
 
 class KeyExistsError(AccountError):
     """The same form of the dashboard was sent twice."""
 
     def __init__(self) -> None:
-        super().__init__("This key was made already, and is shown only once. Make another one if you need to.")
+        super().__init__("This key already exists and was shown only once. Make another one if you need it.")
 
 
 class UnknownKeyError(AccountError):
-    """The key does not exist, is somebody else's, or is revoked already: deliberately one error."""
+    """The key does not exist, belongs to another user, or is already revoked: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("There is no such API key. List your keys to see which there are.")
 
 
 class UnknownSessionError(AccountError):
-    """The session does not exist, is somebody else's, or has ended: deliberately one error."""
+    """The session does not exist, belongs to another user, or has ended: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("There is no such session. It may have ended by itself.")
@@ -131,11 +131,11 @@ class UnknownSessionError(AccountError):
 
 class OutboxFullError(AccountError):
     def __init__(self) -> None:
-        super().__init__("Too many mails wait for the mail server. Try again later, or tell the staff.")
+        super().__init__("Too many mails are waiting for the mail server. Try again later, or tell the staff.")
 
 
 class MaintenanceError(AccountError):
-    """The staff are at work, so that nothing may be changed. `retry_after` is in seconds."""
+    """The staff are doing maintenance, so nothing may be changed. `retry_after` is in seconds."""
 
     retry_after = 300
 

@@ -37,7 +37,7 @@ class TooManyExportsError(ProjectError):
     """The user has downloaded their data too often; `retry_after` is in seconds."""
 
     def __init__(self, retry_after: int) -> None:
-        super().__init__("You have downloaded your data as often as is allowed in an hour. Try again in the next one.")
+        super().__init__("You have downloaded your data too often within an hour. Try again in the next hour.")
         self.retry_after = retry_after
 
 

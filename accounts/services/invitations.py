@@ -29,7 +29,7 @@ MAILS_PER_ACCOUNT = 3
 """Mails that one of the staff has sent in a day, and that one person gets."""
 
 HAS_ACCOUNT = "This email has an account."
-NO_ROOM = "Too many mails wait for the mail server. Invite them later, or by a link."
+NO_ROOM = "Too many mails are waiting for the mail server. Invite these people later, or by a link."
 ENOUGH = f"You have invited {MAILS_A_DAY} people by mail today. Go on tomorrow, or by links."
 ENOUGH_FOR_ONE = "Who has this email was invited often enough today."
 

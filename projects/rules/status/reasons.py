@@ -14,19 +14,18 @@ from projects.rules.status.waiting import WAITING
 SENTENCES = {
     # Codes that the agent reports, and the meanings of its exit codes (the agent contract).
     "telegram_token": "Telegram refused the bot token. Paste a new one from @BotFather, then start.",
-    "telegram_conflict": "Something else polls this bot. Stop the other program that uses the token, then start.",
+    "telegram_conflict": "Another program polls this bot. Stop the program that uses the token, then start.",
     "telegram_unreachable": "Telegram could not be reached. The agent tries again by itself; check the host's network.",
     "provider_key": "The provider refused the API key. Paste a valid key, then restart.",
     "provider_credit": "The provider account has no credit left. Top it up or paste another key, then restart.",
     "provider_model": "The provider does not know the model. Choose another model in the settings, then restart.",
-    "provider_busy": "The provider limits how often it may be asked. The agent answers again when that is over.",
+    "provider_busy": "The provider's rate limit is reached. The agent answers again when the limit is over.",
     "provider_down": "The provider does not answer. The agent tries again by itself.",
-    "tools_refused": "A server of tools asks for a sign-in or refuses its credential. Set a key that it takes, or take "
-    "it out.",
-    "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff: what may be left "
-    "pays for no answer.",
-    SOURCE_ADDRESS: "Its address is not the one Berth gave it. Ask the staff to remove a NAT rule on the host; this "
-    "says nothing of its credentials.",
+    "tools_refused": "A tool server asks for a sign-in or refuses its key. Set a valid key, or remove the server.",
+    "budget_reached": "Budget reached; it resets on {resets}. Raise it, or ask the staff. If some is left, it is too "
+    "little for an answer.",
+    SOURCE_ADDRESS: "The agent's address is not the one Berth gave it. Ask the staff to remove a NAT rule on the host; "
+    "its credentials may be fine.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
     "bad_configuration": "A setting or an address is wrong. Correct what the log names or ask the staff, then start.",
     "memory_unreadable": "The agent cannot open its memory. Start it again, or ask the staff to check its volume.",
@@ -43,7 +42,7 @@ SENTENCES = {
     "paused": "The container is paused on the engine. Restart the project to make it run again.",
     # Obstacles before there is a container.
     "image_missing": "The image of this agent type is not on the engine. Ask the staff to build it, then start.",
-    "name_taken": "A foreign container has this project's name. Ask the staff to remove it, then start.",
+    "name_taken": "A container not created by Berth has this project's name. Ask the staff to remove it, then start.",
     "no_capacity": "No machine had the memory for this agent. Start it again later, or choose a smaller plan.",
     "engine_refused": "The engine could not create the container. Start again; if it fails again, tell the staff.",
     "copy_not_returned": "The agent's memory could not be restored, and a copy of it is kept. Start it to try again.",
@@ -52,8 +51,8 @@ SENTENCES = {
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",
     "disk_full": "Its memory is full: {disk}. Clear the agent's memory or choose a larger plan, then start.",
-    "firewall_missing": "Agents are kept stopped because their firewall does not hold. The staff know, and this one "
-    "starts by itself when it does.",
+    "firewall_missing": "Agents stay stopped because their firewall is not in force. The staff know. This agent "
+    "starts by itself when the firewall is back.",
     "gateway_off": "It may only reach the gateway, and the gateway is switched off. Ask the staff, then start.",
     "settings_unusable": "A setting is invalid, so no container can be created. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",

@@ -99,7 +99,7 @@ def test_it_takes_a_form_and_a_session_and_is_limited(alice: User, bob: User, cl
     for _ in range(MOST):
         unpack(browser.post("/settings/export"))
     assert browser.post("/settings/export").headers["Location"] == "/settings"
-    assert "as often as is allowed in an hour" in browser.get("/settings").content.decode()
+    assert "too often within an hour" in browser.get("/settings").content.decode()
     unpack(browser_of(bob).post("/settings/export"))
 
 

@@ -24,7 +24,7 @@ REPORT = 'AGENT-STATUS {"v":1,"state":"%s","code":%s,"detail":%s}'
         (
             REPORT % ("degraded", '"provider_busy"', '"429"'),
             Level.WARNING,
-            "In trouble: The provider limits how often it may be asked. 429",
+            "In trouble: The provider's rate limit is reached. 429",
         ),
         (REPORT % ("failed", '"own_code"', "null"), Level.ERROR, "Given up: own code"),
         ("AGENT-STATUS {", Level.STATUS, "A report that Berth cannot read"),
