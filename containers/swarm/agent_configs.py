@@ -1,4 +1,4 @@
-"""Small configs of the Swarm, in which Berth notes what all its managers are to know of an agent: by their labels."""
+"""Notes about agents that all of the Swarm's managers can read, stored as labels of small Swarm configs."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from containers.identity import container_name, is_ours, own_labels
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 
 LIST_SIZE = 32 * 1024 * 1024
-"""Bytes of a list of those of all agents: some thousand times five nodes."""
+"""Bytes of a list of all agents' configs: some thousand agents with five nodes each."""
 
 
 class AgentConfig(NamedTuple):
@@ -28,17 +28,17 @@ class AgentConfigs:
         return self._list(f"{PROJECT_LABEL}={key}")
 
     def with_label(self, label: str) -> list[AgentConfig]:
-        """Those of all agents that have this label."""
+        """Returns the configs of all agents that have this label."""
         return self._list(label)
 
     def make(self, key: str, end: str, label: str, value: str) -> None:
-        """One that is there already is no error."""
+        """Creates a config. An existing one is no error."""
         labels = {**own_labels(), PROJECT_LABEL: key, label: value}
         with suppress(ConflictError), self._connection.call() as client, understand_answer():
             client.create_config(f"{container_name(key)}-{end}", value, labels)
 
     def remove(self, key: str, *labels: str) -> None:
-        """Those of the key that have any of these labels."""
+        """Removes the configs of the key that have any of these labels."""
         for config in self.of_key(key):
             if any(label in config.labels for label in labels):
                 self.remove_one(config)

@@ -1,9 +1,9 @@
-"""Which agents' memories are still to come to the Swarm, and on which node those are that came.
+"""Notes which agents' memories have not arrived in the Swarm yet, and on which nodes the others are.
 
-Both are small configs of the Swarm, because each of its managers knows them: Berth may speak with another one tomorrow.
-An agent whose memory is awaited is not started: it may still run where it was, and its volume may be a part. One whose
-memory Berth itself has brought to a node stays there, where volumes are on the disks of nodes: elsewhere it would begin
-without. Its service says so, and each later one of it.
+Both are small Swarm configs, because Berth may use another manager tomorrow, and every manager knows them. An agent
+whose memory is awaited is not started: it may still run at its old place, and its volume may be incomplete. If volumes
+are on the nodes' disks, an agent whose memory Berth has brought to a node stays there, because it would have no memory
+elsewhere. Its service says so, and so does each later one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from containers.swarm.traces import NotedTraces
 from containers.vocabulary import ContainerSpec
 
 AWAITED_LABEL = "berth.awaited"
-"""The label of a config that says that an agent is not to be started before its memory has come."""
+"""The label of a config that keeps an agent from being started before its memory has arrived."""
 
 AWAITED = "What the agent remembers is not here yet. The staff have to run `migrate_engine` or `restore` to its end."
 
@@ -38,16 +38,16 @@ class Arrivals:
             self._configs.make(key, "awaited", AWAITED_LABEL, "yes")
 
     def settle(self, key: str, *, home: str = "") -> None:
-        """All of it has come, to this node; without one there was nothing to bring. The agent may be started."""
+        """Allows the agent to start: its memory has arrived on the node `home`, or without one there was none."""
         if home:
             self._configs.remove(key, HOME_LABEL)
             self._configs.make(key, "home", HOME_LABEL, home)
         self._configs.remove(key, AWAITED_LABEL)
 
     def find_home(self, key: str) -> str:
-        """The id of the node that has what the agent remembers; empty where nothing was brought.
+        """Returns the id of the node that has the agent's memory, or an empty string if none was brought.
 
-        Raises `EngineUnavailableError` where it is still to come.
+        Raises `EngineUnavailableError` if it has not arrived yet.
         """
         labels = [config.labels for config in self._configs.of_key(key)]
         if any(AWAITED_LABEL in each for each in labels):
@@ -56,13 +56,13 @@ class Arrivals:
 
 
 def find_home(connection: Connection, former: Sequence[Service], spec: ContainerSpec) -> str:
-    """The id of the node to which the agent is bound; empty where it may go to any.
+    """Returns the id of the node to which the agent is bound, or an empty string if it may run on any.
 
-    The former service tells it, else what was noted when a move from a single host or a backup brought its memory.
-    Where neither is, and the node that we speak with has a memory of its, it is that node; but not where the agent has
-    run on nodes of the Swarm's choice: then that memory is no more its than another node's.
+    The former service says it, or else the note from when a move or a backup brought its memory. Without either, it is
+    the node that we are connected to if that has a memory of the agent. It is not if the agent has run on nodes of the
+    Swarm's choice, because then other nodes may equally have its memory.
 
-    Raises `EngineUnavailableError` where its memory is still to come.
+    Raises `EngineUnavailableError` if its memory has not arrived yet.
     """
     if settings.BERTH_SWARM_VOLUME_DRIVER:
         return ""
@@ -74,7 +74,7 @@ def find_home(connection: Connection, former: Sequence[Service], spec: Container
 
 
 def _find_here(connection: Connection, spec: ContainerSpec) -> str:
-    """The node that we speak with, where it has a memory of the agent's."""
+    """Returns the id of the node that we are connected to if it has a memory of the agent, or an empty string."""
     try:
         with connection.call(about_one=True) as client, understand_answer():
             volume = client.inspect_volume(data_volume(spec.name))

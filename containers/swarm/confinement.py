@@ -1,4 +1,4 @@
-"""Whether this Swarm's services hold what confines agents, as far as the operator wants them to."""
+"""Checks whether this Swarm's services can confine agents as far as the operator requires."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,9 +22,9 @@ class Confinement:
         self._connection = connection
 
     def missing(self) -> list[str]:
-        """What the services of this Swarm cannot hold on each of its nodes, accepted or not. Asks the engine.
+        """Returns the protections that services cannot have on all nodes, accepted or not. Asks the engine.
 
-        A node ignores what it does not know: the oldest one tells what all hold. One that is down may come back.
+        A node ignores settings that it does not know, so the oldest node decides. A node that is down may come back.
         """
         nodes = list_nodes(self._connection)
         return find_missing(
@@ -34,7 +34,7 @@ class Confinement:
         )
 
     def require(self) -> tuple[int, int]:
-        """The API's version. Raises `EngineRefusedError` where something is missing that nobody has accepted."""
+        """Returns the API version. Raises `EngineRefusedError` if a protection is missing that is not accepted."""
         refusal = explain_refusal(self.missing(), accepted=settings.BERTH_SWARM_ACCEPT)
         if refusal:
             raise EngineRefusedError(refusal)

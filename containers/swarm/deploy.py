@@ -1,4 +1,4 @@
-"""Deploys an agent on a Swarm: make a service without a task, confirm, have one started, wait for it; or undo it."""
+"""Deploys an agent on a Swarm: creates a service without a task, confirms, starts a task and waits for it."""
 
 import time
 from collections.abc import Callable
@@ -27,17 +27,17 @@ DEPLOY_LIMIT = 20.0
 
 UNDO_LIMIT = 10.0
 TRIES = 2
-"""Tasks that could not be started until a deploy is refused. A Swarm makes another one, perhaps on another node."""
+"""Failed tasks after which a deploy is refused. A Swarm creates another one after each, possibly on another node."""
 
 LOOK = 1.5
-"""Seconds that are kept to tell how far it has come."""
+"""Seconds that are reserved for a last look at the progress."""
 
 _ASK_EVERY = 0.1
 _PAUSES = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 
 class Deployment:
-    """One call of `deploy`. `make` makes the service, with these secrets."""
+    """One call of `deploy`. `make` creates the service with these secrets."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Deployment:
         return observe(service, lost=self._lost())
 
     def _make_room(self) -> Service | None:
-        """Stops and removes what an older deploy has made. Returns the service of this one, where there is one."""
+        """Stops and removes the services of older deploys. Returns this deploy's service, or None."""
         kept: Service | None = None
         for service in self._there():
             if kept is None and not self._must_go(service):
@@ -109,7 +109,7 @@ class Deployment:
         return found
 
     def _must_go(self, found: Service) -> bool:
-        """Whether it is an older one of ours. Raises for a newer one, and for one that is not ours."""
+        """Returns whether it is an older one of ours. Raises for a newer one, and for one that is not ours."""
         if not carries(found.labels, self._spec.labels):
             raise NameTakenError(f"A service that is not ours is called {self._spec.name}. Remove or rename it.")
         generation = found.generation
@@ -143,7 +143,7 @@ class Deployment:
     def _bring_up(self, service: Service, confirm: Callable[[], bool]) -> Service:
         self._is_ours_to_undo = True
         if any(run.may_live for run in service.runs) and not service.is_wanted:
-            # Two at a time would poll one bot.
+            # Two running agents would poll the same bot.
             self._verbs.stop(service, timeout=self._spec.stop_timeout, leave_lost=True)
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
@@ -162,7 +162,7 @@ class Deployment:
             time.sleep(_ASK_EVERY)
 
     def _has_come(self, service: Service, new: list[Run]) -> bool:
-        """Whether it runs or has run. Raises where it cannot be started."""
+        """Returns whether it runs or has run. Raises `EngineRefusedError` if it cannot be started."""
         if self._observe(service).state is ContainerState.RUNNING:
             return True
         refused = [run for run in new if run.ended_by_itself and not has_run(run)]
@@ -175,9 +175,9 @@ class Deployment:
         return any(map(has_run, new))
 
     def _undo(self) -> None:
-        """Removes what this deploy made and never started. What a silent Swarm keeps is left to a later clean-up.
+        """Removes what this deploy created and never started. If the Swarm does not answer, a later clean-up does it.
 
-        What has run before is only kept from being tried again and again: its state is somebody's.
+        A service that has run before is only kept from being started again and again, because its state is in use.
         """
         if not self._is_ours_to_undo:
             return

@@ -1,4 +1,4 @@
-"""Brings images to the registry and from there to all nodes, and tells how it goes. For commands, not for requests."""
+"""Pushes images to the registry, has all nodes pull them, and reports progress. For commands, not for requests."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ _ASK_EVERY = 1.0
 
 
 def distribute(connection: Connection, images: Iterable[str], tell: Callable[[str], None]) -> None:
-    """Brings these images to the registry, and from there to all nodes where the engine is a Swarm."""
+    """Pushes these images to the registry and, if the engine is a Swarm, has all nodes pull them."""
     if not settings.BERTH_REGISTRY:
         raise EngineRefusedError("There is no registry to push to. Set BERTH_REGISTRY.")
     pushed = push_images(connection, images, tell)
@@ -29,7 +29,7 @@ def distribute(connection: Connection, images: Iterable[str], tell: Callable[[st
 
 
 def push_images(connection: Connection, images: Iterable[str], tell: Callable[[str], None]) -> list[str]:
-    """The names with digests under which the registry has them now."""
+    """Pushes the images, and returns their names in the registry with digests."""
     names = []
     for image in images:
         tell(f"Pushing {image} to {settings.BERTH_REGISTRY}")
@@ -39,7 +39,7 @@ def push_images(connection: Connection, images: Iterable[str], tell: Callable[[s
 
 
 def have_pulled(connection: Connection, references: Iterable[str], tell: Callable[[str], None]) -> None:
-    """Returns once all nodes that take agents have these images. Raises `EngineRefusedError` where one cannot."""
+    """Returns once all nodes that take agents have these images. Raises `EngineRefusedError` if one cannot."""
     pulls, wanted = Pulls(connection), list(references)
     credentials = read_credentials(connection, settings.BERTH_REGISTRY)
     taking = {node.node_id for node in _taking(connection)}
@@ -67,7 +67,7 @@ def _await(connection: Connection, pulls: Pulls, reference: str, tell: Callable[
 
 
 def _taking(connection: Connection) -> list[Node]:
-    """The nodes that take agents. A Swarm runs nothing on others, whose turn comes once they do."""
+    """Returns the nodes that take agents. A Swarm runs nothing on the others, which pull later."""
     return [node for node in list_nodes(connection) if node.is_ready and node.is_active]
 
 
@@ -77,7 +77,7 @@ def _explain(reference: str, pulled: Pulled, missing: list[Node]) -> str:
 
 
 def _in_use(connection: Connection) -> set[str]:
-    """As which image each service is to run, whosever it is."""
+    """Returns the images of all services, also those of other programs."""
     with connection.call(size=LIST_SIZE) as client, understand_answer():
         specs = [row["Spec"]["TaskTemplate"].get("ContainerSpec") or {} for row in client.services()]
         return {str(spec.get("Image") or "") for spec in specs}

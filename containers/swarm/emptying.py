@@ -1,7 +1,7 @@
-"""Empties what an agent remembers on other nodes, whose volumes a manager cannot remove: by a job of the Swarm there.
+"""Empties an agent's volumes on other nodes, which a manager cannot remove, with a Swarm job on those nodes.
 
-The volumes stay, and hold nothing. The job runs a shell of the agent's image, as the agent's user, and is confined as
-agents are: what the agent has left in its volume is data there, and never a program.
+The volumes stay, but are empty. The job runs a shell of the agent's image as the agent's user, confined like an agent:
+it treats the files in the volume only as data, and never as programs.
 """
 
 import time
@@ -28,10 +28,10 @@ from containers.swarm.traces import Program, kept_on, program_of
 from containers.swarm.verbs import Verbs
 
 LABEL = "berth.empties"
-"""The label of such a job: the instance. It is no agent's."""
+"""The label of such a job, which belongs to no agent. Its value is the instance."""
 
 ENDS_WITHIN, PATIENCE, CLEANING = 10, 20.0, 5.0
-"""Seconds for an agent that still runs, for a job, and for taking it away."""
+"""Seconds for an agent that still runs, for a job, and for removing the job."""
 
 AWAY = (
     "What the agent remembers is also on the disk of {}, which takes no tasks now: it cannot be removed there. Try "
@@ -48,7 +48,7 @@ MEMORY = 128 * MEBIBYTE
 """`find` and `rm` read a hundred thousand entries of a directory before they act, each with its name."""
 
 ENVIRONMENT = ("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LD_LIBRARY_PATH=", "LD_PRELOAD=")
-"""In the place of the image's own, which may look for programs where the agent writes."""
+"""Replaces the image's own environment, whose search path may include places where the agent writes."""
 
 _ASK_EVERY = 0.2
 _SCRIPT = (
@@ -67,10 +67,10 @@ class Emptying:
         self._ensure_network = ensure_network
 
     def run(self, key: str) -> None:
-        """On all nodes but that with which we speak, or in the one place that all share. Its agent is stopped before.
+        """Stops the agent and empties its volumes on all other nodes, or in the storage that all nodes share.
 
-        They are those on which its service has run, and those that were noted of services which are gone. Raises
-        `EngineUnavailableError` where a node that has some of it is away, and `EngineRefusedError`.
+        The nodes are those on which its service has run, and those noted for removed services. Raises
+        `EngineUnavailableError` if a node that has some of its memory is away, and `EngineRefusedError`.
         """
         found = self._services.ours(key)
         for each in found:
@@ -89,7 +89,7 @@ class Emptying:
             self._empty(job_payload(name, key, program, nodes, there, self._read_api()), there)
 
     def _choose(self, nodes: Mapping[str, Node], kept: Collection[str], program: Program | None) -> list[Node]:
-        """The nodes to empty it on: each that is still part of the Swarm or, where all share it, one that can."""
+        """Returns the nodes for the job: each one still in the Swarm or, with shared storage, one that can run it."""
         known = [nodes[node] for node in sorted(kept) if node in nodes]
         if not settings.BERTH_SWARM_VOLUME_DRIVER:
             here = find_own_node(self._connection) if known else ""
@@ -106,7 +106,7 @@ class Emptying:
         return (has_run or require_pulled(self._connection, program.image, able)[0])[:1]
 
     def _empty(self, payload: dict[str, Any], nodes: Sequence[Node]) -> None:
-        self._remove(payload["Name"])  # what a process that was killed has left
+        self._remove(payload["Name"])  # left behind by a killed process
         with self._connection.call() as client, understand_answer():
             job = client.create_service_from(payload)
         try:

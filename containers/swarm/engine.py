@@ -1,4 +1,4 @@
-"""The engine of a Docker Swarm, one of whose managers `DOCKER_HOST` names."""
+"""The engine of a Docker Swarm. `DOCKER_HOST` names one of its managers."""
 
 import socket
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -41,7 +41,7 @@ from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, Engine
 
 
 class SwarmEngine(GatewayVerbs, StateVerbs):
-    """Implements `containers.engine.Engine`. One object serves all threads of a process, and its forks."""
+    """Implements `containers.engine.Engine`. One object serves all threads of a process and its forks."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._confinement = Confinement(self._connection)
 
     def ping(self) -> None:
-        """A manager that has lost the others answers, and knows nothing."""
+        """Reads the Swarm itself: a manager that has lost the others still answers pings, but knows nothing."""
         with self._connection.call() as client:
             client.inspect_swarm()
 
@@ -68,10 +68,10 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return time_limit(seconds)
 
     def started_at(self) -> datetime | None:
-        return None  # a Swarm is there while any of its managers is
+        return None  # a Swarm exists as long as any of its managers does
 
     def describe_host(self) -> HostFacts:
-        """All nodes that take agents, together."""
+        """Returns the totals of all nodes that take agents."""
         nodes = [node for node in list_nodes(self._connection) if node.is_active and not node.is_down]
         with self._connection.call() as client, understand_answer():
             version = str(client.info().get("ServerVersion") or "")[:64]
@@ -85,7 +85,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return describe_image(self._connection, image)
 
     def remove_unused_images(self, *, keep: Collection[str]) -> int:
-        """What other nodes use cannot be seen from here: their own `docker image prune` removes the rest."""
+        """Removes images on this node only, because other nodes' use is unknown: run `docker image prune` there."""
         return 0
 
     def try_image(self, spec: ContainerSpec, *, token: str, key: str, within: float, grace: int) -> TrialRun:
@@ -124,7 +124,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return list  # a stop looks by itself: while one ends, its tasks change
 
     def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
-        """The agent has the time with which its service was made; `timeout` says only how long to wait."""
+        """Stops the service. `timeout` only limits the wait: the agent has the time that its service defines."""
         return self._verbs.stop_key(key, timeout=timeout, leave_lost=for_good)
 
     def inspect(self, key: str, *, briefly: bool = False) -> Observation | None:
@@ -139,7 +139,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return self._looks.observe(self._of_instance(within), others=others, briefly=briefly)
 
     def realign(self, key: str) -> list[str]:
-        """A Swarm's tasks are on the network of their service, and nobody can take one from it."""
+        """Does nothing: a Swarm's tasks are always on the network of their service."""
         return []
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:
@@ -150,7 +150,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return self._looks.highest_user(block)
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
-        """Those on the node that we speak with, and the Swarm's secrets, as volumes of credentials."""
+        """Returns the volumes on the node that we are connected to, and secrets in the form of volumes."""
         own = self._of_instance(within)
         return [*self._looks.list_volumes(own), *self._secrets.list_labels(own)]
 
@@ -171,7 +171,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return self._usages.of_id(container_id)
 
     def measure_disks(self, keys: Mapping[str, int], *, images: Collection[str]) -> Iterator[tuple[str, DiskUse]]:
-        """What is on the disks of nodes, a manager cannot count."""
+        """Yields nothing, because a manager cannot measure the nodes' disks."""
         return iter(())
 
     def events(

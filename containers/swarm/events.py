@@ -1,4 +1,4 @@
-"""What happens to agents. Docker's events tell of services and nodes, and of no task: so their states are compared."""
+"""Reports agents' events. Docker has no events of tasks, only of services and nodes, so tasks' states are compared."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +17,10 @@ MANY = 100
 def watch(
     look: Callable[[], Sequence[Service]], *, silence: float, after: datetime | None = None
 ) -> Iterator[EngineEvent]:
-    """What has changed since the last look. Ends after `silence` seconds without a change.
+    """Yields the changes since the last look. Ends after `silence` seconds without a change.
 
-    What has come and gone between two looks is not told, but for the ends of tasks, which a Swarm keeps: those `after`
-    a moment come first.
+    Changes that are undone between two looks are not reported, except for the ends of tasks, which a Swarm keeps: those
+    later than `after` come first.
     """
     first = _by_id(look())
     return chain(_ended_after(first, after) if after else (), _compare(look, first, silence))
@@ -47,7 +47,7 @@ def _compare(
 
 
 def pause_after(services: int) -> float:
-    """Seconds until the next look, where the last one has found so many services."""
+    """Returns the seconds until the next look, if the last one has found this many services."""
     return LOOK_EVERY if services < MANY else LOOK_AT_MANY_EVERY
 
 

@@ -1,8 +1,8 @@
-"""Which nodes are known to live: a Swarm itself notices only after some fifteen seconds that one is dead.
+"""Finds out which nodes are alive, because a Swarm itself notices a dead node only after about fifteen seconds.
 
-Each daemon of a Swarm listens on the port of its gossip. One that has answered there before and now twice does not is
-lost, also where the manager takes it for alive. Where a firewall keeps us from that port, the manager's word is all
-there is. It is also where our own process cannot ask, as one without a descriptor left.
+Each Swarm daemon listens on its gossip port. A node that has answered there before and fails to answer twice counts as
+lost, even if the manager considers it alive. If a firewall blocks that port, only the manager's word counts. The same
+is true if our own process cannot ask, for example because it has no file descriptors left.
 """
 
 import errno
@@ -37,7 +37,7 @@ class Liveness:
         self._lost: frozenset[str] = frozenset()
 
     def lost(self) -> frozenset[str]:
-        """The ids of the nodes of whose tasks nothing is known. Raises `EngineError`."""
+        """Returns the ids of the nodes whose tasks are in an unknown state. Raises `EngineError`."""
         if time.monotonic() >= self._until:
             self._look(self._list_nodes())
         return self._lost

@@ -1,4 +1,4 @@
-"""The nodes of the Swarm, as its manager tells of them."""
+"""Reads the Swarm's nodes from its manager."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,13 +35,13 @@ class Node:
 
 
 def list_nodes(connection: Connection) -> list[Node]:
-    """All of them, by name."""
+    """Returns all nodes, sorted by name."""
     with connection.call() as client, understand_answer():
         return sorted((read_node(row) for row in client.nodes()), key=lambda node: (node.name, node.node_id))
 
 
 def find_own_node(connection: Connection) -> str:
-    """The id of the node that we speak with."""
+    """Returns the id of the node that we are connected to."""
     with connection.call() as client, understand_answer():
         return str(client.info()["Swarm"]["NodeID"])
 
@@ -74,7 +74,7 @@ def require_settled(nodes: Sequence[Node]) -> None:
 
 
 def find_room(nodes: Sequence[Node], tasks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """The bytes that no task has reserved, by the ids of the nodes that take new agents."""
+    """Returns the bytes that no task has reserved, by the ids of the nodes that take new agents."""
     free = {node.node_id: node.memory for node in nodes if node.is_ready and node.is_active}
     for task in tasks:
         node = task.get("NodeID")
@@ -87,4 +87,4 @@ def find_room(nodes: Sequence[Node], tasks: Sequence[Mapping[str, Any]]) -> dict
 NOT_SETTLED = "The Swarm does not hear of some of its nodes yet ({}): another manager may lead. Try again in a moment."
 
 ENDED = frozenset({"complete", "shutdown", "failed", "rejected", "remove", "orphaned"})
-"""The states of tasks of which no process runs any more."""
+"""The states of tasks whose processes have ended."""

@@ -1,4 +1,4 @@
-"""On which nodes an agent may run."""
+"""Decides on which nodes an agent may run."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""On which node the Swarm has each agent run, or wants to."""
+"""Finds the node on which the Swarm runs each agent, or intends to."""
 
 from django.conf import settings
 

@@ -1,4 +1,4 @@
-"""Whether any node can hold an agent."""
+"""Checks whether any node has room for an agent."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 MEBIBYTE = 1024 * 1024
 
 PLAN_LABEL = "berth.plan"
-"""The label of a node that says for agents of which plan it is. One without it is for those of all other plans."""
+"""The label of a node with the plan that it is reserved for. A node without it takes agents of all other plans."""
 
 
 def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerSpec) -> None:
@@ -37,7 +37,7 @@ def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerS
 
 
 def free_here(connection: Connection) -> int:
-    """The bytes that no task has reserved on the node that we speak with; 0 where it takes no agents."""
+    """Returns the bytes that no task has reserved on the node that we are connected to; 0 if it takes no agents."""
     with connection.call(size=LIST_SIZE) as client, understand_answer():
         here, tasks = str(client.info()["Swarm"]["NodeID"]), client.tasks(filters={"desired-state": ["running"]})
         return find_room(list_nodes(connection), tasks).get(here, 0)
@@ -57,6 +57,6 @@ def constraints_of(plan: str, nodes: Sequence[Node]) -> list[str]:
 
 
 def nodes_for(plan: str, nodes: Sequence[Node]) -> list[Node]:
-    """Those that meet the constraints."""
+    """Returns the nodes that meet the constraints."""
     has_own = any(node.labels.get(PLAN_LABEL) == plan for node in nodes)
     return [node for node in nodes if node.labels.get(PLAN_LABEL) == (plan if has_own else None)]

@@ -30,7 +30,7 @@ class Services:
         self.traces = NotedTraces(connection)
 
     def list_labels(self, labels: Mapping[str, str]) -> list[Service]:
-        """The services with these labels, with their tasks: two calls, however many there are."""
+        """Returns the services with these labels and their tasks, in two calls."""
         chosen, rows = _filter(labels), self._rows(labels)
         if not rows:
             return []
@@ -43,7 +43,7 @@ class Services:
             return [read_service(row, tasks[str(row["ID"])]) for row in rows]
 
     def list_rows(self, labels: Mapping[str, str]) -> list[Service]:
-        """The same without their tasks."""
+        """Returns the same without their tasks."""
         rows = self._rows(labels)
         with understand_answer():
             return [read_service(row) for row in rows]
@@ -53,7 +53,7 @@ class Services:
             return list(client.services(filters={"label": _filter(labels)}))
 
     def of_key(self, key: str) -> list[Service]:
-        """All that carry this key and our instance, also of another installation. The highest generation first."""
+        """Returns all services with this key, even other installations' of our instance, highest generation first."""
         found = self.list_labels({INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key})
         return sorted(found, key=_rank, reverse=True)
 
@@ -72,7 +72,7 @@ class Services:
         return [run for service, run in theirs if run.may_live and service not in there]
 
     def look_up(self, name_or_id: str) -> Service | None:
-        """The service of exactly this name or id, whosever it is; None where there is none."""
+        """Returns the service of exactly this name or id, even if it is not ours, or None."""
         try:
             with self._connection.call(about_one=True) as client:
                 row = client.inspect_service(name_or_id)
@@ -106,11 +106,11 @@ class Services:
             return
 
     def start(self, service_id: str) -> None:
-        """One task of it is to run. Raises `MissingError` where the service is gone."""
+        """Lets one task of the service run. Raises `MissingError` if the service is gone."""
         self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=False))
 
     def hold(self, service_id: str) -> None:
-        """No task of it is to run. The one that runs ends, and stays to be looked at."""
+        """Lets no task of the service run. A running one ends, and can still be inspected."""
         self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=True))
 
     def empty(self, service_id: str) -> None:
@@ -132,7 +132,7 @@ class Services:
             client.update_service_to(service.service_id, service.version, spec)  # or somebody else was faster
 
     def quarantine(self, service_id: str, since: str) -> None:
-        """It has no credentials any more, and is not started again."""
+        """Removes the service's credentials, and keeps it from being started again."""
         self._change(service_id, lambda spec: _quarantine(spec, since))
 
     def _change(self, service_id: str, change: Callable[[dict[str, Any]], None]) -> None:

@@ -1,7 +1,7 @@
-"""Turns a service and its tasks into an observation. Pure: makes no calls.
+"""Turns a service and its tasks into an observation, without calls to the engine.
 
-A Swarm makes a new task for each run of an agent, and keeps the last few that have ended. What it tells of a task is
-what that task's node last said; of a node that says nothing, nothing is known.
+A Swarm creates a new task for each run of an agent, and keeps the last few that have ended. The state of a task is what
+its node last reported; if the node does not report, the state is unknown.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -48,17 +48,17 @@ class Run(NamedTuple):
 
     @property
     def may_live(self) -> bool:
-        """Whether a process of it may be there."""
+        """Whether a process of the task may be alive."""
         return not self.has_ended and self.state not in UNPLACED
 
     @property
     def has_run(self) -> bool:
-        """Whether a container was made for it, whose log can be read."""
+        """Whether a container was created for it, whose log can be read."""
         return bool(self.container)
 
     @property
     def ended_by_itself(self) -> bool:
-        """Nobody told it to."""
+        """Whether the task ended without being stopped."""
         return self.state in BY_THEMSELVES
 
 
@@ -154,10 +154,10 @@ def _age(run: Run) -> tuple[float, str]:
 
 
 def observe(service: Service, *, lost: Collection[str] = ()) -> Observation:
-    """The service as one container. `lost` are the nodes that are not known to live: of their tasks nothing is said.
+    """Returns the service as one container. `lost` are nodes not known to be alive, whose tasks' state is unknown.
 
-    Of an agent that is to run and does not, it is `restarting`: a task waits for a node, or for its start. One is
-    `running` as long as its node says so, also while it ends.
+    An agent that should run but does not is `restarting`: its task waits for a node, or for its start. It is `running`
+    as long as its node says so, even while it ends.
     """
     seen = Observation(
         name=service.name,

@@ -41,16 +41,16 @@ class Verbs:
         self._lost = lost
 
     def stop_key(self, key: str, *, timeout: int, leave_lost: bool = False) -> Observation | None:
-        """Stops our services of this key. Returns as what the only one has ended."""
+        """Stops our services of this key. Returns the final state of the only one, or None if there were several."""
         ours = self._services.ours(key)
         ended = [self.stop(service, timeout=timeout, leave_lost=leave_lost) for service in ours]
         return ended[0] if len(ended) == 1 else None
 
     def stop(self, service: Service, *, timeout: int, leave_lost: bool = False) -> Observation | None:
-        """No task of it runs afterwards, on any node. Returns how it has ended; None where none ran, or it is gone.
+        """Stops the service's tasks on all nodes. Returns the final state, or None if none ran or the service is gone.
 
-        `leave_lost`: not to wait for a node that the Swarm takes for dead: it runs its agents elsewhere anyway. A node
-        that only does not answer Berth still has its agents, and is waited for.
+        With `leave_lost` it does not wait for nodes that the Swarm considers dead, whose agents it runs elsewhere
+        anyway. It does wait for nodes that only Berth cannot reach, because their agents may still run.
         """
         was_up = any(run.may_live for run in service.runs)
         try:
@@ -65,7 +65,7 @@ class Verbs:
         return observe(now, lost=self._lost()) if was_up and now is not None else None
 
     def _await_end(self, service: Service, timeout: int, *, leave_lost: bool) -> Service | None:
-        """Raises where processes of it may still run after that."""
+        """Waits for the end. Raises an error if processes of the service may still run after that."""
         left, patience = seconds_left(), timeout + STOP_MARGIN
         is_cut = left is not None and left - LOOK < patience
         until = time.monotonic() + (max(LOOK, left - LOOK) if is_cut and left is not None else patience)
@@ -83,7 +83,7 @@ class Verbs:
             time.sleep(_ASK_EVERY)
 
     def _given_up(self) -> set[str]:
-        """The nodes that the Swarm itself takes for dead."""
+        """Returns the nodes that the Swarm itself considers dead."""
         return {node.node_id for node in list_nodes(self._connection) if node.is_down}
 
     def _still_up(self, nodes: Collection[str]) -> EngineUnavailableError:
@@ -101,10 +101,10 @@ class Verbs:
             self.remove_volumes(key)
 
     def await_removed(self, key: str, services: Collection[str] = ()) -> None:
-        """Until no process of a service of this key that is gone runs on a node that the Swarm hears of.
+        """Waits until no process of a removed service of this key runs on any node in contact with the Swarm.
 
-        A Swarm removes a service before its tasks have ended. Waited for are the tasks of all services of ours that
-        are gone, also of those that were removed before, and the tasks of these `services`.
+        A Swarm removes a service before its tasks have ended. This waits for the tasks of all our removed services of
+        this key, even those removed earlier, and for the tasks of these `services`.
         """
         until: float | None = None
         while left := self._services.left_behind(key, services):

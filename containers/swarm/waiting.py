@@ -1,6 +1,6 @@
-"""Why an agent that is to run does not: what its service and tasks say of the node that it has left, or waits for.
+"""Explains why an agent that should run does not, from its service and tasks: which node it has left or waits for.
 
-Told in the place of what the agent says of itself, which is nothing while it does not run.
+This takes the place of the agent's own report, which does not exist while it does not run.
 """
 
 from collections.abc import Callable, Collection

@@ -1,6 +1,6 @@
-"""What keeps an agent inside on a single host, and a service of this engine's API cannot say.
+"""Lists the protections of a single host that a Swarm service of this engine's API cannot have.
 
-An operator may name what is to be done without (`BERTH_SWARM_ACCEPT`). Otherwise no agent is started.
+An operator may accept that they are missing (`BERTH_SWARM_ACCEPT`). Otherwise no agent is started.
 """
 
 import re
