@@ -14,7 +14,7 @@ from tests.config.serving.served import children_of, is_alive
 from tests.ports import reserve_port
 from tests.waiting import wait_until
 
-MOST_CONNECTIONS = 40
+MOST_CONNECTIONS = 150
 
 
 def find_programs() -> Path | None:
