@@ -1,8 +1,8 @@
-"""What the address of an admin page may ask of the database: the declared filters, and nothing else.
+"""Limits the query parameters of admin pages to the declared filters.
 
-By itself Django filters a list by every column, shown or not, and by every lookup, through relations too: with
-`password__startswith=…` anybody who sees the list reads a hash letter by letter, and `name__regex=…` burns processor
-time for as long as it likes.
+By default Django filters a list by every column, shown or not, and by every lookup, through relations too: with
+`password__startswith=…` anyone who sees the list reads a hash letter by letter, and `name__regex=…` uses unlimited
+processor time.
 """
 
 import re
@@ -45,14 +45,14 @@ class DeclaredLookups(_Base):
     _filter_parameters: frozenset[str] | None = None
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
-        """Returns False for what is not declared, which is a 400. Django asks before it looks at the database."""
+        """Returns False for an undeclared lookup, which becomes a 400. Django asks before it looks at the database."""
         allowed = self._is_declared(lookup, str(value), request) and not has_control_characters(str(value))
         if not allowed:
             audit.record("admin_lookup_refused", by=request.user.pk, what=self.opts.model_name)
         return allowed
 
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
-        """Rows are referred to by their primary keys only, which their addresses hold anyway."""
+        """Allows references by primary key only, because the addresses of rows contain it anyway."""
         return to_field in {self.opts.pk.name, self.opts.pk.attname}
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
@@ -63,7 +63,7 @@ class DeclaredLookups(_Base):
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **options: Any
     ) -> HttpResponse | None:
-        """Refuses a selection of what is no key, which is a 400. Django hands it to the database."""
+        """Answers 400 if a selected key is malformed, because Django would pass it to the database."""
         for key in request.POST.getlist(ACTION_CHECKBOX_NAME):
             try:
                 self.opts.pk.clean(key, None)

@@ -1,4 +1,4 @@
-"""What a request tells about its sender."""
+"""Finds out who sent a request: address, program and credential."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,7 +27,7 @@ class Credential:
     key_id: UUID | None = None
     jti: str | None = None
     expires_at: datetime | None = None
-    maintenance: str | None = None  # what is told about it while the staff are at work, as of its reading
+    maintenance: str | None = None  # the notice if maintenance was on when it was read
 
     @property
     def is_session(self) -> bool:
@@ -74,10 +74,10 @@ def client_program(request: HttpRequest | Request) -> str:
 
 
 def is_on_this_machine(request: HttpRequest) -> bool:
-    """Whether the client is. One without an address came through a socket of this machine.
+    """Returns whether the client is on this machine. A client without an address came through a Unix socket.
 
-    Nobody is known to be here whom a proxy has passed on that is not trusted, or not through all that are: then the
-    address is that of the last proxy, which may well run on this machine.
+    Returns False if an untrusted proxy passed the request on, or not all trusted ones did: the address is then that
+    of the last proxy, which may itself run on this machine.
     """
     if forwarded := _forwarded_address(request):
         return ip_address(forwarded).is_loopback
@@ -88,9 +88,9 @@ def is_on_this_machine(request: HttpRequest) -> bool:
 
 
 def is_asked_here(request: HttpRequest) -> bool:
-    """Whether the client is on this machine, at a port that no proxy stands in front of: who says to be one is none.
+    """Returns whether the client is on this machine. A request with any header of a proxy counts as from elsewhere.
 
-    A page whose host's name leads to this machine is no client of it, so that the host is asked for, too.
+    Also requires a local `Host`, because a foreign page whose host name resolves to this machine must not pass.
     """
     if any(header in request.META for header in _PASSED_ON):
         return False
@@ -100,13 +100,13 @@ def is_asked_here(request: HttpRequest) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether this is an address of this machine for itself, with or without a port."""
+    """Returns whether the host is a loopback address, with or without a port."""
     address = _address(host)
     return address is not None and ip_address(address).is_loopback
 
 
 def _forwarded_address(request: HttpRequest | Request) -> str | None:
-    """The address that the first of our proxies has seen; None where there is none, or too few have passed it on."""
+    """Returns the address that our first proxy saw, or None without proxies or if too few passed the request on."""
     hops = settings.BERTH_TRUSTED_PROXIES
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     return _address(forwarded[-hops]) if 0 < hops <= len(forwarded) else None

@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.services.notice import with_maintenance
 
 _FOUND = "berth.token"
-"""In the META of a request: what `hand_over` was given. Only of reads, which go on in any maintenance."""
+"""The key in the request's META for what `hand_over` stores. Only reads have it; maintenance never refuses those."""
 
 USERS = TokenQuery(with_maintenance, "maintenance")
 
@@ -45,7 +45,7 @@ class BearerAuthentication(BaseAuthentication):
 
 
 def read_token(request: HttpRequest | Request) -> str | None:
-    """The token that was sent; None without one. Raises `InvalidTokenError` for what cannot be one."""
+    """Returns the token that was sent, or None. Raises `InvalidTokenError` if it cannot be a token."""
     header = get_authorization_header(request)  # type: ignore[arg-type]  # it looks at META only, which both have
     scheme, *values = header.split() or [b""]
     if scheme.lower() != b"bearer":
@@ -58,5 +58,5 @@ def read_token(request: HttpRequest | Request) -> str | None:
 
 
 def hand_over(request: HttpRequest, user: User, credential: Credential) -> None:
-    """Tells the authentication of this request's view what was found just now. It believes it once."""
+    """Stores the user and credential just found, for one use by `BearerAuthentication` in the request's view."""
     request.META[_FOUND] = (user, credential)

@@ -1,6 +1,6 @@
-"""`ETag` and 304 (RFC 9110, section 13): who polls is told that nothing has changed, without the whole answer.
+"""`ETag` and 304 (RFC 9110, section 13): a client that polls gets a short answer if nothing has changed.
 
-The tag is strong: it is the digest of the bytes, and of whose they are. `Cache-Control` stays `no-store`, because
+The tag is strong: it is a digest of the bytes, keyed with their owner. `Cache-Control` stays `no-store`, because
 answers are private: a client that polls keeps the tag and the answer itself.
 """
 
@@ -19,13 +19,13 @@ IF_NONE_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The `ETag` of an answer that you have. If it still holds, the answer is 304 without a body.",
 )
-UNCHANGED = {304: OpenApiResponse(description="What you have, by `If-None-Match`, is what there is.")}
+UNCHANGED = {304: OpenApiResponse(description="Nothing has changed since the answer that `If-None-Match` names.")}
 
 
 def answer_with_etag(
     request: HttpRequest | Request, body: bytes, *, of: bytes = b"", headers: Mapping[str, str] | None = None
 ) -> HttpResponse:
-    """JSON, or 304 where the client has these very bytes. `of`: whose they are."""
+    """Returns the JSON, or 304 if the client already has these bytes. `of` identifies their owner."""
     etag = make_etag(body, of=of)
     if has_etag(request, etag):
         return not_modified(etag, headers=headers)
@@ -41,7 +41,7 @@ def make_etag(body: bytes, *, of: bytes) -> str:
 
 
 def has_etag(request: HttpRequest | Request, etag: str) -> bool:
-    """Whether the client says that it has this. Proxies that compress make tags weak."""
+    """Returns whether `If-None-Match` has this tag. Proxies that compress answers turn it into a weak one."""
     sent = request.META.get("HTTP_IF_NONE_MATCH")
     if not sent:
         return False

@@ -1,5 +1,5 @@
-"""What a request may ask by its query and its headers. Each parameter is declared once: for its reader and for the
-description of the API. What a view has not declared is refused, as an unknown field of a body is.
+"""The query parameters and headers of requests. Each is declared once, for the view and for the OpenAPI description.
+A query parameter that the view does not declare is refused, like an unknown field of a body.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,14 +24,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class ParameterError(ValueError):
-    """What was sent is no value of the parameter. Its sentence says what is."""
+    """The value is not valid for the parameter. The message says which values are."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameter(Generic[T]):
-    """`read` returns the value of what was sent, or raises `ParameterError`; nothing sent is `default`.
+    """`read` parses the text that was sent, or raises `ParameterError`. `default` is the value if nothing was sent.
 
-    `repeats`: it may be sent several times, which is the same as once with commas in between.
+    With `repeats` the parameter may be sent several times, which means the same as once with commas in between.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Asked:
 
 
 def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Asked:
-    """Raises the REST framework's `ValidationError`, which names everything that is wrong."""
+    """Returns the values. Raises the REST framework's `ValidationError`, which names every wrong parameter."""
     values: dict[Parameter[Any], Any] = {}
     in_query = [each.name for each in declared if each.location == OpenApiParameter.QUERY]
     errors = tell_unknown(request.query_params, known=in_query, noun="parameter")
@@ -86,7 +86,7 @@ def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Ask
 
 
 def takes(*parameters: Parameter[Any]) -> Callable[[Method], Method]:
-    """Declares the parameters of a view's method, which must be one of a `StrictView`."""
+    """Declares the parameters of a method of a `StrictView`."""
 
     def declare(method: Method) -> Method:
         method.parameters = parameters  # type: ignore[attr-defined]  # where `StrictView` looks for them
@@ -98,7 +98,7 @@ def takes(*parameters: Parameter[Any]) -> Callable[[Method], Method]:
 def describe(
     *, parameters: Sequence[Parameter[Any] | OpenApiParameter] = (), **schema: Any
 ) -> Callable[[Method], Method]:
-    """`extend_schema` and `takes` in one: what is described is what is taken."""
+    """Combines `extend_schema` and `takes`, so that the description lists the parameters that the view takes."""
     ours = [each for each in parameters if isinstance(each, Parameter)]
     described = [each.describe() if isinstance(each, Parameter) else each for each in parameters]
 
@@ -109,7 +109,7 @@ def describe(
 
 
 class StrictView(_Base):
-    """Reads the parameters before the method begins. All views of /api are such ones."""
+    """Reads the parameters before the method begins. All views of /api inherit from it."""
 
     asked: Asked
 
@@ -127,7 +127,7 @@ class StrictView(_Base):
             raise
 
     def let_in(self, request: Request) -> None:
-        """What is done as soon as the request is let in, whether or not it can be read."""
+        """Runs once the request is authenticated and permitted, before its parameters are read."""
 
     def check_there_is_one(self) -> None:
-        """Raises Http404 where the path leads to nothing of the caller's, which is told before what is wrong."""
+        """Raises Http404 if the caller has no such object. It takes precedence over errors in the parameters."""

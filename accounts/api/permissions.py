@@ -36,8 +36,8 @@ class SessionOnly(IsAuthenticated):
 
 
 def _goes_on(request: Request, view: "APIView") -> bool:
-    """True. Raises `MaintenanceError` for a change while the staff are at work, unless the view says that it goes on:
-    `goes_on` has the actions that do, and an empty text where the view has none.
+    """Returns True. Raises `MaintenanceError` for a change during maintenance, unless the view's `goes_on` lists its
+    action. A view without actions lists an empty text.
     """
     if request.method not in SAFE_METHODS and getattr(view, "action", "") not in getattr(view, "goes_on", ()):
         refuse_in_maintenance(request.user, _credential(request).maintenance)

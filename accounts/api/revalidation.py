@@ -1,7 +1,7 @@
 """Checks again, while a request is being answered, that its token is still good.
 
-A user who has lost a token ends it, and an answer that is made after that must not reach the thief: the key of a new
-program, a log, a list.
+A user revokes a token that was stolen. An answer that is made after that, such as a new key, a log or a list, must not
+reach the thief.
 """
 
 import time
@@ -19,7 +19,7 @@ from accounts.services import still_signed_in
 
 
 class TokenRevalidation:
-    """What a long answer asks before each part of it. It asks the database now and then only."""
+    """Checks the token before each part of a long answer. `is_due` says when to ask the database again."""
 
     def __init__(self, request: AuthenticatedRequest) -> None:
         self._request = request
@@ -32,8 +32,8 @@ class TokenRevalidation:
         return time.monotonic() >= self._again_at
 
     def check_token(self) -> None:
-        """Raises `AuthenticationFailed` where the token is revoked or expired, or the user is another one by now:
-        signed out, deactivated, with another password or another role.
+        """Raises `AuthenticationFailed` if the token is revoked or expired, or if the user has signed out, was
+        deactivated, or has another password or role than when the request began.
         """
         self._again_at = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
         found = BearerAuthentication().authenticate(self._request)
@@ -42,7 +42,7 @@ class TokenRevalidation:
 
 
 class RevalidatedView(StrictView):
-    """For a view that takes a token. `make_revalidation` says what is asked."""
+    """Checks the token again before a slow answer is sent. `make_revalidation` creates the check."""
 
     revalidation: TokenRevalidation | None = None
 
@@ -53,7 +53,7 @@ class RevalidatedView(StrictView):
         self.revalidation = self.make_revalidation(request)  # type: ignore[arg-type]  # it is authenticated by now
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """What took long is not told to somebody whose token was revoked meanwhile. A stream looks for itself."""
+        """Refuses a slow answer if the token was revoked in the meantime. A stream checks the token itself."""
         if self.revalidation is not None and self.revalidation.is_due and not response.streaming:
             try:
                 self.revalidation.check_token()

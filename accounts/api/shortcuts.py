@@ -1,8 +1,8 @@
-"""Shortcuts past the REST framework for what is polled.
+"""Shortcuts past the REST framework for requests that clients poll.
 
-One query finds the token's user together with what the answer needs. A shortcut answers only what goes well: the
-ordinary request with a good token, whose answer the database alone tells. Everything else is left to the view that it
-stands before. Both give the same answer, to the byte and to the header; tests hold them to it.
+One query finds the token's user together with the data for the answer. A shortcut answers only ordinary requests with a
+valid token, if the database alone has the answer. It leaves all others to its view. Both give the same answer, to the
+byte and to the header; tests check that.
 """
 
 import time
@@ -23,18 +23,18 @@ View = Callable[..., Any]
 Shortcut = Callable[..., HttpResponse | None]
 
 _ACCEPTED = frozenset({"", "*/*", "application/json"})
-"""What most clients accept. The REST framework looks at the others."""
+"""The `Accept` headers of most clients. The REST framework handles the others."""
 
 
 def shortened(view: View, shortcut: Shortcut) -> View:
-    """The view behind its shortcut, which returns None for what it leaves to the view."""
+    """Returns a view that tries the shortcut first. The shortcut returns None to leave the request to the view."""
     methods = _allowed_methods(view)
 
     @wraps(view)
     def answer(request: HttpRequest, **arguments: Any) -> Any:
         view_from = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
         response = shortcut(request, **arguments) if _is_ordinary(request) else None
-        # What took long is not told to somebody whose token was revoked meanwhile: the view asks again.
+        # The token may have been revoked during a slow answer, so the view checks it again.
         if response is None or time.monotonic() >= view_from:
             return view(request, **arguments)
         response.headers["Allow"] = methods
@@ -44,7 +44,7 @@ def shortened(view: View, shortcut: Shortcut) -> View:
 
 
 def authenticate(request: HttpRequest, query: TokenQuery, *values: Any) -> Found | None:
-    """What the query finds for the request's token; None where it finds nothing."""
+    """Returns what the query finds for the request's token, or None without a valid token or a row."""
     try:
         token = read_token(request)
         return query.read(token, request, *values) if token else None
@@ -53,7 +53,7 @@ def authenticate(request: HttpRequest, query: TokenQuery, *values: Any) -> Found
 
 
 def may_read(request: HttpRequest, found: Found) -> bool:
-    """Counts the request. Tells the view who it is from, where that has to refuse it."""
+    """Counts the request, and returns whether the limit allows it. If not, hands the user over to the view."""
     user, credential, _ = found
     state = count_request(request.META, user=user, scope="reads")
     if state is None or state.allowed:
@@ -63,7 +63,7 @@ def may_read(request: HttpRequest, found: Found) -> bool:
 
 
 def session_shortcut(request: HttpRequest) -> HttpResponse | None:
-    """Counts nothing, as its view."""
+    """Does not count the request, like its view."""
     found = None if request.META.get("QUERY_STRING") else authenticate(request, USERS)
     return answer_session(request, found[0]) if found else None
 
@@ -73,7 +73,7 @@ def _is_ordinary(request: HttpRequest) -> bool:
 
 
 def _allowed_methods(view: Any) -> str:
-    """The `Allow` header of the view's answers. Where GET is allowed, HEAD is too."""
+    """Returns the `Allow` header of the view's answers. A view that allows GET also allows HEAD."""
     known = view.cls.http_method_names
     own = getattr(view, "actions", None) or [name for name in known if hasattr(view.cls, name)]
     return ", ".join(name.upper() for name in known if name in {*own, "head", "options"})
