@@ -1,14 +1,13 @@
 """The verbs of the Swarm engine that are about networks, and the gateways of its nodes."""
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from functools import cached_property
 from ipaddress import IPv4Network
 
 from django.conf import settings
 
 from containers.docker_api.client import Connection
-from containers.docker_api.errors import ConflictError, MissingError, understand_answer
+from containers.docker_api.errors import MissingError, understand_answer
 from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.firewall.node import CONFIG, split_subnet
@@ -96,23 +95,32 @@ class GatewayVerbs:
 
     def _ensure_network(self, name: str) -> None:
         """The network that each node makes of its own configuration, so that agents of two nodes share none."""
-        with suppress(MissingError), self._connection.call() as client, understand_answer():
-            found = client.inspect_network(name)
-            if found["Scope"] == "swarm" and found["ConfigFrom"]["Network"] == f"{name}{CONFIG}":
-                return
-            raise EngineRefusedError(f"The network {name} is not one that Berth made for a Swarm. Remove it.")
+        if self._has_network(name):
+            return
         require_own_addresses(self._connection)
         payload = {"Name": name, "Driver": "bridge", "Scope": "swarm", "ConfigFrom": {"Network": f"{name}{CONFIG}"}}
         try:
             with self._connection.call() as client:
                 client.create_network_from({"CheckDuplicate": True, **payload})
-        except ConflictError:
-            return  # somebody else was faster
         except EngineError as error:
+            if self._has_network(name):  # another deploy was faster, which some engines report as a failure of theirs
+                return
             raise EngineRefusedError(
                 f"The agents' network {name} cannot be made. Each node needs a network {name}{CONFIG} (docs/swarm.md): "
                 f"{error}"
             ) from error
+
+    def _has_network(self, name: str) -> bool:
+        """Raises `EngineRefusedError` if the network of this name is not one that Berth made for a Swarm."""
+        try:
+            with self._connection.call() as client, understand_answer():
+                found = client.inspect_network(name)
+                is_ours = found["Scope"] == "swarm" and found["ConfigFrom"]["Network"] == f"{name}{CONFIG}"
+        except MissingError:
+            return False
+        if not is_ours:
+            raise EngineRefusedError(f"The network {name} is not one that Berth made for a Swarm. Remove it.")
+        return True
 
 
 class _NoGateway:
