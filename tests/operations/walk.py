@@ -71,7 +71,8 @@ def installation() -> Iterator[Service]:
 def deploy(service: Service) -> None:
     token = sign_in(service)
     wanted = {"name": "Harbour pilot", "telegramToken": CANARY_TELEGRAM_TOKEN, "apiKey": CANARY_API_KEY}
-    assert settle(service, token, service.call("POST", "/api/projects", wanted, token))["status"] == "running"
+    found = settle(service, token, service.call("POST", "/api/projects", wanted, token))
+    assert found["status"] == "running", f"The agent is {found['status']}: {found.get('status_reason')}"
 
 
 def write_settings(service: Service) -> Path:
