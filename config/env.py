@@ -11,11 +11,12 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
-SQLITE, POSTGRESQL = "config.database.sqlite", "config.database.postgresql"
-"""Django's backends with our limits."""
+LONGEST_SHOWN = 60
+"""Characters of a wrong value that a message repeats."""
+
+_HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_-]{1,63})*\.?")
 
 
 def text(name: str, default: str = "") -> str:
@@ -25,7 +26,7 @@ def text(name: str, default: str = "") -> str:
         message = f"{name} and {name}_FILE are both set. Keep one of them."
         raise ImproperlyConfigured(message)
     if not path:
-        return value.strip() or default
+        return _decodable(name, value).strip() or default
     try:
         return Path(path).read_text(encoding="utf-8").strip() or default
     except (OSError, UnicodeDecodeError) as error:
@@ -34,10 +35,23 @@ def text(name: str, default: str = "") -> str:
         raise ImproperlyConfigured(message) from None
 
 
+def _decodable(name: str, value: str) -> str:
+    """Returns the value. Python has replaced each byte that is not UTF-8 by half of a surrogate pair."""
+    if value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value):
+        return value
+    message = f"{name} is not text in UTF-8. Correct it."
+    raise ImproperlyConfigured(message)
+
+
+def shown(value: str) -> str:
+    """Returns the value in quotes on one line, shortened, for a message."""
+    return repr(value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…")
+
+
 def choice(name: str, options: tuple[str, ...], default: str) -> str:
     value = text(name, default).lower()
     if value not in options:
-        message = f"{name} is {value!r}. Set it to one of: {', '.join(options)}."
+        message = f"{name} is {shown(value)}. Set it to one of: {', '.join(options)}."
         raise ImproperlyConfigured(message)
     return value
 
@@ -48,8 +62,8 @@ def switch(name: str, *, default: bool) -> bool:
 
 def number(name: str, default: int, *, low: int, high: int) -> int:
     raw = text(name, str(default))
-    if not raw.isdecimal() or not low <= int(raw) <= high:
-        message = f"{name} is {raw!r}. Set it to a whole number from {low} to {high}."
+    if not re.fullmatch(r"[0-9]{1,12}", raw) or not low <= int(raw) <= high:
+        message = f"{name} is {shown(raw)}. Set it to a whole number from {low} to {high}."
         raise ImproperlyConfigured(message)
     return int(raw)
 
@@ -58,7 +72,7 @@ def factor(name: str, default: str, *, low: Decimal, high: Decimal) -> Decimal:
     """Returns a number such as `4` or `1.5`."""
     raw = text(name, default)
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", raw) or not low <= Decimal(raw) <= high:
-        message = f"{name} is {raw!r}. Set it to a number from {low} to {high}, such as {default} or 1.5."
+        message = f"{name} is {shown(raw)}. Set it to a number from {low} to {high}, such as {default} or 1.5."
         raise ImproperlyConfigured(message)
     return Decimal(raw)
 
@@ -78,6 +92,27 @@ def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
         return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+def host(name: str, default: str) -> str:
+    """Returns an address, without brackets, or a host name."""
+    value = text(name, default)
+    with suppress(ValueError):
+        return str(ip_address(value))
+    if not _HOST_NAME.fullmatch(value):
+        message = f"{name} is {shown(value)}. Set it to an address or a host name, without a scheme and a port."
+        raise ImproperlyConfigured(message)
+    return value
+
+
+def directory(name: str, default: Path) -> Path:
+    """Returns an absolute path. `~` is the home directory of the user whom the process runs as."""
+    value = text(name)
+    try:
+        return Path(value or default).expanduser().absolute()
+    except RuntimeError:
+        message = f"{name} is {shown(value)}, and nobody has that home directory. Write the whole path."
+        raise ImproperlyConfigured(message) from None
 
 
 def is_any_address(host: str) -> bool:
@@ -143,7 +178,7 @@ def _network(name: str, word: str) -> tuple[str, int | None]:
     except ValueError:
         wanted = 0
     if wanted is not None and not 1 <= wanted <= 65535:
-        message = f"{name} holds {word!r}, which is not a network. Write it as 10.0.0.5/32 or 10.0.0.5/32:8080."
+        message = f"{name} holds {shown(word)}, which is not a network. Write it as 10.0.0.5/32 or 10.0.0.5/32:8080."
         raise ImproperlyConfigured(message)
     return network, wanted
 
@@ -159,39 +194,7 @@ def _name_server(name: str, word: str) -> str:
         plain = getattr(address, "ipv4_mapped", None) or address
         if not (plain.is_loopback or plain.is_unspecified or plain.is_multicast or "%" in word):
             return str(plain)
-    message = f"{name} holds {word!r}, which is no name server that agents can reach. Write it as 9.9.9.9,2620:fe::fe."
+    message = (
+        f"{name} holds {shown(word)}, which is no name server that agents can reach. Write it as 9.9.9.9,2620:fe::fe."
+    )
     raise ImproperlyConfigured(message)
-
-
-def database(name: str, default: Path) -> dict[str, object]:
-    """Returns Django's settings for the database of the URL, or for the SQLite file `default` without one."""
-    value = text(name)
-    if not value:
-        return {"ENGINE": SQLITE, "NAME": str(default)}
-    try:
-        # The library prints a URL with an unknown scheme, password included, as a warning.
-        known = urlsplit(value).scheme in {"postgresql", "postgres", "sqlite"}
-        parsed: dict[str, object] = environ.Env.db_url_config(value) if known else {}
-    except (ValueError, ImproperlyConfigured):
-        parsed = {}
-    if parsed.get("NAME", ":memory:") in {"", ":memory:"}:
-        message = (
-            f"{name} is not a database URL. Write it as postgresql://user:password@host:5432/name or sqlite:////path."
-        )
-        raise ImproperlyConfigured(message)
-    return parsed | {"ENGINE": SQLITE if urlsplit(value).scheme == "sqlite" else POSTGRESQL}
-
-
-def mail(name: str) -> dict[str, object]:
-    """Returns Django's EMAIL_* settings for a URL such as `smtp+tls://user:password@host:587`; empty without one."""
-    value = text(name)
-    if not value:
-        return {}
-    parsed: dict[str, object] = {}
-    if urlsplit(value).scheme in {"smtp", "smtp+tls", "smtps", "smtp+ssl"} and urlsplit(value).hostname:
-        with suppress(ValueError):
-            parsed = environ.Env.email_url_config(value)
-    if not parsed:
-        message = f"{name} is not the URL of a mail server. Write it as smtp+tls://user:password@host:587."
-        raise ImproperlyConfigured(message)
-    return parsed

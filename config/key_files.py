@@ -15,6 +15,9 @@ SHORTEST = 32
 
 _OURS = ("berth.sqlite3", "*.key")
 
+LONGEST_SHOWN = 200
+"""Characters of a path that a message repeats."""
+
 
 def private_directory(path: Path) -> Path:
     """Returns the directory, made with mode 0700 if it is missing, and closed to others if it is open to them.
@@ -27,9 +30,15 @@ def private_directory(path: Path) -> Path:
         if path.stat().st_mode & 0o077:
             _close(path)
     except OSError as error:
-        message = f"BERTH_DATA_DIR ({path}) cannot be made ({error.strerror}). Choose a directory that can be written."
+        where, why = _shortened(path), error.strerror
+        message = f"BERTH_DATA_DIR ({where}) cannot be made ({why}). Choose a directory that can be written."
         raise ImproperlyConfigured(message) from None
     return path
+
+
+def _shortened(path: Path) -> str:
+    """Returns the path as a sentence can show it. A longer one is most likely no path."""
+    return str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}…"
 
 
 def _close(path: Path) -> None:

@@ -13,7 +13,7 @@ from cryptography.fernet import Fernet
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config import env, env_servers
 from config.key_files import private_directory, secret
 from config.version import read_version
 
@@ -22,8 +22,8 @@ TESTING = "pytest" in sys.modules
 BERTH_VERSION = read_version()
 
 # -- where Berth lives ------------------------------------------------------------------------------------------------
-BERTH_DATA_DIR = private_directory(Path(env.text("BERTH_DATA_DIR") or BASE_DIR / "var").expanduser().absolute())
-BERTH_HOST = env.text("BERTH_HOST", "127.0.0.1")
+BERTH_DATA_DIR = private_directory(env.directory("BERTH_DATA_DIR", BASE_DIR / "var"))
+BERTH_HOST = env.host("BERTH_HOST", "127.0.0.1")
 BERTH_PORT = env.number("BERTH_PORT", 8000, low=1, high=65535)
 BERTH_PUBLIC_URL = env.url("BERTH_PUBLIC_URL", ("http", "https")) or env.local_url(BERTH_HOST, BERTH_PORT)
 BERTH_LOG_FORMAT = env.choice("BERTH_LOG_FORMAT", ("text", "json"), "text")
@@ -55,7 +55,7 @@ BERTH_ENGINE_CLASS = {
 # What keeps agents inside on one host and that a Swarm of an older Docker is to do without.
 BERTH_SWARM_ACCEPT = env.words("BERTH_SWARM_ACCEPT")
 if unknown := set(BERTH_SWARM_ACCEPT) - {"no-new-privileges", "runtime", "seccomp", "swap"}:
-    raise ImproperlyConfigured(f"BERTH_SWARM_ACCEPT holds {', '.join(sorted(unknown))}, of which Berth knows nothing.")
+    raise ImproperlyConfigured(f"BERTH_SWARM_ACCEPT holds {env.shown(min(unknown))}, which Berth does not know.")
 # Where the volumes of agents' states are made in a Swarm; empty: on the disk of the node that runs the agent.
 BERTH_SWARM_VOLUME_DRIVER = env.text("BERTH_SWARM_VOLUME_DRIVER")
 BERTH_SWARM_VOLUME_OPTIONS = dict(word.partition("=")[::2] for word in env.text("BERTH_SWARM_VOLUME_OPTIONS").split())
@@ -236,8 +236,8 @@ TEMPLATES = [
 ]
 
 # -- the database -----------------------------------------------------------------------------------------------------
-_database: dict[str, Any] = env.database("DATABASE_URL", BERTH_DATA_DIR / "berth.sqlite3")
-if _database["ENGINE"] == env.SQLITE:
+_database: dict[str, Any] = env_servers.database("DATABASE_URL", BERTH_DATA_DIR / "berth.sqlite3")
+if _database["ENGINE"] == env_servers.SQLITE:
     # Without IMMEDIATE a transaction that reads and then writes fails at once when another has written in between.
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -395,7 +395,7 @@ BERTH_TRUSTED_PROXIES = env.number("BERTH_TRUSTED_PROXIES", 0, low=0, high=5)
 SILENCED_SYSTEM_CHECKS = ["security.W008"] + ([] if _behind_tls else ["security.W004"])
 
 # -- the rest ---------------------------------------------------------------------------------------------------------
-_mail = env.mail("BERTH_EMAIL_URL")
+_mail = env_servers.mail("BERTH_EMAIL_URL")
 BERTH_SENDS_MAIL = bool(_mail)
 if _mail:
     EMAIL_BACKEND = "config.mail_backend.DeadlineBackend"

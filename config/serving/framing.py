@@ -15,7 +15,8 @@ CHUNK_LINE_LIMIT = 256
 
 _END = b"\r\n\r\n"
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
-_CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
+_ANY_ENCODING = re.compile(rb"\r\ntransfer-encoding[ \t]*:", re.IGNORECASE)
+_CHUNKED = re.compile(rb"\r\ntransfer-encoding:[ \t]*chunked[ \t]*(?=\r\n)", re.IGNORECASE)
 _ANY_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:", re.IGNORECASE)
 _LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*0*(\d{1,19})[ \t]*(?=\r\n)", re.IGNORECASE)
 _EXPECT = re.compile(rb"\r\nexpect[ \t]*:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
@@ -76,8 +77,10 @@ class Framing:
 
     def _read_head(self, head: bytes) -> None:
         self._end = len(head)
-        if _CHUNKED.search(head):
-            self._chunks = _Chunks(len(head), limit=self._body_limit)
+        if encodings := len(_ANY_ENCODING.findall(head)):
+            # With any other encoding nobody knows where the body ends, so nobody waits for it.
+            self.is_refused = encodings != 1 or not _CHUNKED.search(head)
+            self._chunks = None if self.is_refused else _Chunks(len(head), limit=self._body_limit)
         elif declared := len(_ANY_LENGTH.findall(head)):
             lengths = _LENGTH.findall(head)
             length = int(lengths[0]) if declared == len(lengths) == 1 else None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config import env, env_servers
 
 
 @pytest.mark.parametrize("value", ["$HOME", "pa$$word", "a#b", "with spaces inside"])
@@ -76,12 +76,12 @@ def test_the_local_url_can_be_opened_on_this_machine(host: str, url: str) -> Non
 def test_a_database_is_sqlite_in_the_given_file_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     path = Path("/with space/and+plus/x.sqlite3")
-    assert env.database("DATABASE_URL", path) == {"ENGINE": "config.database.sqlite", "NAME": str(path)}
+    assert env_servers.database("DATABASE_URL", path) == {"ENGINE": "config.database.sqlite", "NAME": str(path)}
 
 
 def test_a_database_url_may_hold_escaped_characters_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://berth:p%40ss@db.internal:5433/berth?sslmode=require")
-    database = env.database("DATABASE_URL", Path("unused"))
+    database = env_servers.database("DATABASE_URL", Path("unused"))
     assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"], database["OPTIONS"]) == (
         "berth",
         "p@ss",
@@ -95,4 +95,4 @@ def test_a_database_url_may_hold_escaped_characters_and_options(monkeypatch: pyt
 def test_a_database_url_names_a_database_of_a_kind_we_know(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("DATABASE_URL", url)
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not a database URL"):
-        env.database("DATABASE_URL", Path("unused"))
+        env_servers.database("DATABASE_URL", Path("unused"))

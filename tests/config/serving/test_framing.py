@@ -32,6 +32,12 @@ REFUSED_AT_ONCE = {
     "a negative length": HEAD + b"Content-Length: -5\r\n\r\n",
     "a length of many digits": HEAD + b"Content-Length: " + b"9" * 20 + b"\r\n\r\n",
     "a length and one that is none": HEAD + b"Content-Length: 5\r\nContent-Length: five\r\n\r\n",
+    **{
+        f"the encoding {value!r}": HEAD + b"Transfer-Encoding:" + value + b"\r\n\r\n"
+        for value in (b"", b" x", b" *", b' "chunked"', b" identity", b" zip, chunked", b" chunked, x", b" \x80\xff")
+    },
+    "two encodings": HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "an encoding before a space": HEAD + b"Transfer-Encoding : chunked\r\n\r\n",
     "a chunk of nine digits": HEAD + b"Transfer-Encoding: chunked\r\n\r\n000000005\r\n",
 }
 

@@ -41,6 +41,8 @@ UNREADABLE: dict[str, tuple[bytes, int]] = {
     ),
     "a large head": (b"GET / HTTP/1.1\r\nA: " + b"a" * 40_000, 431),
     "an unknown coding": (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip, chunked\r\n\r\n0\r\n\r\n", 501),
+    "an unknown coding without a body": (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: x\r\n\r\n", 501),
+    "no coding": (b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: \r\n\r\n", 501),
     "a chunk of no size": (
         b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\n\r\n0\r\n\r\n",
         400,
