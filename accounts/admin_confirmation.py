@@ -1,4 +1,4 @@
-"""Actions of the admin that cannot be undone: they show what they would reach, and act once that is confirmed."""
+"""Admin actions that cannot be undone: they show what they would affect, and act once the user confirms."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -12,15 +12,16 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 SHOWN = 100
-"""How many rows one confirmation reaches: as many as a page of the admin lists."""
+"""How many rows one confirmation covers: as many as one page of the admin lists."""
 
 Action = Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]
 
 
 class ConfirmationForm(forms.Form):
-    """Valid where `confirm` is the phrase that the page has shown: the name of one row, or the number of several.
+    """Valid if `confirm` is the phrase that the page has shown: the name of one row, or the number of several.
 
-    A phrase that is not typed is a hidden field. It has to fit as well: what the page has not shown is not confirmed.
+    A phrase that need not be typed is in a hidden field. It must match as well, because only what the page has shown is
+    confirmed.
     """
 
     confirm = forms.CharField(label="Type it to confirm", required=False)
@@ -48,10 +49,10 @@ class ConfirmationForm(forms.Form):
 def asks_first(
     *, verb: str, consequence: str, typed: bool = False, describe: Callable[[Any], str] = str
 ) -> Callable[[Action], Action]:
-    """Decorates an action of a ModelAdmin, above `@admin.action`, so that it asks before it acts.
+    """Makes an action of a ModelAdmin ask before it acts. Goes above `@admin.action`.
 
-    `verb` begins the question, and `consequence` says what is lost. With `typed` the name of the row is to be typed, or
-    the number of the rows. `describe` makes the line of a row. A POST without the confirmation changes nothing.
+    `verb` begins the question, and `consequence` says what is lost. With `typed`, the user must type the name of the
+    row or the number of rows. `describe` returns the line for a row. A POST without the confirmation changes nothing.
     """
 
     def decorate(act: Action) -> Action:

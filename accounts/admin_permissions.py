@@ -38,7 +38,7 @@ class Audited(_Base):
     def delete_view(
         self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Deletes what the page that asks was sent for. Django's takes any POST for that."""
+        """Deletes only if the confirmation page was sent. Django would accept any POST."""
         if request.method == "POST" and request.POST.get("post") != "yes":
             return redirect(request.get_full_path())
         return super().delete_view(request, object_id, extra_context)

@@ -18,7 +18,7 @@ class BerthAdminSite(AdminSite):
     site_header = "Berth"
     index_title = "Administration"
     site_url = "/"
-    enable_nav_sidebar = False  # the lists need its width: nothing of them is to be cut off at 1280 px
+    enable_nav_sidebar = False  # the lists need its width, so that nothing is cut off at 1280 px
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:
         """Redirects to the sign-in page. Refuses signed-in users who are not staff, instead of asking them again."""
@@ -37,14 +37,14 @@ class BerthAdminSite(AdminSite):
         return redirect("accounts:settings")
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
-        """Leaves out the address that tells which rows of any table there are, which no page of ours links to."""
+        """Leaves out the URL that reveals which rows exist in any table. No page of ours links to it."""
         for model_admin in self._registry.values():
             if not isinstance(model_admin, DeclaredLookups):
                 raise ImproperlyConfigured(f"{type(model_admin).__name__} must derive from DeclaredLookups.")
         return [url for url in super().get_urls() if getattr(url, "name", None) != "view_on_site"]
 
     def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
-        """Answers for the fields that an admin declares in `autocomplete_fields`, and not for every relation."""
+        """Answers only for fields that an admin declares in `autocomplete_fields`, not for every relation."""
         label = f"{request.GET.get('app_label')}.{request.GET.get('model_name')}"
         declared = [
             name

@@ -1,7 +1,7 @@
-"""The present moment, by the one clock that all processes share.
+"""The present time, by the one clock that all processes share.
 
-Where several machines meet in one PostgreSQL, that is the database's: a machine whose own clock is wrong writes and
-reads the same moments as the others. SQLite is on one machine, whose clock is the only one there.
+If several machines use one PostgreSQL, this is the database's clock: a machine with a wrong clock writes and reads the
+same moments as the others. SQLite runs on one machine, whose clock is used.
 """
 
 import threading
@@ -14,20 +14,20 @@ from django.db.utils import Error
 from django.utils import timezone
 
 ASK_EVERY = 10.0
-"""Seconds after which the database is asked again. At once where the clock of this machine has stepped."""
+"""Seconds after which the database is asked again. It is asked at once if this machine's clock has stepped."""
 
 STEP = 0.2
-"""Seconds that the clock may gain or lose against the monotonic one before it counts as stepped."""
+"""Seconds by which the clock may drift from the monotonic one before it counts as stepped."""
 
 SAME = timedelta(seconds=0.25)
-"""A smaller difference is as much the way to the database as the clocks."""
+"""Seconds. A smaller difference can come from the network as well as from the clocks."""
 
 _NONE = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Comparison:
-    """`ahead`: how much the database's clock is ahead of ours. `asked_at` and `stepped` are in seconds."""
+    """`ahead` is how far the database's clock is ahead of ours. `asked_at` and `stepped` are in seconds."""
 
     ahead: timedelta
     asked_at: float
@@ -42,7 +42,7 @@ _known: dict[str, _Comparison] = {}
 
 
 def now() -> datetime:
-    """Costs a query every `ASK_EVERY` seconds in each process, and none on SQLite."""
+    """Returns the present time. Costs a query every `ASK_EVERY` seconds in each process, and none on SQLite."""
     if connection.vendor != "postgresql":
         return timezone.now()
     monotonic = time.monotonic()
@@ -54,7 +54,7 @@ def now() -> datetime:
 
 
 def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Comparison:
-    """Asks the database. Where it does not answer, what was known holds on; a later query says what is wrong."""
+    """Asks the database. If it does not answer, the last difference is kept; a later query reports the fault."""
     try:
         at = _ask()
     except Error:
@@ -67,9 +67,9 @@ def _compare(known: _Comparison | None, monotonic: float, stepped: float) -> _Co
 
 
 def _ask() -> datetime:
-    """The database's clock. Not that of the transaction, which stands still."""
+    """Returns the database's clock, not the transaction's, which stands still."""
     connection.ensure_connection()
-    # psycopg's own cursor: the question belongs to no request that counts or times its queries.
+    # psycopg's own cursor, because this query belongs to no request that counts or times its queries.
     with connection.wrap_database_errors, connection.connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         at: datetime = cursor.fetchone()[0]

@@ -1,7 +1,7 @@
-"""Instances of a model, and of others that belong to them, by a query that is written once.
+"""Model instances, together with related ones, from a query that the ORM writes once.
 
-For a model with many columns the ORM takes longer to write the query and to make the instances than the database takes
-to answer it.
+For a model with many columns, the ORM takes longer to write the query and create the instances than the database takes
+to answer.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ M = TypeVar("M", bound=Model)
 
 
 class _Part:
-    """The columns of one model. `relation` leads to it from the model of the query, and is empty for that itself."""
+    """The columns of one model. `relation` leads to it from the query's model, and is empty for that model itself."""
 
     def __init__(self, model: type[Model], relation: str = "") -> None:
         fields = model._meta.concrete_fields
@@ -27,7 +27,7 @@ class _Part:
         self._addresses = [at for at, field in enumerate(fields) if isinstance(field, GenericIPAddressField)]
 
     def make(self, values: list[Any]) -> Any:
-        """None where there is no row, as at the end of a relation that leads nowhere."""
+        """Returns None if there is no row, for example if a nullable relation is empty."""
         if values[self._key] is None:
             return None
         for at in self._addresses:  # PostgreSQL's binary format has no text for them
@@ -36,10 +36,10 @@ class _Part:
 
 
 class CompiledInstances(Generic[M]):
-    """`write` and `samples` are as those of a `CompiledQuery`, but that `write` returns a plain queryset.
+    """`write` and `samples` are as for a `CompiledQuery`, except that `write` returns a plain queryset.
 
-    `beside` names the relations to one other row each, which are read as `select_related` reads them, and `also` what
-    the queryset has annotated.
+    `beside` names to-one relations, which are read as `select_related` reads them; `also` names the queryset's
+    annotations.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class CompiledInstances(Generic[M]):
 
     @cached_property
     def _parts(self) -> list[_Part]:
-        """Made at first use: until then not all models are known."""
+        """Created at first use, because not all models are loaded before."""
         model = self._write(*self._samples).model
         relations = ((name, model._meta.get_field(name).related_model) for name in self._beside)
         return [_Part(model), *(_Part(other, name) for name, other in relations if isinstance(other, type))]
@@ -68,7 +68,7 @@ class CompiledInstances(Generic[M]):
             yield self._make(row)
 
     def refresh(self, instance: M, *values: Value) -> bool:
-        """Has the instance say what its row says now. Returns False where there is none any more."""
+        """Refreshes the instance from its row. Returns False if the row no longer exists."""
         found = next(self.read(*values), None)
         if found is None:
             return False

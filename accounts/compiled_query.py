@@ -1,7 +1,8 @@
-"""Queries that the ORM writes once, and that are run many times.
+"""Queries that the ORM writes once and that run many times.
 
-The ORM takes longer to write a narrow query than the database to answer it, and PostgreSQL's text format takes longer
-to read than its binary one. So a hot read keeps the statement, and reads it in binary where the database can do that.
+The ORM takes longer to write a narrow query than the database takes to answer it, and PostgreSQL's text format takes
+longer to read than its binary one. A hot read therefore keeps its statement, and reads binary values if the database
+supports them.
 """
 
 import re
@@ -24,10 +25,10 @@ _PLACE = re.compile("%[%s]")
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """`places` says for each of `constants` which value takes its place; None: it stays.
+    """`places` says for each of `constants` which value replaces it; None means that the constant stays.
 
-    For PostgreSQL those that stay are written into the statement: it plans a prepared one for any values, and would not
-    see that the rows are those of a partial index.
+    For PostgreSQL, constants that stay are written into the statement, because a prepared statement is planned for any
+    parameter values and would not use a partial index.
     """
 
     sql: str
@@ -38,10 +39,10 @@ class _Statement:
 
 
 def make_instance(model: type[M], names: Sequence[str], values: Iterable[Any]) -> M:
-    """What `from_db` makes of the values of these columns. That looks for each field of the model among the names, and
-    tells receivers of signals, of which we have none: for a wide model it takes forty times as long.
+    """Returns what `from_db` makes of these columns, without its search for each field and without signals.
 
-    Django reads the other columns when they are asked for.
+    For a wide model `from_db` takes forty times as long, and we have no receivers of signals. Django reads the other
+    columns when they are used.
     """
     instance = model.__new__(model)
     state = ModelState()
@@ -53,8 +54,8 @@ def make_instance(model: type[M], names: Sequence[str], values: Iterable[Any]) -
 class CompiledQuery:
     """The rows of a `values_list`, as tuples.
 
-    `write` returns the queryset for some values, each a `Value`, and is called once for each kind of database
-    with `samples`: values of the right types which all differ from everything else in the query.
+    `write` returns the queryset for some values, each a `Value`. It is called once for each kind of database with
+    `samples`: values of the right types that all differ from everything else in the query.
     """
 
     def __init__(self, write: "Callable[..., QuerySet[Any, Any]]", *samples: Value) -> None:
@@ -63,7 +64,7 @@ class CompiledQuery:
         self._statements: dict[str, _Statement] = {}
 
     def rows(self, *values: Value) -> Sequence[Any]:
-        # Django's `connection` looks for this thread's own at each use of it.
+        # Django's `connection` looks up the thread's own connection at each use.
         wrapper: Any = connections[DEFAULT_DB_ALIAS]
         statement = self._statements.get(wrapper.vendor)
         if statement is None:
@@ -79,7 +80,7 @@ class CompiledQuery:
                 cursor.execute(sql, parameters)
                 return statement.finish(cursor.fetchall())
 
-        # Our backend for PostgreSQL has it.
+        # Our PostgreSQL backend provides this.
         run_read: Callable[[Callable[[], Sequence[Any]]], Sequence[Any]] | None
         run_read = getattr(wrapper, "run_read", None)
         return run_read(read) if run_read else read()
@@ -100,7 +101,9 @@ class CompiledQuery:
 
 
 def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
-    """What makes the values of the model's fields from the rows. PostgreSQL's binary format has them already."""
+    """Returns the function that converts rows to the values of the model's fields. PostgreSQL's binary format needs
+    none.
+    """
     if connection.vendor == "postgresql":
         return lambda rows: rows
     converters = compiler.get_converters([column[0] for column in compiler.select])
@@ -108,7 +111,7 @@ def _finish(compiler: Any) -> Callable[[Sequence[Any]], Sequence[Any]]:
 
 
 def _write_out(sql: str, constants: Sequence[Any], places: Sequence[int | None]) -> str:
-    """The statement with the constants that stay, as literals, and with places for the others."""
+    """Returns the statement with constants that stay as literals, and with placeholders for the others."""
     wrapper: Any = connection
     left = zip(constants, places, strict=True)
 
@@ -122,7 +125,7 @@ def _write_out(sql: str, constants: Sequence[Any], places: Sequence[int | None])
 
 
 def _number_places(sql: str) -> bytes:
-    """The statement with PostgreSQL's own places for values, so that psycopg need not look for others each time."""
+    """Returns the statement with PostgreSQL's own placeholders, so that psycopg need not parse it each time."""
     numbers = count(1)
     return _PLACE.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", sql).encode()
 
@@ -133,7 +136,9 @@ def adapt_value(value: Value, *, has_uuids: bool) -> Value:
 
 @contextmanager
 def _cursor(wrapper: Any, statement: _Statement) -> Iterator[tuple[Any, Any]]:
-    """A cursor of this connection, and the statement as it takes it. Django's own ones read text only."""
+    """Returns a cursor of this connection, and the statement in the form that it takes. Django's own cursors read text
+    only.
+    """
     if wrapper.vendor != "postgresql":
         with wrapper.cursor() as plain:
             yield plain, statement.sql

@@ -1,6 +1,6 @@
-"""UPDATEs that the ORM writes once for the same columns, and that are run many times.
+"""UPDATEs that the ORM writes once for the same columns and that run many times.
 
-For a row with many columns the ORM takes longer to write the statement than the database to carry it out.
+For a row with many columns, the ORM takes longer to write the statement than the database takes to run it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +13,11 @@ from django.db.models.sql import UpdateQuery
 from accounts.compiled_query import Value, adapt_value
 
 MOST = 200
-"""Statements that one keeps. Where expressions hold values of their own there would be one for each of them."""
+"""Statements that are kept. Expressions that contain values of their own would each add one."""
 
 
 class _Statement(NamedTuple):
-    """`columns` are those whose values are parameters, each with its place among all; `places` as in a query."""
+    """`columns` are those whose values are parameters, each with its index among all; `places` is as in a query."""
 
     sql: str
     parameters: tuple[Any, ...]
@@ -34,9 +34,9 @@ class CompiledUpdate:
         self._statements: dict[tuple[object, ...], _Statement] = {}
 
     def run(self, values: Mapping[str, Any], *found: Value) -> int:
-        """Writes the values, of which some may be expressions. Returns to how many rows.
+        """Writes the values, some of which may be expressions. Returns the number of rows that were updated.
 
-        There is a statement for each set of columns of which the same are null, and the same are the same expression.
+        There is one statement for each combination of null columns and expressions.
         """
         key = (connection.vendor, *((name, _kind_of(value)) for name, value in values.items()))
         statement = self._statements.get(key)
@@ -82,7 +82,7 @@ class CompiledUpdate:
 
 
 def _kind_of(value: Any) -> str:
-    """Expressions that are written alike are alike."""
+    """Expressions with the same SQL are equal."""
     if value is None:
         return "null"
     return repr(value) if hasattr(value, "resolve_expression") else "value"

@@ -1,4 +1,4 @@
-"""Makes sure that the database remembers what others are about to learn from it."""
+"""Ensures that the database has stored what others are about to rely on."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ from django.db import connection
 
 
 def keep_commits() -> None:
-    """Returns once all that is committed survives a power cut. Raises Django's `OperationalError`.
+    """Returns once every commit survives a power cut. Raises Django's `OperationalError`.
 
-    PostgreSQL keeps each commit by itself (`synchronous_commit`). SQLite, as it is set here, keeps them a little later.
+    PostgreSQL stores each commit itself (`synchronous_commit`). SQLite, as configured here, stores commits slightly
+    later.
     """
     backend: Any = connection
     if keep := getattr(backend, "keep_commits", None):

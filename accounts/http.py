@@ -59,11 +59,13 @@ def client_address(request: HttpRequest | Request) -> str | None:
 
 _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "CrOS", "Linux")
 _BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))
-"""What stands in the header of each, the first that is found, and its name: most of them claim to be others, too."""
+"""Returns the first matching name and the text after it in the header. Most programs also claim to be others."""
 
 
 def client_program(request: HttpRequest | Request) -> str:
-    """What the client calls itself, in two words: `Firefox, Linux`. It may say anything, so this is a hint at most."""
+    """Returns what the client calls itself, in two words: `Firefox, Linux`. Only a hint, because a client can claim
+    anything.
+    """
     said = request.META.get("HTTP_USER_AGENT", "")[:500]
     browser = next((name for mark, name in _BROWSERS if f"{mark}/" in said), "")
     if not browser:

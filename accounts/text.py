@@ -1,4 +1,4 @@
-"""Which characters a text may hold."""
+"""Decides which characters a text may contain."""
 
 import unicodedata
 
@@ -9,14 +9,14 @@ _REFUSED = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _LINE_BREAKS = frozenset("\n\r\t")
 
 UNSEEN = "Must not hold control characters, invisible ones, or marks that change the direction of text."
-"""What is said of a name for which `hides_something`."""
+"""The message for a name for which `hides_something` returns True."""
 
 _UNSEEN_CATEGORIES = frozenset({*_REFUSED, "Cf", "Co", "Cn"})
 _UNSEEN = frozenset(map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)))
 """Letters, marks and a symbol that are drawn as nothing (most of them `Default_Ignorable_Code_Point`)."""
 
 _PICTOGRAPHS = range(0x1F000, 0x1FB00)
-"""Unicode keeps these for emoji: one that is newer than Python's tables is a symbol as well."""
+"""Ranges that Unicode keeps for emoji: one that is newer than Python's tables counts as a symbol as well."""
 
 _NON_JOINER, _JOINER = "\u200c", "\u200d"
 _SELECTORS = frozenset(map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
@@ -34,11 +34,11 @@ def has_control_characters(text: str, *, multiline: bool = False) -> bool:
 
 
 def hides_something(text: str) -> bool:
-    """Whether two texts that look like this one may differ, or it looks otherwise than it is stored.
+    """Returns whether this text could be confused with another one, or looks different from what is stored.
 
-    What counts are control characters, characters that are not seen, direction marks, and those that no standard knows
-    (private and unassigned ones). What scripts and emoji need stays: joiners and non-joiners (RFC 5892, A.1 and A.2),
-    selectors of a variant, and the tags of a flag, each where it stands in such a sequence only.
+    This applies to control characters, invisible characters, direction marks, and private or unassigned code points.
+    Characters that scripts and emoji need are allowed: joiners and non-joiners (RFC 5892, A.1 and A.2), variation
+    selectors, and the tags of a flag, each only in such a sequence.
     """
     if text.isascii() and text.isprintable():
         return False
@@ -46,7 +46,7 @@ def hides_something(text: str) -> bool:
 
 
 def check_hides_nothing(value: str) -> None:
-    """A validator of names. Raises Django's `ValidationError`."""
+    """Validates a name. Raises Django's `ValidationError`."""
     if hides_something(value):
         raise ValidationError(UNSEEN, code="invisible")
 
@@ -59,7 +59,7 @@ def _is_unseen(character: str) -> bool:
 
 
 def _is_needed(text: str, at: int) -> bool:
-    """Whether the invisible character at this place changes what the ones beside it look like."""
+    """Returns whether the invisible character at this index changes how its neighbours look."""
     character, before, after = text[at], text[max(0, at - 1) : at], text[at + 1 : at + 2]
     if character in _SELECTORS:
         return _chooses_variant(before, character, after)
@@ -80,7 +80,7 @@ def _is_pictograph(character: str) -> bool:
 
 
 def _chooses_variant(before: str, selector: str, after: str) -> bool:
-    """Whether there are variants of what stands before: symbols, keycaps, ideographs, Mongolian letters."""
+    """Returns whether the preceding character has variants: symbols, keycaps, ideographs, Mongolian letters."""
     if not before or _is_unseen(before):
         return False
     script = unicodedata.name(before, "").split(" ")[0]
@@ -91,7 +91,7 @@ def _chooses_variant(before: str, selector: str, after: str) -> bool:
 
 
 def _ends_flag(text: str, at: int) -> bool:
-    """Whether the tag stands between a black flag and the end of its tags, as in the flags of Scotland and Wales."""
+    """Returns whether the tag is between a black flag and the end of its tags, as in the flag of Wales."""
     start = len(text[: at + 1].rstrip("".join(_TAGS) + _END_OF_TAGS))
     end = text.find(_END_OF_TAGS, start)
     inner = text[start:end] if end > start else ""

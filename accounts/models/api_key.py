@@ -15,7 +15,7 @@ from accounts.models.user import User
 from accounts.text import check_hides_nothing
 
 WARNED_BEFORE = timedelta(days=7)
-"""How long before its end the settings page warns of that of a key."""
+"""How long before its end the settings page warns about a key."""
 
 
 class Scope(models.TextChoices):
@@ -25,11 +25,11 @@ class Scope(models.TextChoices):
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
     def unrevoked(self) -> "ApiKeyQuerySet":
-        """Returns the keys that their owner is shown: all but the revoked ones."""
+        """Returns the keys that their owner sees: all except revoked ones."""
         return self.filter(revoked_at=None)
 
     def lasting(self) -> "ApiKeyQuerySet":
-        """Returns those that were not made for a page."""
+        """Returns keys that were not created for a page."""
         return self.filter(session_version=None)
 
     def live(self) -> "ApiKeyQuerySet":
@@ -51,9 +51,10 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, editable=False)
     last_used_ip = models.GenericIPAddressField("last used from", null=True, editable=False)
     revoked_at = models.DateTimeField(null=True, editable=False)
-    # Of the user, when it was made for a page: it ends with all that ends the sessions of its user. Null: it does not.
+    # The user's version when the key was created for a page: such a key ends with the user's sessions. Null for
+    # others.
     session_version = models.PositiveIntegerField(null=True, editable=False)
-    # Rotated: another key has its name, and this one has a day left at most.
+    # Rotated: another key has its name, and this one has at most a day left.
     replaced = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()
@@ -79,12 +80,14 @@ class ApiKey(models.Model):
 
     @property
     def expires_soon(self) -> bool:
-        """Whether somebody should make another one now: it waits for that, and has less than `WARNED_BEFORE` left."""
+        """Returns whether the owner should create a replacement now: the key can expire, and has less than
+        `WARNED_BEFORE` left.
+        """
         return self.awaits_rotation and self.expires_at is not None and self.expires_at <= clock.now() + WARNED_BEFORE
 
     @property
     def awaits_rotation(self) -> bool:
-        """Whether it is one to rotate some day: live, made to last, and not rotated yet."""
+        """Returns whether the key can be rotated: live, long-lived and not rotated yet."""
         return self.is_live and self.session_version is None and not self.replaced
 
     @property
@@ -92,5 +95,5 @@ class ApiKey(models.Model):
         return self.revoked_at is None and not self.is_expired
 
     def lets_in(self, user: User) -> bool:
-        """Whether its user may come in with it. Those that were made for a page end with the sessions of the user."""
+        """Returns whether the key authenticates its user. Keys created for a page end with the user's sessions."""
         return self.is_live and user.is_active and self.session_version in {None, user.session_version}

@@ -1,4 +1,4 @@
-"""What the staff tell everybody, and whether they are at work on the installation."""
+"""The staff's notice to everyone, and whether maintenance is on."""
 
 from django.core.validators import MaxLengthValidator
 from django.db import models
@@ -9,7 +9,7 @@ LONGEST = 500
 
 
 class Notice(models.Model):
-    """One row, or none. `is_maintenance`: nobody but the staff changes anything. Agents go on, and so do reads."""
+    """One row, or none. During `is_maintenance` only staff may change anything. Agents keep running, and reads work."""
 
     text = models.CharField(
         max_length=LONGEST,

@@ -1,4 +1,4 @@
-"""The sessions that users have begun, to be listed and ended one by one."""
+"""Sessions of users, to be listed and ended one by one."""
 
 import uuid
 
@@ -14,10 +14,10 @@ class SessionKind(models.TextChoices):
 
 
 class OpenSession(models.Model):
-    """Where and when a session began. It lets nobody in: a session token does, or a row of Django's sessions.
+    """Where and when a session began. It authenticates nobody: a session token or a row of Django's sessions does.
 
-    `token` says which: the id of the session token, or the digest under which the session's row is stored. It is open
-    as long as its user has the `session_version` that it has, and until `ends_at` at most.
+    `token` says which: the id of the session token, or the digest under which the session's row is stored. The session
+    is open while its `session_version` is the user's, and until `ends_at` at most.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

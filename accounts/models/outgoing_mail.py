@@ -1,4 +1,4 @@
-"""Mails that wait for the mail server, and what became of those that do not."""
+"""Mails that wait for the mail server, and the outcome of the others."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts import clock
 
 TRIED_FOR = timedelta(days=3)
-"""How long a mail is tried again."""
+"""How long a mail is tried."""
 
 FIRST_PAUSE = timedelta(minutes=1)
 """Longer than one try takes, so that no other process begins a second one meanwhile."""
@@ -34,10 +34,11 @@ ENDED_BADLY = (MailState.REFUSED, MailState.GIVEN_UP)
 
 
 class OutgoingMail(models.Model):
-    """What a mail is about, and for whom. Its text, with any link in it, is made when it is sent, and stored nowhere.
+    """The subject matter and recipient of a mail. Its text, with any link in it, is written when it is sent, and stored
+    nowhere.
 
-    `facts` holds nothing that the database does not show anyway. `user_id` is no foreign key, so that a mail keeps
-    nobody from deleting a user.
+    `facts` contains nothing that the database does not show anyway. `user_id` is no foreign key, so that a mail does
+    not prevent the deletion of a user.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

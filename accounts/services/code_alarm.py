@@ -1,4 +1,4 @@
-"""Tells a user by mail that somebody who knows the password has used up the tries of a code."""
+"""Notifies a user by mail that someone who knows the password has used up the attempts at a code."""
 
 import logging
 
@@ -19,7 +19,7 @@ MAILS_A_DAY = 3
 
 
 def send_code_alarm(*, user: User, address: str | None) -> None:
-    """Leaves a mail to the user, at most `MAILS_A_DAY` a day, and where there is a mail server."""
+    """Queues a mail to the user, at most `MAILS_A_DAY` a day, if there is a mail server."""
     audit.record("second_factor_closed", level=logging.WARNING, user=user.pk, address=address or "unknown")
     window = counters.current_window(DAY)
     if not settings.BERTH_SENDS_MAIL or not counters.consume(

@@ -1,4 +1,4 @@
-"""Changes the email of a user: a link that is sent to the new address confirms it, and the old one is told."""
+"""Changes the email of a user. A link sent to the new address confirms it, and the old address is notified."""
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -21,14 +21,14 @@ ASKED, CHANGED = "new email", "email changed"
 HOUR = 3600
 ASKED_PER_USER = 5
 MAILS_PER_ADDRESS = 3
-"""In an hour. A user who asks for more mails to one address gets the same answer, but no mail is sent."""
+"""Per hour. A user who asks for more mails to one address gets the same answer, but no mail is sent."""
 
 
 def ask_for_email(*, user: User, session: SignedInBy, email: str) -> None:
-    """Leaves a mail with a link to the new address. The caller has checked the user's password, and the code.
+    """Queues a mail with a link to the new address. The caller has checked the user's password and code.
 
-    Nobody learns here whether the address has an account. Raises TooManyLinksError, OutboxFullError, and
-    InvalidTokenError where `session` has been ended meanwhile.
+    The caller does not learn whether the address has an account. Raises TooManyLinksError, OutboxFullError, and
+    InvalidTokenError if `session` has ended meanwhile.
     """
     window = counters.current_window(HOUR)
     with transaction.atomic():
@@ -44,7 +44,7 @@ def ask_for_email(*, user: User, session: SignedInBy, email: str) -> None:
 
 
 def find_new_email(*, user: User, token: str) -> str:
-    """The address that this link confirms for who is signed in. Raises EmailLinkNotValidError."""
+    """Returns the address that this link confirms for the signed-in user. Raises EmailLinkNotValidError."""
     email = read_token(token, user)
     if email is None:
         raise EmailLinkNotValidError
@@ -52,7 +52,7 @@ def find_new_email(*, user: User, token: str) -> str:
 
 
 def confirm_email(*, user: User, session: SignedInBy, token: str) -> None:
-    """Changes the email, ends all sessions and leaves a mail to the old address. The caller keeps its own session.
+    """Changes the email, ends all sessions and queues a mail to the old address. The caller keeps its own session.
 
     Raises EmailLinkNotValidError, EmailTakenError, OutboxFullError, and InvalidTokenError as `ask_for_email` does.
     """
@@ -71,8 +71,8 @@ def confirm_email(*, user: User, session: SignedInBy, token: str) -> None:
 
 
 def render_new_email_mail(mail: OutgoingMail, user: User) -> Letter | None:
-    """The link is made now, so that it is stored nowhere. There is none for an address that has an account: only who
-    has the mailbox learns that.
+    """Writes the mail. The link is created now, so it is stored nowhere. If the address has an account, the mail has no
+    link: only the owner of the mailbox learns that.
     """
     email = mail.facts["email"]
     if not user.is_active or str(user.session_version) != mail.facts["version"] or user.email == email:

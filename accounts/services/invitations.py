@@ -1,4 +1,4 @@
-"""Makes accounts for many people at once, each with a link that sets the password: by mail, or to be handed over."""
+"""Creates accounts for many people at once, each with a set-password link by mail or for the staff to hand over."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -21,12 +21,12 @@ from accounts.throttling import counters
 KIND = "invitation"
 
 MOST = 100
-"""Invitations that one request makes."""
+"""How many invitations one request creates."""
 
 DAY = 86_400
 MAILS_A_DAY = 500
 MAILS_PER_ACCOUNT = 3
-"""Mails that one of the staff has sent in a day, and that one person gets."""
+"""How many mails one member of the staff may send in a day, and one person may get."""
 
 HAS_ACCOUNT = "This email has an account."
 NO_ROOM = "Too many mails are waiting for the mail server. Invite these people later, or by a link."
@@ -35,8 +35,8 @@ ENOUGH_FOR_ONE = "Who has this email was invited often enough today."
 
 
 class Invitation(NamedTuple):
-    """`link` is empty where there is none; `problem` says why, or the mail is on its way. `user` is who is invited:
-    `is_new` where the account was made for it.
+    """`link` is empty if there is none: `problem` says why, or the mail is on its way. `is_new` says that the account
+    was created for `user`.
     """
 
     email: str
@@ -47,15 +47,15 @@ class Invitation(NamedTuple):
 
 
 class _NotInvitedError(Exception):
-    """The message says why. What was done for the address is undone."""
+    """The message says why. Everything that was done for the address is undone."""
 
 
 @sensitive_variables()
 def invite(emails: Sequence[str], *, by: User, by_mail: bool = False) -> list[Invitation]:
-    """One for each address, the first `MOST` of them. Who has an account already gets neither link nor mail.
+    """Returns an invitation for each address, for the first `MOST` of them.
 
-    By mail also those are invited again who have never signed in. A link is made when its mail is sent, and is stored
-    nowhere.
+    People who have an account get neither link nor mail, except that a mail also invites those who have never signed
+    in. A link is created when its mail is sent, and is not stored.
     """
     return [_invite(email, by, by_mail=by_mail) for email in dict.fromkeys(emails[:MOST])]
 
@@ -69,7 +69,7 @@ def _invite(text: str, by: User, *, by_mail: bool) -> Invitation:
     try:
         with transaction.atomic():
             return _mail(email, by) if by_mail else _make_link(email, by)
-    except IntegrityError:  # somebody made it at the same moment
+    except IntegrityError:  # another request created it at the same moment
         return Invitation(email, problem=HAS_ACCOUNT)
     except _NotInvitedError as error:
         return Invitation(email, problem=str(error))
@@ -100,12 +100,12 @@ def _mail(email: str, by: User) -> Invitation:
 
 
 def _has_never_come(user: User) -> bool:
-    """Whether this is an ordinary account that nobody has made theirs. Links to those of staff go by hand only."""
+    """Returns whether this is an ordinary account that nobody has used yet. Staff get links by hand only."""
     return user.is_active and user.role == Role.USER and user.last_login is None and not user.has_usable_password()
 
 
 def render_invitation(mail: OutgoingMail, user: User) -> Letter | None:
-    """Nobody is invited who has come meanwhile, nor in the name of one who is not of the staff any more."""
+    """Skips people who have signed in meanwhile, and invitations by someone who is no longer staff."""
     by = User.objects.filter(pk=mail.facts["by"], is_active=True, is_staff=True).first()
     if by is None or not _has_never_come(user):
         return None

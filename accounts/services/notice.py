@@ -1,4 +1,4 @@
-"""What the staff tell everybody, and what is refused while they are at work."""
+"""The staff's notice to everyone, and what is refused during maintenance."""
 
 import time
 
@@ -8,19 +8,19 @@ from accounts.errors import MaintenanceError
 from accounts.models import Notice, User
 
 KEPT_FOR = 2.0
-"""Seconds for which a process shows the notice that it has read. What is refused goes by the row as it is."""
+"""Seconds for which a process shows the notice that it has read. Refusals always use the current row."""
 
 _kept: tuple[float, Notice] | None = None
-"""Until when by the monotonic clock, and what."""
+"""When the notice expires by the monotonic clock, and its text."""
 
 
 def read_notice() -> Notice:
-    """The row as it is now; an empty one where there is none."""
+    """Returns the current row, or an empty one if there is none."""
     return Notice.objects.filter(pk=1).first() or Notice()
 
 
 def read_shown_notice() -> Notice:
-    """For pages, which would each ask the database once more: as it is, or was `KEPT_FOR` ago at most."""
+    """Returns the notice for pages, at most `KEPT_FOR` seconds old, without a query for each page."""
     global _kept  # noqa: PLW0603 - of this process, replaced as a whole
     kept, now = _kept, time.monotonic()
     if kept is not None and now < kept[0]:
@@ -31,19 +31,19 @@ def read_shown_notice() -> Notice:
 
 
 def with_maintenance() -> "QuerySet[User]":
-    """Users, and in `maintenance` the text of the notice while the staff are at work, or null."""
+    """Annotates users with `maintenance`: the text of the notice during maintenance, or null."""
     at_work = Notice.objects.filter(pk=1, is_maintenance=True)
     return User.objects.annotate(maintenance=Subquery(at_work.values("text")))
 
 
 def check_maintenance(user: object) -> None:
-    """Called before a change. Raises `MaintenanceError` while the staff are at work, but for the staff."""
+    """Call before a change. Raises `MaintenanceError` during maintenance, except for staff."""
     notice = read_notice()
     refuse_in_maintenance(user, notice.text if notice.is_maintenance else None)
 
 
 def refuse_in_maintenance(user: object, maintenance: str | None) -> None:
-    """As `check_maintenance`, for who was read `with_maintenance` just now."""
+    """Like `check_maintenance`, for a user who was just read `with_maintenance`."""
     is_staff = isinstance(user, User) and user.is_active and user.is_staff
     if maintenance is not None and not is_staff:
         raise MaintenanceError(maintenance)

@@ -17,17 +17,17 @@ from accounts.moments import over
 from accounts.services.page_tokens import end_page_tokens
 
 MOST = 50
-"""Sessions of a user that are listed. All others are ended by signing out everywhere, too."""
+"""How many sessions of a user are listed. Signing out everywhere ends all others, too."""
 
 
 def note_api_session(*, user: User, token: str, address: str | None, program: str) -> None:
-    """Lists the session of a token that was issued just now."""
+    """Lists the session of a token that was just issued."""
     claims = read_session(token)
     _note(user, SessionKind.API, claims.jti, claims.expires_at, address=address, program=program)
 
 
 def note_dashboard_session(*, user: User, session: SessionBase, address: str | None, program: str) -> None:
-    """Lists a session that was begun just now."""
+    """Lists a session that has just begun."""
     if session.session_key is None:
         session.save()
     token, ends_at = digest_session_key(session.session_key or ""), clock.now() + _longest()
@@ -35,13 +35,13 @@ def note_dashboard_session(*, user: User, session: SessionBase, address: str | N
 
 
 def note_renewal(*, user: User, session: SessionBase) -> None:
-    """Keeps a session in the list that went on where all others of its user ended."""
+    """Keeps a session listed that continued when all others of its user ended."""
     row = OpenSession.objects.filter(user=user, token=digest_session_key(session.session_key or ""))
     row.update(session_version=user.session_version)
 
 
 def list_sessions(*, user: User) -> list[OpenSession]:
-    """Those that are open, the newest first."""
+    """Returns the open sessions, newest first."""
     ended = over("ends_at", at_most=_longest(), now=clock.now())
     rows = OpenSession.objects.filter(user=user, session_version=user.session_version).exclude(ended)
     return list(rows.order_by("-began_at", "-pk")[:MOST])
@@ -52,14 +52,14 @@ def is_session(row: OpenSession, session: SessionBase) -> bool:
 
 
 def is_of_token(row: OpenSession, jti: str | None) -> bool:
-    """Whether it is the session of the token with this id; None is no session token's."""
+    """Returns whether this is the session of the token with this id. None is no token's session."""
     return row.kind == SessionKind.API and row.token == jti
 
 
 def end_session(*, user: User, session_id: UUID) -> None:
     """Ends one session of the user: the next request is refused. Raises UnknownSessionError."""
     with transaction.atomic():
-        # As when signing out: a key that is made in this session is there before it ends, or never.
+        # As when signing out: a key created in this session exists before the session ends, or never.
         User.objects.select_for_update().filter(pk=user.pk).first()
         row = OpenSession.objects.filter(user=user, pk=session_id).first()
         if row is None:
@@ -75,7 +75,7 @@ def end_session(*, user: User, session_id: UUID) -> None:
 
 
 def _end_on_dashboard(row: OpenSession) -> None:
-    """Deletes the session under the key that it has, which a request of its own may change at this moment."""
+    """Deletes the session under its current key, which a request of its own may change at this moment."""
     tried = ""
     while row.token != tried and not Session.objects.filter(session_key=row.token).delete()[0]:
         tried = row.token

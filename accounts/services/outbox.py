@@ -1,9 +1,9 @@
-"""The outbox: what is to be told becomes a row of it, and a thread of the watcher sends what is due.
+"""The outbox: a mail becomes a row, and a thread of the watcher sends rows that are due.
 
-A try is a conditional UPDATE, which moves the row to its next try, then the mail server, then the UPDATE that ends it.
-A process that dies in between therefore loses no mail. It sends one again only where it dies after the server has taken
-it and before the row says so, or where the server takes it and never says so: nobody can tell these from a failure. The
-second copy has the same Message-ID, by which mailboxes know it.
+A try is a conditional UPDATE that moves the row to its next try, then the mail server, then an UPDATE that ends it. A
+process that dies in between loses no mail. A mail is sent twice only if the process dies after the server has accepted
+it and before the row says so, or if the server accepts it and never says so. The second copy has the same Message-ID,
+by which mailboxes recognise it.
 """
 
 import logging
@@ -29,15 +29,15 @@ from accounts.moments import over
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 10_000
-"""Mails that may wait. What strangers can ask for gets half of it."""
+"""How many mails may wait. Mails that strangers can cause get half of it."""
 
 BATCH = 100
-"""Mails that one pass tries at most."""
+"""How many mails one pass tries at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Letter:
-    """What is sent. Without `to` it goes to the user's address as it is at that moment."""
+    """The mail to send. Without `to` it goes to the user's address at the time of sending."""
 
     subject: str
     text: str
@@ -45,21 +45,18 @@ class Letter:
 
 
 BROKEN = "Broken: "
-"""How the error of a mail begins that could not be made."""
+"""Prefix of the error of a mail that could not be written."""
 
 Renderer = Callable[[OutgoingMail, User], Letter | None]
-"""Makes the mail of a row; None where nobody needs it any more."""
+"""Writes the mail of a row. Returns None if it is no longer needed."""
 
 
 class _ServerError(Exception):
-    """The mail server does not work, for this mail or for any."""
+    """The mail server does not work, for this mail or for all."""
 
 
 def queue_mail(*, kind: str, user_id: UUID, facts: Mapping[str, str] | None = None, by_stranger: bool = False) -> None:
-    """Leaves a mail to be sent. `facts` must hold neither a link that lets anybody in nor anything else that is secret.
-
-    Raises `OutboxFullError`.
-    """
+    """Queues a mail. `facts` must contain no secret and no link that signs anyone in. Raises `OutboxFullError`."""
     most = MOST_WAITING // 2 if by_stranger else MOST_WAITING
     if OutgoingMail.objects.filter(state=MailState.WAITING)[:most].count() >= most:
         raise OutboxFullError
@@ -70,10 +67,10 @@ def queue_mail(*, kind: str, user_id: UUID, facts: Mapping[str, str] | None = No
 def send_due(
     *, renderers: Mapping[str, Renderer], is_stopped: Callable[[], bool] = lambda: False, kinds: Collection[str] = ()
 ) -> bool:
-    """Tries the mails that are due, one after the other. Returns False where the mail server does not work.
+    """Tries the mails that are due, one after another. Returns False if the mail server does not work.
 
-    It stops at the first mail with which the server fails. That one is not due any more, so that the next pass begins
-    with another, and no mail can hold up the rest. With `kinds` it tries mails of these alone.
+    It stops at the first mail with which the server fails. That mail is no longer due, so the next pass begins with
+    another one, and no mail can block the rest. With `kinds` it tries only mails of these kinds.
     """
     due = find_due(clock.now())
     for mail in (due.filter(kind__in=kinds) if kinds else due).order_by("next_try_at")[:BATCH]:
@@ -85,13 +82,13 @@ def send_due(
 
 
 def find_due(now: datetime) -> QuerySet[OutgoingMail]:
-    """A moment further ahead than any pause comes of a clock that was set back since, and does not count."""
+    """A moment further ahead than any pause comes from a clock that was set back since, and is ignored."""
     is_due = over("next_try_at", at_most=LONGEST_PAUSE, now=now)
     return OutgoingMail.objects.filter(is_due, state=MailState.WAITING)
 
 
 def try_again(chosen: QuerySet[OutgoingMail]) -> int:
-    """Makes these mails due now, for three more days, unless they were sent. Returns how many."""
+    """Makes these mails due now, for three more days, unless they were sent. Returns their number."""
     unsent = chosen.filter(state__in=[MailState.WAITING, MailState.REFUSED, MailState.GIVEN_UP])
     return unsent.update(
         state=MailState.WAITING, next_try_at=clock.now(), give_up_at=give_up_time(), attempts=0, ended_at=None
@@ -99,7 +96,7 @@ def try_again(chosen: QuerySet[OutgoingMail]) -> int:
 
 
 def _claim(mail: OutgoingMail) -> bool:
-    """Takes the mail for one try. Returns False where another process has."""
+    """Claims the mail for one try. Returns False if another process has claimed it."""
     mine = OutgoingMail.objects.filter(
         pk=mail.pk, state=MailState.WAITING, attempts=mail.attempts, next_try_at=mail.next_try_at
     )
@@ -108,7 +105,7 @@ def _claim(mail: OutgoingMail) -> bool:
 
 
 def _try(mail: OutgoingMail, renderers: Mapping[str, Renderer]) -> bool:
-    """Returns False where the mail server does not work. Anything else that goes wrong concerns this mail only."""
+    """Returns False if the mail server does not work. Any other error concerns this mail only."""
     try:
         state = _send(mail, renderers)
     except DatabaseError:
@@ -166,14 +163,14 @@ def _waiting(mail: OutgoingMail) -> QuerySet[OutgoingMail]:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the server will not take this mail, however often it is tried, or there is nothing that it could take."""
+    """Returns whether the server will never accept this mail, or there is nothing to send."""
     if isinstance(error, smtplib.SMTPResponseException):
         return 500 <= error.smtp_code < 600
     return isinstance(error, ValueError)
 
 
 def _describe(error: Exception) -> str:
-    """The error's class and the server's numbers. Never its words, which may repeat the mail."""
+    """Returns the error's class and the server's codes, never its words, which may repeat the mail."""
     if not isinstance(error, smtplib.SMTPResponseException):
         return type(error).__name__
     words = error.smtp_error if isinstance(error.smtp_error, bytes) else str(error.smtp_error).encode()

@@ -1,4 +1,4 @@
-"""Whether mails arrive: what staff see of single ones, and what is an outage of the server."""
+"""Reports whether mails arrive: troubles of single mails, and outages of the server."""
 
 import smtplib
 from datetime import datetime, timedelta
@@ -15,14 +15,14 @@ LATE_AFTER = timedelta(minutes=10)
 TOLD_FOR = timedelta(days=7)
 
 SEVERAL = 3
-"""People whose mails the server refuses, one after the other, before it is taken for a fault of the server's."""
+"""Number of people whose mails the server refuses in a row before this counts as a fault of the server."""
 
 _OF_ONE_MAIL = Q(last_error__startswith=smtplib.SMTPDataError.__name__) | Q(last_error__startswith=BROKEN)
 """What the server says of one mail or one recipient, and what is none of its."""
 
 
 def describe_trouble() -> str:
-    """What the staff have to know of the mails, in a sentence; empty where all is well."""
+    """Returns a sentence for staff about the state of the mails; empty if all is well."""
     now = clock.now()
     late = _find_late(now)
     lost = OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__gt=now - TOLD_FOR)
@@ -37,10 +37,10 @@ def describe_trouble() -> str:
 
 
 def describe_outage() -> str:
-    """What keeps all mails back, in a sentence; empty where it is one mail or one recipient that does.
+    """Returns a sentence about what blocks all mails; empty if only one mail or one recipient has trouble.
 
-    Mails wait for the server itself, or were given up, and it has taken none since the newest of them was left. Or it
-    refuses those of one after the other, as where it relays for nobody any more.
+    Mails wait for the server, or were given up, and it has accepted none since the newest of them was queued. Or it
+    refuses those of one person after another, for example because it no longer relays for anyone.
     """
     now = clock.now()
     given_up = OutgoingMail.objects.filter(state=MailState.GIVEN_UP, ended_at__gt=now - TOLD_FOR)
@@ -74,6 +74,6 @@ def _describe_refusals(now: datetime) -> str:
 
 
 def _find_late(now: datetime) -> QuerySet[OutgoingMail]:
-    """Those that were tried, and still wait."""
+    """Returns mails that were tried and still wait."""
     is_late = not_recent("created_at", within=LATE_AFTER, now=now)
     return OutgoingMail.objects.filter(is_late, state=MailState.WAITING, attempts__gt=0)

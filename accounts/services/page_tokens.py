@@ -1,6 +1,6 @@
-"""Tokens for the page that describes the API: API keys of ten minutes, which end with the sessions of their user.
+"""Tokens for the page that describes the API: API keys valid for ten minutes, which end with the user's sessions.
 
-/api takes no cookie, so that page needs a token like every other caller. A page that is signed in has it made.
+/api accepts no cookie, so that page needs a token like every other caller. The signed-in page creates it.
 """
 
 from datetime import timedelta
@@ -20,9 +20,10 @@ NAME = "Trying out the API"
 
 @sensitive_variables("key")
 def issue_page_token(*, user: User, session: SignedInBy) -> tuple[ApiKey, str]:
-    """Returns the row and the token, which is not stored. The user's earlier one is gone: there is one at a time.
+    """Returns the row and the token, which is not stored. Replaces the user's earlier one.
 
-    It does what a session does but deal with keys and sessions. Raises InvalidTokenError where `session` has ended.
+    The token may do what a session may, except manage keys and sessions. Raises InvalidTokenError if `session` has
+    ended.
     """
     key, now = make_key(), clock.now()
     with transaction.atomic():
@@ -43,7 +44,7 @@ def issue_page_token(*, user: User, session: SignedInBy) -> tuple[ApiKey, str]:
 
 
 def end_page_tokens(*, user: User) -> None:
-    """Ends the tokens that the user's pages were given, when the user signs out there."""
+    """Ends the tokens of the user's pages, when the user signs out there."""
     if _page_tokens(user).delete()[0]:
         audit.record("page_token_ended", user=user.pk)
 

@@ -1,4 +1,4 @@
-"""A session that is ended while its request is being answered makes no other way in."""
+"""Prevents a session that ends during a request from creating another way in."""
 
 from django.contrib.sessions.backends.base import SessionBase
 from django.contrib.sessions.models import Session
@@ -9,17 +9,17 @@ from accounts.http import Credential
 from accounts.models import RevokedSession, User
 
 ASK_AGAIN_AFTER = 2.0
-"""Seconds for which an answer that is being made need not ask whether who gets it is still let in."""
+"""Seconds after which an answer in progress must check again whether its recipient is still signed in."""
 
 SignedInBy = SessionBase | Credential | None
-"""What let a request in: `request.session` of a page, `request.auth` of the API. None where no session did."""
+"""What authenticated a request: `request.session` of a page, or `request.auth` of the API. None if no session did."""
 
 
 def lock_if_still_signed_in(user: User, session: SignedInBy) -> User:
-    """Returns the user's row, locked until the transaction ends. Signing out waits for that.
+    """Returns the user's row, locked until the transaction ends. Signing out waits for the lock.
 
-    `user` is as the request was authenticated with. Raises `InvalidTokenError` where `session` has been ended since, by
-    itself or with all sessions of the user: by a new password, a change of rights, or by hand.
+    `user` is the user as the request was authenticated. Raises `InvalidTokenError` if `session` has ended since, alone
+    or with all sessions of the user (a new password, a change of rights, or by hand).
     """
     locked = User.objects.select_for_update().filter(pk=user.pk).first()
     if locked is None or not locked.is_active or locked.session_version != user.session_version:
@@ -31,10 +31,10 @@ def lock_if_still_signed_in(user: User, session: SignedInBy) -> User:
 
 def _lock_if_open(session: SignedInBy) -> bool:
     if isinstance(session, SessionBase):
-        # The row goes when it is signed out. Who deletes it waits for who has it locked.
+        # Signing out deletes the row, and waits for its lock.
         row = Session.objects.select_for_update().filter(session_key=digest_session_key(session.session_key or ""))
         return row.first() is not None
     if session is None or session.jti is None:
         return True
-    # Here a row comes when it is signed out, by somebody who has locked the user.
+    # Signing out creates a row here, after it has locked the user.
     return not RevokedSession.objects.filter(jti=session.jti).exists()
