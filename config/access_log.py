@@ -1,7 +1,7 @@
-"""The access log: one line for each request, made of parts of which each is redacted, or known to be harmless.
+"""The access log: one line for each request, built from parts that are each redacted or known to be harmless.
 
-Every other line is searched for credentials as a whole. Here that would take as long as many an answer, and those who
-poll ask for the same few paths again and again.
+Every other log line is searched for credentials as a whole. Here that would take as long as many an answer, and clients
+that poll request the same few paths again and again.
 """
 
 import logging
@@ -17,7 +17,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"
 
 _KNOWN_AT_MOST = 1000
 _harmless: set[str] = set()
-"""Paths of this process in which there was nothing to redact. Others are not kept: they hold credentials."""
+"""Paths of this process in which nothing needed redaction. Others are not kept, because they hold credentials."""
 
 
 def log_access(*, method: str, path: str, status: int, milliseconds: float, request_id: str, is_our_id: bool) -> None:

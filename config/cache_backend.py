@@ -11,27 +11,27 @@ from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 from containers import call_limits
 
 WITHIN = 1.0
-"""Seconds for a command, with all that it takes to connect. Redis takes a thousandth of it."""
+"""Seconds for a command, including connecting. Redis needs a thousandth of it."""
 
 ANSWER_SIZE = 64 * 1024
-"""Bytes. Only numbers are kept there."""
+"""Bytes. Only numbers are stored there."""
 
 PAUSE = 10.0
-"""Seconds for which nobody asks a Redis that has failed: every request would wait for it."""
+"""Seconds for which a failed Redis is not asked, because every request would wait for it."""
 
 _FOREIGN = (OSError, ValueError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError)
-"""What the client raises over an answer that Redis would never give."""
+"""Raised by the client for answers that Redis never gives."""
 
 
 class _Patience:
-    """Until when nobody asks a server, for all threads of this process. After that, one of them tries."""
+    """Until when this process does not ask a server, for all threads. After that, one of them tries."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._again_at: dict[str, float] = {}
 
     def check(self, server: str) -> None:
-        """Raises `ConnectionError` where the server is left alone."""
+        """Raises `ConnectionError` while the server is left alone."""
         with self._lock:
             again_at = self._again_at.get(server)
             if again_at is None:
@@ -60,7 +60,7 @@ class DeadlineConnection(redis.Connection):
 
 
 class DeadlineTLSConnection(redis.SSLConnection):
-    """Over TLS. The context of the client makes sockets of its own, so they become ours afterwards."""
+    """Over TLS. The client's context creates its own sockets, so they become ours afterwards."""
 
     def _connect(self) -> socket.socket:
         plain = _keep_alive(call_limits.connect(self.host, self.port))
@@ -81,7 +81,7 @@ def _keep_alive(sock: socket.socket) -> socket.socket:
 
 
 class DeadlinePool(redis.ConnectionPool):
-    """Connections of ours, with or without TLS, as the address asks for."""
+    """Our connections, with or without TLS, as the URL says."""
 
     def __init__(self, connection_class: Any = redis.Connection, **options: Any) -> None:
         is_tls = issubclass(connection_class, redis.SSLConnection)
@@ -89,7 +89,7 @@ class DeadlinePool(redis.ConnectionPool):
 
 
 class DeadlineRedis(redis.Redis):
-    """Raises nothing but `RedisError`, and that in time."""
+    """Raises only `RedisError`, and raises it within the deadline."""
 
     def execute_command(self, *args: Any, **options: Any) -> Any:
         place = self.connection_pool.connection_kwargs
@@ -117,7 +117,7 @@ class DeadlineClient(RedisCacheClient):
 
 
 class DeadlineRedisCache(RedisCache):
-    """Django's, with the client above."""
+    """Django's cache with the client above."""
 
     def __init__(self, server: Any, params: dict[str, Any]) -> None:
         super().__init__(server, params)

@@ -1,16 +1,16 @@
-"""Whether this server is about to end: it still serves, and has a proxy send nobody more."""
+"""Whether this server is about to stop: it still serves, but asks its proxy to send no new requests."""
 
 from ctypes import c_int
 
 
 class Drain:
-    """Of a `serve`. Its first process sets the flag, in memory that all of its processes share."""
+    """For a `serve`. Its first process sets the flag, in memory that all its processes share."""
 
     def __init__(self) -> None:
         self._flag = c_int(0)
 
     def follow(self, flag: c_int) -> None:
-        """For each process that serves, before it begins to."""
+        """Called in each serving process before it begins to serve."""
         self._flag = flag
 
     @property

@@ -20,7 +20,7 @@ _HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-
 
 
 def text(name: str, default: str = "") -> str:
-    """Returns the value as written, without spaces around it. No character is special, a dollar sign neither."""
+    """Returns the value as written, without surrounding spaces. No character is special, not even a dollar sign."""
     value, path = os.environ.get(name, ""), os.environ.get(f"{name}_FILE", "")
     if value and path:
         message = f"{name} and {name}_FILE are both set. Keep one of them."
@@ -69,7 +69,7 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
 
 
 def factor(name: str, default: str, *, low: Decimal, high: Decimal) -> Decimal:
-    """Returns a number such as `4` or `1.5`."""
+    """Reads a number such as `4` or `1.5`."""
     raw = text(name, default)
     if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6})?", raw) or not low <= Decimal(raw) <= high:
         message = f"{name} is {shown(raw)}. Set it to a number from {low} to {high}, such as {default} or 1.5."
@@ -116,7 +116,7 @@ def directory(name: str, default: Path) -> Path:
 
 
 def is_any_address(host: str) -> bool:
-    """Whether `host` stands for every address of the machine, as 0.0.0.0 and :: do."""
+    """Returns whether `host` means every address of the machine, as 0.0.0.0 and :: do."""
     try:
         return ip_address(host).is_unspecified
     except ValueError:
@@ -124,7 +124,7 @@ def is_any_address(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only programs on this machine reach `host`."""
+    """Returns whether only programs on this machine can reach `host`."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -142,7 +142,7 @@ def words(name: str) -> list[str]:
 
 
 def origins(name: str) -> list[str]:
-    """Origins of pages, as browsers send them: `https://app.example.org`, without a path."""
+    """Reads origins of pages, as browsers send them: `https://app.example.org`, without a path."""
     found = words(name)
     for origin in found:
         if "*" in origin or not _is_url(origin, ("http", "https")) or origin != _origin_of(origin):

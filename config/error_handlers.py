@@ -1,4 +1,4 @@
-"""What Django calls where no view answers: a problem document under /api, and a page everywhere else."""
+"""Answers for requests that no view answers: a problem document under /api, and a page everywhere else."""
 
 import sys
 
@@ -26,7 +26,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def _wrong_address(request: HttpRequest) -> HttpResponse:
-    """Says nothing of the names that are right: who looks for servers by their addresses is not to learn them."""
+    """Does not name the right hosts: someone who scans addresses must not learn them."""
     if is_api_path(request.path_info):
         return problem(400, "invalid", WRONG_ADDRESS)
     return HttpResponse(render_to_string("400.html", {"sentence": WRONG_ADDRESS}), status=400)
@@ -47,7 +47,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 def internal_error(request: HttpRequest) -> HttpResponse:
     """Answers with the request's id and nothing else. Django has logged the error under that id.
 
-    An outage gets here from pages and from middleware, also while an error page is being rendered.
+    Outages reach this handler from pages and middleware, also while an error page is being rendered.
     """
     if outage := find_outage(sys.exception()):
         return _unavailable(request, outage, sys.exception())
@@ -69,7 +69,7 @@ def _unavailable(request: HttpRequest, outage: Outage, error: BaseException | No
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001 - passed by name
-    """Answers a form without its token. Only pages get here: /api takes no cookies."""
+    """Answers a form without its CSRF token. Only pages get here: /api accepts no cookies."""
     return defaults.permission_denied(
         request, PermissionDenied("The form has expired. Go back, reload, send it again.")
     )

@@ -1,4 +1,4 @@
-"""Health checks: whether the process answers, and whether database and engine do, and the watcher is at work."""
+"""Health checks: whether the process, the database, the engine and the watcher work."""
 
 from django.conf import settings
 from django.db.models import F
@@ -24,7 +24,7 @@ HELD = "held: nothing is repaired until an operator decides. The first page of t
 VERSION_HEADER = "X-Berth-Version"
 
 DATABASE_LIMIT = 3.0
-"""Seconds for the database. The engine has the two of a read."""
+"""Seconds for the database. The engine has the two seconds of a read."""
 
 OK, UNAVAILABLE, MISSING, ENDING, DIFFER = "ok", "unavailable", "missing", "ending", "differ"
 _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
@@ -35,7 +35,7 @@ _WORDS = {Fault.READ_ONLY: "read-only", Fault.BUSY: "busy", Fault.FULL: "full"}
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answers 200. Asks neither database nor engine, so that their trouble never restarts this process.
 
-    Which version answers is told on this machine only: strangers would look up what it is open to.
+    The version is reported on this machine only: strangers could look up its vulnerabilities.
     """
     version = {VERSION_HEADER: settings.BERTH_VERSION} if is_on_this_machine(request) else {}
     return JsonResponse({"status": OK}, headers=version)
@@ -44,12 +44,13 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @csrf_exempt
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Answers 200 if the database takes changes, the engine answers, a watcher is at work, here or elsewhere, and this
-    server is not about to end and has the keys of the others; else 503.
+    """Answers 200 if everything that requests need works, else 503. The body names each part.
 
-    The body says which of them does. It says nothing of a watcher where none has ever been. It also says where nothing
-    is repaired until an operator decides, where the agents' firewall does not hold, and where the gateway does not
-    work, but not what was found: anybody may ask. The service goes on then, and must get requests.
+    The parts: the database accepts changes, the engine answers, a watcher is at work (here or elsewhere), and this
+    server is not about to stop and has the same keys as the others. A watcher is not mentioned if none has ever run.
+    The body also reports, without details because anyone may ask, that nothing is repaired until an operator decides,
+    that the agents' firewall does not hold, or that the gateway does not work. The service continues then, and must get
+    requests.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
     if DRAIN.has_begun:
@@ -69,17 +70,17 @@ def readyz(_request: HttpRequest) -> JsonResponse:
 @csrf_exempt
 @require_safe
 def readyz_of_server(_request: HttpRequest) -> JsonResponse:
-    """The same of this server alone, for a proxy that chooses between several: 503 once it is about to end.
+    """Reports this server alone, for a proxy that chooses between several: 503 once it is about to stop.
 
-    What all of them need, as the engine, is no reason to send nobody anywhere. It is asked about nothing, so this
-    answers at once.
+    A fault that all servers share, such as a silent engine, must not take all of them out of the proxy. Nothing is
+    asked, so this answers at once.
     """
     word = ENDING if DRAIN.has_begun else OK
     return JsonResponse({"status": word}, status=503 if DRAIN.has_begun else 200)
 
 
 def _ask_database() -> str:
-    """Writes a row that is there, as it is. A read says nothing of a standby, a full disk or a lock."""
+    """Writes an existing row unchanged. A read would not notice a standby, a full disk or a lock."""
     try:
         with time_limit(DATABASE_LIMIT):
             Installation.objects.update(held_because=F("held_because"))

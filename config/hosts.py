@@ -1,4 +1,4 @@
-"""Refuses requests for this machine's own names that come from elsewhere: a page must not look like a local one."""
+"""Refuses requests from elsewhere for this machine's own names: a foreign page must not look like a local one."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -13,14 +13,14 @@ from accounts.http import is_on_this_machine
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HEALTH_PATHS = frozenset({"/healthz", "/readyz", "/readyz/server"})
 PLAIN_PATHS = HEALTH_PATHS | {"/metrics"}
-"""What is for programs, and neither a page nor a part of the API."""
+"""Paths for programs, which are neither pages nor part of the API."""
 
 
 class LoopbackHostMiddleware:
-    """Answers to `localhost` and its addresses for health checks and for clients on this machine, on our port only.
+    """Answers to `localhost` and its addresses only for health checks and for clients on this machine, on our port.
 
-    BERTH_PUBLIC_URL and BERTH_ALLOWED_HOSTS may name them: then they are ordinary names. `ALLOWED_HOSTS` has them all,
-    because Django knows no ports and no clients.
+    If BERTH_PUBLIC_URL or BERTH_ALLOWED_HOSTS names them, they are ordinary names. `ALLOWED_HOSTS` contains them all,
+    because Django knows neither ports nor clients.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

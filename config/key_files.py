@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env
 
 SHORTEST = 32
-"""Characters of a key file. One that was made here has 44 or more."""
+"""Characters of a key file. A generated one has 44 or more."""
 
 _OURS = ("berth.sqlite3", "*.key")
 
@@ -20,10 +20,10 @@ LONGEST_SHOWN = 200
 
 
 def private_directory(path: Path) -> Path:
-    """Returns the directory, made with mode 0700 if it is missing, and closed to others if it is open to them.
+    """Returns the directory. Creates it with mode 0700 if it is missing, and closes it if it is open to others.
 
-    Where it holds files and none of ours, or is another user's who lets everybody in, it stays as it is, and the start
-    ends with a sentence that says so. Another user may let a group in: who is in it is theirs to decide.
+    If it holds files and none of ours, or belongs to another user who lets everyone in, it is left alone, and the start
+    ends with a sentence that says so. Another user may give a group access, and decides who is in it.
     """
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def private_directory(path: Path) -> Path:
 
 
 def _shortened(path: Path) -> str:
-    """Returns the path as a sentence can show it. A longer one is most likely no path."""
+    """Returns the path for a sentence. A longer one is most likely not a path."""
     return str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}…"
 
 
@@ -63,7 +63,7 @@ def _close(path: Path) -> None:
 
 
 def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets.token_urlsafe(48)) -> str:
-    """Returns the value of the variable, or else of its key file in `directory`, made with mode 0600 on first use."""
+    """Returns the variable, or else its key file in `directory`, created with mode 0600 on first use."""
     if value := env.text(name):
         return value
     path = directory / (name.removeprefix("BERTH_").lower() + ".key")
@@ -79,7 +79,7 @@ def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets
 
 
 def _find_damage(value: str) -> str:
-    """What a crash of the machine, or a full disk, may have left. A key of zeros would be known to everybody."""
+    """Detects what a crash of the machine or a full disk may have left. Everyone would know a key of zeros."""
     if not value:
         return "is empty"
     if any(not 0x20 <= ord(character) < 0x7F for character in value if character not in "\r\n\t"):
@@ -88,7 +88,7 @@ def _find_damage(value: str) -> str:
 
 
 def _create_private(path: Path, content: str) -> None:
-    """Makes the file in one step, unless it exists: of two processes that start at once, the first one's key wins."""
+    """Creates the file in one step, unless it exists. If two processes start at once, the first one's key wins."""
     if path.exists():
         return
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")

@@ -1,4 +1,4 @@
-"""The formats of log lines, and what is cut out of every line."""
+"""Formats log lines, and removes credentials from every line."""
 
 import json
 import logging
@@ -8,16 +8,16 @@ from datetime import UTC, datetime
 from containers.agent_contract import REDACTED, redact_credentials
 
 IS_REDACTED = "is_redacted"
-"""Of a record: its message, its fields and its request's id have been searched for credentials already."""
+"""Marks a record whose message, fields and request id have been searched for credentials already."""
 
 _ACCESS_FIELDS = ("method", "path", "status", "ms")
 _AUDIT_FIELDS = ("event", "facts")
-# The token of a set-password link. Libraries log whole paths, and no route matches a link with a character too many.
+# The token of a set-password link. Libraries log whole paths, and a link with one character too many matches no route.
 _LINK_TOKEN = re.compile(r"(?:(?<![0-9A-Za-z])|(?<=%2[Ff]))[0-9A-Za-z]{6,7}-[0-9A-Fa-f]{32}")
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people."""
+    """Formats a line for people."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's own
         return _moment(record)
@@ -28,7 +28,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object on one line."""
+    """Formats one JSON object on one line."""
 
     def format(self, record: logging.LogRecord) -> str:
         clean = _as_it_is if getattr(record, IS_REDACTED, False) else _plain
@@ -47,7 +47,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def redact(text: str) -> str:
-    """The text without anything that looks like a credential or like the token of a set-password link."""
+    """Returns the text without anything that looks like a credential or like the token of a set-password link."""
     return _LINK_TOKEN.sub(REDACTED, redact_credentials(text))
 
 

@@ -1,4 +1,4 @@
-"""Where log lines go: standard error, a line with one write, and nothing that threads wait for each other for."""
+"""Writes log lines to standard error, each with one write, without making threads wait for each other."""
 
 import logging
 import os
@@ -6,12 +6,12 @@ import select
 
 
 class ConsoleHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Makes and writes each line without the handler's lock.
+    """Formats and writes each line without the handler's lock.
 
-    All threads of the service write here, a line for each request: with the lock held while a line is made, those that
-    answer would wait for one that the processor was taken from. The kernel keeps lines apart: what is written to a file
-    is in one piece, and to a pipe up to `select.PIPE_BUF` bytes are. Longer lines wait for each other; into one of
-    them others may come where nobody reads the pipe and it is full, as those of the other processes always might.
+    All threads of the service write here, one line for each request. With the lock held while a line is formatted, all
+    would wait for a thread that has lost the processor. The kernel keeps lines apart: a write to a file is in one
+    piece, and a write to a pipe up to `select.PIPE_BUF` bytes is. Longer lines wait for each other. Into one of them
+    other lines may come if nobody reads the pipe and it is full, as lines of other processes always might.
     """
 
     def handle(self, record: logging.LogRecord) -> bool:
@@ -32,7 +32,7 @@ class ConsoleHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generi
             self.handleError(record)
 
     def _descriptor(self) -> int | None:
-        """None where the stream is no file, as in some tests."""
+        """Returns None if the stream is no file, as in some tests."""
         try:
             return int(self.stream.fileno())
         except (AttributeError, OSError, ValueError):
@@ -51,6 +51,6 @@ class ConsoleHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generi
 
 
 def _write(target: int, line: bytes) -> None:
-    """All of it: of a long line the kernel may take a part at a time."""
+    """Writes all of it. The kernel may accept a long line in parts."""
     while line:
         line = line[os.write(target, line) :]

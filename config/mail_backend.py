@@ -1,4 +1,4 @@
-"""Sends mail by SMTP within one deadline, even where the server speaks slowly or says nothing sensible."""
+"""Sends mail by SMTP within one deadline, even if the server answers slowly or with nonsense."""
 
 import contextlib
 import smtplib
@@ -15,10 +15,10 @@ from django.utils.functional import cached_property
 from containers import call_limits
 
 ANSWERS_SIZE = 64 * 1024
-"""Bytes that a server may say while it takes a mail."""
+"""Bytes that a server may send while it accepts a mail."""
 
 QUIT_WITHIN = 2.0
-"""Seconds for the goodbye, which nobody needs."""
+"""Seconds for the goodbye, on which nothing depends."""
 
 
 class BoundedSMTP(smtplib.SMTP):
@@ -31,13 +31,13 @@ class BoundedSMTP(smtplib.SMTP):
 
 
 class BoundedSMTPOverTLS(smtplib.SMTP_SSL, BoundedSMTP):
-    """The same, where TLS comes before the first word."""
+    """The same, with TLS from the first byte."""
 
 
 class DeadlineBackend(EmailBackend):
-    """Django's, with `EMAIL_TIMEOUT` seconds for all that sending takes, instead of that many for each read.
+    """Django's backend, with `EMAIL_TIMEOUT` seconds for a whole sending instead of for each read.
 
-    Once the server has taken the mail, nothing that it does later makes it a failure: it would be sent twice.
+    Once the server has accepted the mail, nothing that it does later counts as a failure: the mail would be sent twice.
     """
 
     @property
@@ -51,15 +51,15 @@ class DeadlineBackend(EmailBackend):
         return context
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        """Returns how many were sent. Raises `OSError`, of which all errors of smtplib are a kind, and `ValueError`."""
+        """Returns how many were sent. Raises `OSError`, which includes all errors of smtplib, and `ValueError`."""
         with call_limits.time_limit(settings.EMAIL_TIMEOUT), call_limits.size_limit(ANSWERS_SIZE):
             try:
                 return super().send_messages(email_messages) or 0
             finally:
-                self.close()  # also where signing in has failed
+                self.close()  # also if signing in has failed
 
     def open(self) -> bool:
-        """Connects and signs in. Django's own looks up this machine's name, for which there is no deadline."""
+        """Connects and signs in. Django's own method looks up this machine's name, for which there is no deadline."""
         if self.connection is not None:
             return False
         options: dict[str, Any] = {"context": self.ssl_context} if self.use_ssl else {}
@@ -79,6 +79,6 @@ class DeadlineBackend(EmailBackend):
 
 
 def _own_name() -> str:
-    """By what this machine calls itself before the server: its name, or a literal where that is no full one."""
+    """Returns how this machine names itself to the server: its name, or an address literal if it has no full name."""
     name = socket.gethostname()
     return name if "." in name and name.isascii() else "[127.0.0.1]"

@@ -1,6 +1,4 @@
-"""Gives every request an id, a time limit and a line in the access log, and every answer its headers against caching
-and sensors.
-"""
+"""Gives every request an id, a deadline and a line in the access log, and every answer its headers."""
 
 import logging
 import re
@@ -32,21 +30,21 @@ _READS, _FAILED = frozenset(("GET", "HEAD")), frozenset((502, 503, 504))
 _FEATURES = ("camera", "geolocation", "microphone", "payment", "usb", "browsing-topics")
 
 ARRIVED_AT = "berth.arrived_at"
-"""In the WSGI environment: when the whole request was there, on the monotonic clock."""
+"""WSGI environment key: when the whole request had arrived, on the monotonic clock."""
 
 OUTSIDE_WITHIN = 28.0
-"""Seconds after its arrival at which a request has what it asks of the engine and of others, or goes without."""
+"""Seconds after its arrival until which a request may wait for the engine and for others."""
 
 DATABASE_WITHIN = 29.0
-"""The same for the database, where the outcome is recorded last. No answer comes later than after 30 seconds."""
+"""The same for the database, where the outcome is recorded last. Every answer comes within 30 seconds."""
 
 
 AGAIN_WITHIN = 5.0
-"""Seconds at least for a read that is asked once more, however late it is."""
+"""Minimum seconds for a read that is repeated, however late it is."""
 
 
 def current_request_id() -> str:
-    """Returns the id of the request that this thread serves or served last, or `-` where there was none."""
+    """Returns the id of the request that this thread serves or served last, or `-` if there was none."""
     return _request_id.get()
 
 
@@ -99,10 +97,10 @@ class RequestIdMiddleware:
 
 
 class TimeLimitMiddleware:
-    """Limits everything that the request waits for, from the moment at which it came: it may have waited for a thread.
+    """Limits everything that the request waits for, from its arrival: it may have waited for a thread.
 
-    A read that has failed because this process stood still is asked once more, as a proxy takes a 503 for the answer.
-    The body of a stream is made by another thread, after this has returned.
+    A read that failed because this process stood still is repeated, because a proxy would pass the 503 on. Another
+    thread sends the body of a stream, after this has returned.
     """
 
     def __init__(self, get_response: Next) -> None:
@@ -112,7 +110,7 @@ class TimeLimitMiddleware:
         arrived = request.META.get(ARRIVED_AT, time.monotonic())
         response = self._answer(request, arrived)
         if request.method in _READS and response.status_code in _FAILED and STILLNESS.was_since(arrived):
-            connections.close_all()  # this thread's own: those that have failed are replaced
+            connections.close_all()  # this thread's own: failed connections are replaced
             enough = time.monotonic() + AGAIN_WITHIN - OUTSIDE_WITHIN
             response = self._answer(request, max(arrived, enough))
         return response
@@ -124,7 +122,7 @@ class TimeLimitMiddleware:
 
 
 class PrivateAnswersMiddleware:
-    """Forbids caches to keep an answer, unless its view or the server of static files says that it is public."""
+    """Forbids caches to store an answer, unless its view or the server of static files says that it is public."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -151,7 +149,7 @@ class ContentSecurityPolicyMiddleware(CSPMiddleware):
 
 
 class PermissionsPolicyMiddleware:
-    """Tells browsers that our pages use none of their sensors."""
+    """Tells browsers that our pages use no sensors."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response

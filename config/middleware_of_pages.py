@@ -1,7 +1,7 @@
-"""Leads requests that are for no page past the middleware that only pages need: cookies, forms, files, messages.
+"""Skips middleware that only pages need (cookies, forms, files, messages) for all other requests.
 
-/api accepts no cookie, and neither do health checks and `/metrics`, so they neither have a session nor a form. What
-they need, and pages too, stands before `ForPages` or after `ForAll` in the settings.
+/api accepts no cookie, and neither do health checks and `/metrics`, so they have neither a session nor a form.
+Middleware that they need as well is placed before `ForPages` or after `ForAll` in the settings.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from config.middleware import Next, is_api_path
 
 
 class ForAll:
-    """The middleware after this one is for all requests."""
+    """The middleware after this one applies to all requests."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -24,7 +24,7 @@ class ForAll:
 
 
 class ForPages:
-    """The middleware after this one, up to `ForAll`, is for pages only."""
+    """The middleware after this one, up to `ForAll`, applies to pages only."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -41,7 +41,7 @@ class ForPages:
 
 
 def _find_end(handler: Any) -> ForAll:
-    """Django wraps each middleware in a function that handles its exceptions, and that names what it wraps."""
+    """Django wraps each middleware in a function that handles its exceptions and names what it wraps."""
     while handler is not None:
         middleware = getattr(handler, "__wrapped__", None)
         if isinstance(middleware, ForAll):

@@ -1,4 +1,4 @@
-"""What is answered while the database does not work, or the kernel gives this process nothing more."""
+"""Answers while the database does not work, or the kernel gives this process no more resources."""
 
 import logging
 from dataclasses import dataclass
@@ -29,8 +29,9 @@ OVERLOADED = Outage(
 
 
 def find_outage(error: BaseException | None) -> Outage | None:
-    """The outage that the error tells of; None for everything else. `error` is one that nothing else explains, or a
-    fault of a part of the service.
+    """Returns the outage that the error indicates, or None for any other error.
+
+    `error` is one that nothing else explains, or a fault of a part of the service.
     """
     if tells_of_starvation(error):
         return OVERLOADED
@@ -40,6 +41,6 @@ def find_outage(error: BaseException | None) -> Outage | None:
 
 
 def log_outage(outage: Outage, error: BaseException | None) -> None:
-    """Its first line, which says what the matter is. Further ones may tell what was stored."""
+    """Returns the first line, which names the fault. Further lines may contain stored data."""
     line = next(iter(str(error).splitlines()), "") or type(error).__name__
     log.warning("%s: %s", outage.subject, line)

@@ -107,7 +107,7 @@ TABLE: Mapping[type[Exception], Row] = {
     drf.UnsupportedMediaType: Row(415, "unsupported_media_type", "Send the body as Content-Type: application/json."),
     drf.Throttled: Row(429, "throttled", "Too many requests. Wait as long as `Retry-After` says, then go on."),
 }
-"""An error is looked up along its class hierarchy: the row of the nearest class counts."""
+"""Returns the row of the nearest class in the error's class hierarchy."""
 
 # The codes that an authenticator may give. Clients never see the codes of the libraries.
 _AUTHENTICATION_CODES = frozenset({"not_authenticated", "invalid_token", "invalid_credentials"})

@@ -1,4 +1,4 @@
-"""What the log says of requests that Django refuses as suspicious or forged: a line now and then, and no traceback.
+"""Logs requests that Django refuses as suspicious or forged: a line now and then, without a traceback.
 
 The sender chooses how many there are, and each is in the access log already. An operator who has forgotten a name of
 the service (BERTH_ALLOWED_HOSTS) still reads the reason.
@@ -8,23 +8,23 @@ import logging
 import time
 
 EVERY = 60.0
-"""Seconds for which the process says nothing more of the same kind."""
+"""Seconds for which this process logs no further line of the same kind."""
 
 LONGEST = 300
-"""Letters of the reason, which quotes what was sent."""
+"""Characters of the reason, which quotes what was sent."""
 
 log = logging.getLogger("berth.refused")
 
 
 class RefusalsHandler(logging.Handler):
-    """For the logger `django.security`: tells one refusal of each kind in each `EVERY`, as a short warning."""
+    """For the logger `django.security`: passes one refusal of each kind in each `EVERY`, as a short warning."""
 
     def __init__(self) -> None:
         super().__init__()
         self._silent_until: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Is called with the handler's lock held."""
+        """Called with the handler's lock held."""
         now = time.monotonic()
         if now < self._silent_until.get(record.name, now):
             return

@@ -1,4 +1,4 @@
-"""Limits the bodies of requests: to UTF-8, and to a size, on every path and whether the length is declared or not."""
+"""Limits request bodies to UTF-8 and to a size, on every path, whether the length is declared or not."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 _BOUNDARY = re.compile(r"""; *boundary="?([A-Za-z0-9'()+_,./:=? -]*[A-Za-z0-9'()+_,./:=?-])""", re.IGNORECASE)
-"""As RFC 2046 has it. Where it needs quotes (a comma, a space) Django does without."""
+"""As in RFC 2046. Django accepts boundaries without the quotes that a comma or a space requires."""
 
 
 class BodyLimitMiddleware:
@@ -57,10 +57,11 @@ def bound_chunked_bodies(application: "WSGIApplication") -> "WSGIApplication":
 
 
 def ignore_content_type_parameters(application: "WSGIApplication") -> "WSGIApplication":
-    """Wraps the application so that of a content type it sees the media type, and the boundary of a form in parts.
+    """Wraps the application so that it sees only the media type of a content type, and the boundary of a multipart
+    form.
 
-    JSON and our forms are UTF-8. Django looks up any codec of Python's that a parameter names, of `charset` or in the
-    way of RFC 2231 (`title*=hex''…`), and would fail before any middleware or error handler can answer.
+    JSON and our forms are UTF-8. Django looks up any of Python's codecs that a parameter names, in `charset` or as in
+    RFC 2231 (`title*=hex''…`), and would fail before any middleware or error handler can answer.
     """
 
     def without(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:

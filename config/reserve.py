@@ -1,7 +1,7 @@
-"""What a process keeps back of the kernel's goods, for the time in which it gets no more: descriptors and memory.
+"""Keeps descriptors and memory in reserve for a time in which the process gets no more.
 
-Without that, a process at its limit can neither say so nor end what it has begun. The code that meets the limit spends
-the reserve; what looks after the process fills it again, which shows that the kernel gives once more.
+Without it, a process at its limit can neither report that nor finish what it has begun. The code that meets the limit
+spends the reserve. The code that watches the process fills it again, which shows that the kernel gives resources again.
 """
 
 import errno
@@ -12,14 +12,14 @@ from contextlib import suppress
 
 DESCRIPTORS = 32
 MEMORY = 32 * 1024 * 1024
-"""Bytes of addresses. Nobody writes to them, so they take no memory of the machine."""
+"""Bytes of address space. Nothing writes to them, so they use no memory of the machine."""
 
 _NO_MORE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS}
 _NO_THREAD = "can't start new thread"
 
 
 class Reserve:
-    """Of this process. Any thread may call its methods. It keeps nothing before the first `fill`."""
+    """The reserve of this process. Any thread may call its methods. It is empty before the first `fill`."""
 
     def __init__(self) -> None:
         self._changed = threading.Lock()
@@ -28,7 +28,7 @@ class Reserve:
         self.is_spent = False
 
     def fill(self) -> bool:
-        """Takes what is missing. Returns whether it is whole; where it cannot be, it is spent."""
+        """Takes what is missing. Returns whether the reserve is full; if it cannot be filled, it is spent."""
         with self._changed:
             try:
                 if self._memory is None:
@@ -43,7 +43,7 @@ class Reserve:
         return not self.is_spent
 
     def spend(self) -> bool:
-        """Gives it to those who have begun something. Returns whether there was anything to give."""
+        """Gives the reserve to work that has begun. Returns whether there was anything to give."""
         with self._changed:
             if self._memory is None and not self._descriptors:
                 return False
@@ -52,7 +52,7 @@ class Reserve:
             return True
 
     def close(self) -> None:
-        """It is over: nothing is kept, and nobody waits for it."""
+        """Empties the reserve permanently; nothing waits for it."""
         with self._changed:
             self._give_back()
             self.is_spent = False
@@ -69,10 +69,9 @@ RESERVE = Reserve()
 
 
 def tells_of_starvation(error: BaseException | None) -> bool:
-    """Whether the error, or what it follows from, is that this process got no descriptor, memory or thread.
+    """Returns whether the error, or its cause, is that this process got no descriptor, memory or thread.
 
-    Errors of libraries do not always say what they follow from: for these the kernel is asked. Spends the reserve where
-    it is of use.
+    Errors of libraries do not always name their cause: for these the kernel is asked. Spends the reserve if that helps.
     """
     if error is None:
         return False

@@ -52,11 +52,11 @@ BERTH_ENGINE_CLASS = {
     "docker": "containers.docker.engine.DockerEngine",
     "swarm": "containers.swarm.engine.SwarmEngine",
 }[BERTH_ENGINE]
-# What keeps agents inside on one host and that a Swarm of an older Docker is to do without.
+# Confinement that a Swarm of an older Docker may do without.
 BERTH_SWARM_ACCEPT = env.words("BERTH_SWARM_ACCEPT")
 if unknown := set(BERTH_SWARM_ACCEPT) - {"no-new-privileges", "runtime", "seccomp", "swap"}:
     raise ImproperlyConfigured(f"BERTH_SWARM_ACCEPT holds {env.shown(min(unknown))}, which Berth does not know.")
-# Where the volumes of agents' states are made in a Swarm; empty: on the disk of the node that runs the agent.
+# Where a Swarm creates the volumes of agents' states. Empty: on the disk of the node that runs the agent.
 BERTH_SWARM_VOLUME_DRIVER = env.text("BERTH_SWARM_VOLUME_DRIVER")
 BERTH_SWARM_VOLUME_OPTIONS = dict(word.partition("=")[::2] for word in env.text("BERTH_SWARM_VOLUME_OPTIONS").split())
 if not all(BERTH_SWARM_VOLUME_OPTIONS.values()):
@@ -79,13 +79,13 @@ BERTH_OVERCOMMIT = env.factor("BERTH_OVERCOMMIT", "4", low=Decimal("0.1"), high=
 BERTH_CONTAINER_RUNTIME = env.text("BERTH_CONTAINER_RUNTIME")
 BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK")  # empty: a name that no other installation has
 BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
-# The lowest number of an agent's user. None: the installation's id chooses a block of numbers that nobody else uses.
+# The lowest user number of an agent. None: the installation's id chooses a block of numbers that nobody else uses.
 BERTH_UID_BASE = env.number("BERTH_UID_BASE", 0, low=10_002, high=2_000_000_000) if env.text("BERTH_UID_BASE") else None
 BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
 BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
 BERTH_DNS = env.name_servers("BERTH_DNS")
 BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
-# The addresses of the agents of a Swarm, the same on every node: one half for those behind the gateway.
+# The addresses of a Swarm's agents, the same on every node: one half for those behind the gateway.
 BERTH_SWARM_SUBNET = env.text("BERTH_SWARM_SUBNET", "10.231.0.0/20")
 try:
     if not 20 <= IPv4Network(BERTH_SWARM_SUBNET).prefixlen <= 25:
@@ -94,18 +94,18 @@ except ValueError:
     raise ImproperlyConfigured(
         "BERTH_SWARM_SUBNET must be an IPv4 network of /20 to /25, such as 10.231.0.0/20."
     ) from None
-# Where the gateways of a Swarm's nodes listen for Berth. The others are ports of the Swarm, and that for agents.
+# Where the gateways of a Swarm's nodes listen for Berth. The refused ports belong to the Swarm and to agents.
 BERTH_SWARM_GATEWAY_PORT = env.number("BERTH_SWARM_GATEWAY_PORT", 8443, low=1024, high=65_535)
 if BERTH_SWARM_GATEWAY_PORT in {2377, 7946, 8080}:
     raise ImproperlyConfigured(
         "BERTH_SWARM_GATEWAY_PORT is a port that each node of a Swarm uses already. Choose another one, such as 8444."
     )
-# Private networks to which webhooks of users may be sent.
+# Private networks to which users' webhooks may be sent.
 BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)
-# Each node of a Swarm has a gateway, of which one at a time lets an agent through.
+# Each node of a Swarm has a gateway. Only one of them at a time lets an agent through.
 BERTH_GATEWAY_ON_EACH_NODE = BERTH_ENGINE == "swarm"
 BERTH_EGRESS = env.choice("BERTH_EGRESS", ("internet", "gateway"), "internet")
 if BERTH_EGRESS == "gateway" and not BERTH_GATEWAY:
@@ -118,14 +118,14 @@ BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
 BERTH_ADMIN_EMAIL = env.text("BERTH_ADMIN_EMAIL")
 BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
-# Days after which operators are told that the last backup is old. 0: never.
+# Days after which operators are notified that the last backup is old. 0: never.
 BERTH_BACKUP_DAYS = env.number("BERTH_BACKUP_DAYS", 7, low=0, high=3650)
 # How long the events of projects are kept.
 BERTH_EVENTS_DAYS = env.number("BERTH_EVENTS_DAYS", 365, low=1, high=3650)
-# How long it is kept what agents have used of models: at least the present month and the one before it.
+# How long model usage of agents is kept: at least the current month and the one before it.
 BERTH_USAGE_DAYS = env.number("BERTH_USAGE_DAYS", 400, low=62, high=3650)
 
-# What Prometheus shows to read /metrics. Without one, only programs on this machine may.
+# What Prometheus sends to read /metrics. Without it, only programs on this machine may.
 BERTH_METRICS_TOKEN = env.text("BERTH_METRICS_TOKEN")
 if 0 < len(BERTH_METRICS_TOKEN) < 24:
     raise ImproperlyConfigured("BERTH_METRICS_TOKEN is shorter than 24 characters. `openssl rand -hex 24` makes one.")
@@ -133,20 +133,20 @@ if 0 < len(BERTH_METRICS_TOKEN) < 24:
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
 BERTH_THREADS = env.number("BERTH_THREADS", 16, low=2, high=256)
-# What `serve` runs here: where web servers run on several machines, they may leave the watcher to a service of its own.
+# What `serve` runs here. If web servers run on several machines, the watcher may be a service of its own.
 BERTH_ROLE = env.choice("BERTH_ROLE", ("all", "web", "watcher"), "all")
-# Where a watcher that runs alone tells whether it is at work, and its metrics; 0: nowhere.
+# Where a watcher that runs alone reports its health and metrics; 0: nowhere.
 BERTH_WATCHER_PORT = env.number("BERTH_WATCHER_PORT", 0, low=0, high=65535)
-# Seconds for which a server that is told to stop still serves while /readyz says that it will not for long.
+# Seconds for which a stopping server still serves while /readyz is 503.
 BERTH_DRAIN_SECONDS = env.number("BERTH_DRAIN_SECONDS", 0, low=0, high=300)
-# Event streams that each process sends at a time. They have threads of their own, and keep none of the above.
+# Event streams that each process sends at a time. They have threads of their own, and use none of the above.
 BERTH_STREAMS = 32
-# Seconds after which a process of the web server that does nothing any more is replaced. How long a request takes does
-# not matter: threads answer it, and the process shows each second that it lives.
+# Seconds after which an inactive process of the web server is replaced. The length of a request does not matter:
+# threads answer it, and the process shows each second that it lives.
 BERTH_WORKER_TIMEOUT = 30
-# Seconds that a request waits for Telegram, and again for a provider, from the look-up of the name to the last byte.
+# Seconds that a request waits for Telegram, and again for a provider, from the name look-up to the last byte.
 BERTH_OUTSIDE_LIMIT = 5.0
-# Seconds that requests in flight get once the server is told to stop: as long as any may take.
+# Seconds that requests in flight get when the server is told to stop: as long as any request may take.
 BERTH_GRACE = 30
 
 DEBUG = False
@@ -158,7 +158,7 @@ WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 # Of a body, on every path.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 64 * 1024
-# No form takes files, so those that somebody sends are read past and kept nowhere.
+# No form accepts files, so files that clients send are read and discarded.
 FILE_UPLOAD_HANDLERS: list[str] = []
 
 INSTALLED_APPS = [
@@ -178,7 +178,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
 ]
 
-# Pages of others that may call the API in a browser. It takes no cookie: they send a token that they were given.
+# Foreign origins that may call the API in a browser. It accepts no cookie: they send a token that they were given.
 CORS_ALLOWED_ORIGINS = env.origins("BERTH_CORS_ORIGINS")
 CORS_URLS_REGEX = r"^/api/"
 CORS_ALLOW_CREDENTIALS = False
@@ -251,17 +251,17 @@ if _database["ENGINE"] == env_servers.SQLITE:
             "leave BERTH_ROLE out, which runs both here."
         )
 else:
-    # A connection is held for the whole request: a pool smaller than the threads starves them. The pool itself
+    # A connection is held for the whole request, so a pool smaller than the threads starves them. The pool itself
     # requires CONN_MAX_AGE = 0.
     _database["OPTIONS"] = {
-        # Seconds, and for tcp_user_timeout milliseconds, after which TCP takes a silent host for gone.
+        # Seconds, and for tcp_user_timeout milliseconds, after which TCP considers a silent host gone.
         "connect_timeout": 3,
         "keepalives_idle": 5,
         "keepalives_interval": 2,
         "keepalives_count": 3,
         "tcp_user_timeout": 10_000,
         **_database.get("OPTIONS", {}),
-        # It tries to connect again after 1 and after 2 seconds, and then whenever somebody asks.
+        # It tries to connect again after 1 and after 2 seconds, and then whenever a request asks.
         "pool": {"min_size": 2, "max_size": BERTH_THREADS + 4, "timeout": 4, "reconnect_timeout": 3},
     }
     _database["CONN_MAX_AGE"] = 0
@@ -274,7 +274,7 @@ CACHES = {
     if _cache
     else {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
 }
-# Several machines share counts there; without it they are in the database.
+# Several machines share counts there; without it, counts are in the database.
 BERTH_COUNT_IN_CACHE = bool(_cache)
 
 # -- people -----------------------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-# Of each user and minute.
+# Per user and minute.
 BERTH_LIMITS = {"reads": 600, "commands": 60, "deploys": 20}
 SIMPLE_JWT = {
     "ALGORITHM": "HS256",
@@ -318,7 +318,8 @@ SIMPLE_JWT = {
     "AUDIENCE": "berth-api",
     "ISSUER": "berth",
     "ACCESS_TOKEN_LIFETIME": timedelta(hours=12),
-    # How much the clocks of machines may differ that take each other's tokens. When one ends, the database's tells.
+    # How much the clocks of machines that accept each other's tokens may differ. The database's clock decides when a
+    # token ends.
     "LEEWAY": timedelta(minutes=5),
     "UPDATE_LAST_LOGIN": False,
 }
@@ -364,8 +365,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# Browsers keep Secure cookies, which `__Host-` ones must be, over https and from this machine. Anywhere else plain
-# http would mean that nobody can sign in, so there the cookies do without; `check --deploy` says so.
+# Browsers keep Secure cookies, which `__Host-` cookies must be, over https and from this machine. Anywhere else nobody
+# could sign in over plain http, so cookies do without it there; `check --deploy` says so.
 _secure_cookies = _behind_tls or _on_this_machine
 _cookie_prefix = "__Host-" if _secure_cookies else ""
 SESSION_COOKIE_NAME = f"{_cookie_prefix}berth-session"
@@ -374,7 +375,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_ENGINE = "accounts.credentials.dashboard_sessions"
-# Not in a cookie of their own, whose name has no `__Host-`.
+# Not in a cookie of its own, whose name would have no `__Host-`.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 CSRF_COOKIE_NAME = f"{_cookie_prefix}berth-csrf"
 CSRF_COOKIE_SECURE = _secure_cookies
@@ -389,7 +390,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_HSTS_SECONDS = 31_536_000 if _behind_tls else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _behind_tls
 SECURE_HSTS_PRELOAD = _behind_tls
-SECURE_SSL_REDIRECT = False  # the proxy that holds the certificate does it, and health checks come without TLS
+SECURE_SSL_REDIRECT = False  # the proxy that holds the certificate redirects, and health checks come without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if _behind_tls else None
 BERTH_TRUSTED_PROXIES = env.number("BERTH_TRUSTED_PROXIES", 0, low=0, high=5)
 SILENCED_SYSTEM_CHECKS = ["security.W008"] + ([] if _behind_tls else ["security.W004"])
@@ -402,7 +403,7 @@ if _mail:
     EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
     EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"], _mail["EMAIL_HOST_PASSWORD"]
     EMAIL_USE_TLS, EMAIL_USE_SSL = _mail.get("EMAIL_USE_TLS", False), _mail.get("EMAIL_USE_SSL", False)
-# Seconds for all of a mail, from the look-up of the server's name to its last word.
+# Seconds for a whole mail, from the name look-up to the server's last word.
 EMAIL_TIMEOUT = 30
 if BERTH_SIGNUP == "open" and not BERTH_SENDS_MAIL:
     raise ImproperlyConfigured("BERTH_SIGNUP is open, which needs a mail server. Set BERTH_EMAIL_URL, or close it.")
@@ -440,7 +441,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
-        # Our access log has the 4xx. Left to say: the errors, with their tracebacks.
+        # Our access log has the 4xx. This leaves the errors, with their tracebacks.
         "django.request": {"level": "ERROR"},
         "django.security": {"handlers": ["refusals"], "propagate": False},
         # At INFO it has two lines for each request.

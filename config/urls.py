@@ -18,7 +18,7 @@ handler500 = "config.error_handlers.internal_error"
 
 _public = cache_control(public=True, max_age=300)
 
-# It holds nothing secret that its length could tell.
+# It holds no secret that its length could reveal.
 _docs = _public(gzip_page(DocsView.as_view()))
 
 urlpatterns = [
