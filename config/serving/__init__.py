@@ -1,1 +1,1 @@
-"""How the processes of the service are run."""
+"""Runs the processes of the service."""

@@ -37,7 +37,7 @@ _OUR_FAULTS = (InvalidResponseHeader, InvalidResponseHeaderName)
 
 
 def respond(worker: WorkerContext, connection: Connection, data: bytes, arrived_at: float) -> None:
-    """Runs the application on a whole request, and tells the worker's loop when the answer is complete.
+    """Runs the application on a whole request, and reports to the worker's loop when the answer is complete.
 
     `arrived_at` is on the monotonic clock.
     """
@@ -57,7 +57,7 @@ def respond(worker: WorkerContext, connection: Connection, data: bytes, arrived_
             _finish(worker, connection, is_reusable=False)
         return
     send = partial(_send, worker, connection, response, body)
-    # An answer says of itself that it takes long, however it is typed. One that is there as a whole does not.
+    # An answer declares itself as long-running, no matter which content type. An answer that is complete does not.
     if getattr(body, "streaming", True) and (_is_event_stream(response) or getattr(body, "has_own_thread", False)):
         if worker.streams.take(partial(copy_context().run, send)):
             worker.loop.call_soon(partial(worker.clients.watch_end, connection))
@@ -75,7 +75,7 @@ def _send(worker: WorkerContext, connection: Connection, response: Any, body: An
             for piece in body:
                 response.write(piece)
                 if (connection.sends_no_more or not worker.alive) and _is_event_stream(response):
-                    break  # it ends like a whole one, and a client that is still there follows again elsewhere
+                    break  # it ends like a complete one, and a client that is still there follows again elsewhere
             response.close()
             connection.release()
             is_reusable = not response.should_close()
@@ -91,7 +91,7 @@ def _send(worker: WorkerContext, connection: Connection, response: Any, body: An
 
 
 def _give_up(worker: WorkerContext, connection: Connection, body: Any) -> None:
-    """Nothing is sent yet of an answer that finds no thread."""
+    """Closes an answer of which nothing was sent, because no thread was available for it."""
     try:
         if hasattr(body, "close"):
             body.close()
@@ -101,11 +101,11 @@ def _give_up(worker: WorkerContext, connection: Connection, body: Any) -> None:
 
 
 def _finish(worker: WorkerContext, connection: Connection, *, is_reusable: bool) -> None:
-    """Tells the loop, and wakes it only where somebody waits for that. Most clients send their next request when they
-    have this answer, and that wakes it, too.
+    """Reports to the loop, and wakes it only if something waits for that. Most clients send their next request after
+    this answer, and that wakes it, too.
     """
     worker.loop.call_next(partial(worker.clients.finish, connection, is_reusable=is_reusable))
-    # Looked at only now: a loop that changes it later finds the call in the same turn.
+    # Checked only now: a loop that changes it later finds the call in the same turn.
     is_waited_for = connection.received or connection.unsent or connection.interest != READ
     if is_waited_for or not (is_reusable and worker.alive):
         worker.loop.wake()
@@ -127,7 +127,7 @@ def _fail(worker: WorkerContext, connection: Connection, response: Any, error: E
 
 
 def _explain(worker: WorkerContext, connection: Connection, error: Exception, *, is_for_us: bool) -> None:
-    """Refuses what the parser refuses, and answers 500 to what broke outside of all that handles errors.
+    """Refuses what the parser refuses, and answers 500 to errors outside all error handlers.
 
     The log names the kind of the parser's error and not its text, which quotes the request: a header may be a
     credential. gunicorn's own answers would quote it, too, and lack the headers that each answer of ours has.
@@ -143,7 +143,7 @@ def _explain(worker: WorkerContext, connection: Connection, error: Exception, *,
 
 
 def _host(connection: Connection) -> str:
-    """The address of the client. A Unix socket has none."""
+    """Returns the address of the client. A Unix socket has none."""
     return str(connection.address[0]) if isinstance(connection.address, tuple) else "a socket"
 
 
@@ -161,5 +161,5 @@ def _is_event_stream(response: Any) -> bool:
 
 
 def _in_large_pieces(file: Any, _size: int = 0) -> Any:
-    """WSGI's file wrapper. Every piece is a write, so pieces are large."""
+    """WSGI's file wrapper. Every piece is one write, so pieces are large."""
     return FileWrapper(file, FILE_PIECE)

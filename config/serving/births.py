@@ -1,7 +1,7 @@
-"""Starts the child processes of the service: the first ones as copies of this process, later ones anew.
+"""Starts the child processes of the service: the first ones as forks of this process, later ones from scratch.
 
-A copy has imported everything, which takes a second on a slow machine, and shares that memory. What is started later is
-to be as it is in the files then.
+A fork has imported everything, which takes a second on a slow machine, and shares that memory. A process that is
+started later must run the files as they are by then.
 """
 
 import multiprocessing
@@ -20,10 +20,10 @@ _OBEYED = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.
 
 
 class Births:
-    """Also holds the lifeline, which ends the children with this process.
+    """Also holds the lifeline, which ends the children together with this process.
 
-    `forks`: nothing of this process would be missing in a copy, as a connection to the database. `own` are descriptors
-    that a child must not keep open.
+    `forks`: a fork would lack nothing of this process, such as a database connection. `own` are descriptors that a
+    child must not keep open.
     """
 
     def __init__(self, *, forks: bool = False, own: Collection[int] = ()) -> None:
@@ -33,19 +33,19 @@ class Births:
 
     @property
     def lifeline(self) -> int:
-        """The descriptor with whose last copy the children end."""
+        """The descriptor whose last copy keeps the children alive."""
         return self._lifeline_in.fileno()
 
     def start(
         self, name: str, target: Callable[..., None], *arguments: object, given: int | None = None
     ) -> BaseProcess:
-        """`given` is one of the own descriptors that this child gets. Raises `OSError` where there is no room."""
+        """`given` is one of the own descriptors that this child gets. Raises `OSError` if the system has no room."""
         if not (self._forks and has_one_thread()):
             return start_child(name, self._lifeline_out, target, *arguments)
         return _fork(name, self._own - {given}, self._lifeline_out, target, *arguments)
 
     def settle(self) -> None:
-        """Has all further ones started anew."""
+        """Starts all further children from scratch."""
         self._forks = False
 
 
@@ -64,7 +64,7 @@ def end_all(children: Iterable[BaseProcess]) -> None:
 
 
 def has_one_thread() -> bool:
-    """A copy would have no other one, and for ever the locks that it holds."""
+    """Returns whether this process has one thread. A fork lacks others, and keeps their locks forever."""
     with suppress(OSError):
         return len(list(Path("/proc/self/task").iterdir())) == 1
     return False
@@ -73,7 +73,7 @@ def has_one_thread() -> bool:
 def _fork(
     name: str, but: Iterable[int], lifeline: Connection, target: Callable[..., None], *arguments: object
 ) -> BaseProcess:
-    """What the parent does on a signal is not for its copy, which therefore gets none until it has its own ways."""
+    """Blocks signals until the fork has its own handlers, because the parent's handlers are not for it."""
     child = multiprocessing.get_context("fork").Process(
         target=_run_copy, args=(but, lifeline, target, *arguments), name=name
     )
@@ -90,6 +90,6 @@ def _run_copy(but: Iterable[int], lifeline: Connection, target: Callable[..., No
         os.close(descriptor)
     for number in _OBEYED:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    os.setpgrp()  # before it can get what the terminal sends to all
+    os.setpgrp()  # before it can get signals that the terminal sends to all
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _OBEYED)
     run_child(lifeline, target, *arguments)

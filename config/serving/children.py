@@ -1,4 +1,4 @@
-"""The two child processes of the service. They end with the process that has started them.
+"""The two child processes of the service. They end with the process that started them.
 
 They import this module before Django is set up, so nothing that needs it is imported at the top.
 """
@@ -32,13 +32,13 @@ logger = logging.getLogger("berth.serve")
 # Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
 KILL_AFTER = settings.BERTH_GRACE + 4
 KILLED_WITHIN = 5.0
-"""Seconds for the kernel to end a process that was killed."""
+"""Seconds for the kernel to end a killed process."""
 FILES = 8192
-"""Open files of a process of the web server: its connections, and as many again to be safe."""
+"""Open files of a process of the web server: its connections, and as many again as a margin."""
 
 
 def start_child(name: str, lifeline: Connection, target: Callable[..., None], *arguments: object) -> BaseProcess:
-    """Raises `OSError` where the system has no room for another process."""
+    """Raises `OSError` if the system has no room for another process."""
     child = multiprocessing.get_context("spawn").Process(
         target=run_child, args=(lifeline, target, *arguments), name=name
     )
@@ -49,12 +49,12 @@ def start_child(name: str, lifeline: Connection, target: Callable[..., None], *a
 def run_child(lifeline: Connection, target: Callable[..., None], *arguments: object) -> None:
     """Runs `target` in a new child process.
 
-    The child leaves the terminal's process group, so that Ctrl-C reaches the parent only, and it ends when the other
-    end of the lifeline is closed, as by the parent's end, even by SIGKILL.
+    The child leaves the terminal's process group, so that Ctrl-C reaches only the parent. It ends when the other end of
+    the lifeline is closed, for example by the parent's end, even by SIGKILL.
     """
     os.setpgrp()
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, signal.SIG_IGN)  # they mean something to the parent only
+        signal.signal(number, signal.SIG_IGN)  # they are meant for the parent only
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
     gc.disable()  # as in manage.py
     django.setup()
@@ -78,7 +78,7 @@ def _end_with_parent(lifeline: Connection) -> None:
 
 
 def allow_many_files() -> None:
-    """Every connection is an open file. Many systems allow 1,024 of them, and more to those who ask."""
+    """Raises the limit of open files, because every connection is one. Many systems allow 1,024, more on request."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -86,9 +86,10 @@ def allow_many_files() -> None:
 
 
 def run_watcher(due: c_double) -> None:
-    """`due` is shared with the parent: by then the watcher will have shown that it lives.
+    """`due` is shared with the parent: the watcher will have shown by then that it lives.
 
-    The files of a newer version may be here before its migrations are. A newer database is one that is being upgraded.
+    The files of a newer version may be here before its migrations have run. A newer database is one that is being
+    upgraded.
     """
     from config.database.versions import refuse_older_database  # noqa: PLC0415 - Django is to be set up
     from config.metrics.shared import begin_to_count  # noqa: PLC0415 - the same
@@ -98,7 +99,7 @@ def run_watcher(due: c_double) -> None:
     begin_to_count("watcher")
     begin_to_trace("watcher", version=settings.BERTH_VERSION)
     open_watcher_port(due)
-    with suppress(DatabaseError):  # one that does not answer is waited for
+    with suppress(DatabaseError):  # a database that does not answer is waited for
         refuse_older_database()
     call_command("watch", publish=partial(setattr, due, "value"))
 
@@ -109,8 +110,9 @@ def run_web(
     draining: c_int,
     succeeds: bool,  # noqa: FBT001 - a process takes no names
 ) -> None:
-    """Two numbers are shared with the parent: `booted` is 1 as soon as a worker is able to serve, `draining` as soon as
-    this server is to end. `succeeds`: so far another one serves.
+    """Shares two numbers with the parent: `booted` is 1 once a worker can serve, `draining` once this server must stop.
+
+    `succeeds`: another web server has served so far.
     """
     from config.draining import DRAIN  # noqa: PLC0415 - the watcher needs none of it
     from config.serving.gunicorn import WebServer  # noqa: PLC0415 - the parent and the watcher need none of it
@@ -121,7 +123,7 @@ def run_web(
 
 
 def has_terminal() -> bool:
-    """Whether somebody started this at a terminal, whose end is a SIGHUP."""
+    """Returns whether this was started at a terminal, whose end is a SIGHUP."""
     with suppress(OSError):
         os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
         return True

@@ -1,6 +1,6 @@
-"""The clients of a worker: reads their requests, hands whole ones to threads, and sends the rest of their answers.
+"""The clients of a worker: reads their requests, gives complete ones to threads, and sends the rest of their answers.
 
-Everything here happens in the worker's loop, which closes the connections of clients that keep it waiting too long.
+All of this happens in the worker's loop, which closes the connections of clients that keep it waiting too long.
 """
 
 import socket
@@ -21,11 +21,12 @@ from config.serving.worker_context import WorkerContext
 HEAD_WITHIN = 10.0
 BODY_WITHIN = 20.0
 LINGER = 3.0
-"""Seconds to throw away what a client still sends after an answer that ends the connection. Closing at once would
-reset the connection, and the client might never see the answer."""
+"""Seconds for discarding what a client still sends after an answer that ends the connection.
+
+Closing at once would reset the connection, and the client might never see the answer."""
 
 CONNECTIONS = 1000
-"""Of one worker. Beyond that, the oldest that waits for its client is closed for each new one."""
+"""Per worker. Beyond that, the oldest connection that waits for its client is closed for each new one."""
 
 READ_SIZE = 64 * 1024
 WARN_EVERY = 60.0
@@ -44,7 +45,7 @@ class Clients:
 
     @property
     def are_busy(self) -> bool:
-        """Whether a request has begun to come, or its answer is not sent yet."""
+        """Returns whether a request has begun to arrive, or its answer is not sent yet."""
         started = any(connection.received for connection in self._heads)
         return started or len(self._bodies) > 0 or any(each.is_answering or each.unsent for each in self.connections)
 
@@ -87,7 +88,7 @@ class Clients:
             self._advance(connection)
 
     def _advance(self, connection: Connection) -> None:
-        """Hands the request to a thread if it is whole, and otherwise waits for the rest."""
+        """Gives the request to a thread if it is complete, and otherwise waits for the rest."""
         try:
             end = connection.framing.find_end(connection.received)
         except TooLargeError as error:
@@ -99,7 +100,7 @@ class Clients:
         request = bytes(connection.received[:end])
         del connection.received[:end]
         self._leave_phase(connection)
-        connection.is_answering = True  # it stays watched: most clients send no more before they have the answer
+        connection.is_answering = True  # it stays watched: most clients send nothing more before they have the answer
         answer = partial(respond, self._worker, connection, request, time.monotonic())
         if self._worker.is_starved or not self._worker.threads_for(request).take(answer):
             self._refuse(connection, 503)
@@ -118,7 +119,7 @@ class Clients:
                 self._unsent.send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def watch_end(self, connection: Connection) -> None:
-        """Of one whose answer lasts, so that it ends soon after its client has left."""
+        """Watches the connection of a long answer, so that the answer ends soon after its client has left."""
         if connection.is_answering and not connection.interest:
             self._watch(connection, READ, self._read)
 
@@ -153,7 +154,7 @@ class Clients:
         self.finish(connection, is_reusable=False)
 
     def _linger(self, connection: Connection) -> None:
-        """Says that no more comes, and reads on for a while."""
+        """Shuts down sending, and reads on for a while."""
         try:
             connection.socket.shutdown(socket.SHUT_WR)
         except OSError:

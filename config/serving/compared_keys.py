@@ -1,4 +1,4 @@
-"""Compares the keys of this server with those of other machines, as long as it serves: one of them may get others."""
+"""Compares the keys of this server with those of other machines while it serves. Any of them may get new keys."""
 
 import fcntl
 import logging
@@ -12,12 +12,12 @@ log = logging.getLogger(__name__)
 EVERY = 60.0
 """Seconds between two comparisons."""
 
-# Processes that are forked share it. The kernel gives its lock to one of them, and to another one after its end.
+# Forked processes share it. The kernel gives its lock to one of them, and to another one after its end.
 _TELLS = os.memfd_create("berth-keys")
 
 
 class ComparedKeys:
-    """In each process of the web server, of which one tells. `/readyz` compares by itself."""
+    """Runs in each process of the web server, one of which reports. `/readyz` compares by itself."""
 
     def __init__(self) -> None:
         self._due = 0.0

@@ -1,7 +1,7 @@
-"""Connections of clients: what came in and is no request yet, and what goes out and was not taken yet.
+"""Connections of clients: received bytes that are no complete request yet, and answers that were not sent yet.
 
 Sockets never block. The worker's loop reads, closes and sends the rest of an answer; the thread that answers a request
-only leaves its bytes here, and so never waits for a client that reads slowly.
+only leaves its bytes here, so it never waits for a client that reads slowly.
 """
 
 import socket
@@ -12,20 +12,19 @@ from typing import Any
 from config.serving.framing import Framing
 
 UNSENT_LIMIT = 4 * 1024 * 1024
-"""Bytes of one answer that may wait for its client: more than any that a thread of requests makes has."""
+"""Bytes of one answer that may wait for its client: more than any answer of a request thread has."""
 
 STALL = 20.0
-"""Seconds for which a client may take nothing of its answer."""
+"""Seconds for which a client may accept nothing of its answer."""
 
 ROOM_WITHIN = 2 * STALL
-"""Seconds in which a client takes as much as makes room for the next piece of an answer. A lease lasts longer."""
+"""Seconds in which a client must make room for the next piece of an answer. A lease lasts longer."""
 
 
 class Connection:
-    """`hold`, `release`, `drop`, `sendall` and `send` are for the thread that answers, and so is reading
-    `sends_no_more`. All else is for the worker's loop.
+    """`hold`, `release`, `drop`, `sendall`, `send` and reading `sends_no_more` are for the answering thread.
 
-    gunicorn writes an answer to this object, which stands in for the socket.
+    All else is for the worker's loop. gunicorn writes an answer to this object, which replaces the socket.
     """
 
     def __init__(self, sock: socket.socket, address: Any, server: Any, *, on_unsent: "Callable[[Connection], None]"):
@@ -41,7 +40,7 @@ class Connection:
         """The events that the loop waits for."""
         self.is_closed = False
         self.sends_no_more = False
-        """Whether its client was seen to have ended what it sends, as one does who leaves."""
+        """Whether the client was seen to have stopped sending, as a client does that leaves."""
         self._held: bytes | None = None
         self._on_unsent = on_unsent
         self._unsent = bytearray()
@@ -50,8 +49,8 @@ class Connection:
     def hold(self) -> None:
         """Keeps the next piece until another one or `release` follows.
 
-        gunicorn writes the head of an answer and then its body. Together they take one call of the kernel's, and the
-        client is woken once.
+        gunicorn writes the head of an answer and then its body. Together they need one system call, and the client
+        wakes once.
         """
         self._held = b""
 
@@ -62,11 +61,11 @@ class Connection:
             self.sendall(held)
 
     def drop(self) -> None:
-        """Forgets what is still held, and holds nothing more."""
+        """Discards what is still held, and holds nothing more."""
         self._held = None
 
     def sendall(self, data: bytes) -> None:
-        """Sends what the client takes at once, and keeps the rest for the loop. Raises `OSError` once it has left."""
+        """Sends what the client accepts at once, and keeps the rest for the loop. Raises `OSError` once it has left."""
         if self._held == b"":
             self._held = data
             return
@@ -87,7 +86,7 @@ class Connection:
         return len(data)
 
     def gettimeout(self) -> float:
-        """Zero, as of every socket that does not block."""
+        """Zero, as for every non-blocking socket."""
         return 0.0
 
     @property
@@ -95,7 +94,7 @@ class Connection:
         return len(self._unsent)
 
     def flush(self) -> int:
-        """Sends some of what waits. Returns how many bytes the client took. Raises `OSError` where it has left."""
+        """Sends some of what waits. Returns how many bytes the client accepted. Raises `OSError` if it has left."""
         with self._changed:
             sent = _send(self.socket, self._unsent)
             del self._unsent[:sent]
@@ -104,7 +103,7 @@ class Connection:
         return sent
 
     def note_end(self) -> None:
-        """Looks whether the client has ended what it sends, and takes nothing of what it has sent."""
+        """Checks whether the client has stopped sending, without reading anything that it has sent."""
         try:
             self.sends_no_more = not self.socket.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
@@ -120,7 +119,9 @@ class Connection:
             self._changed.notify_all()
 
     def _wait_for_room(self) -> None:
-        """Only an answer that has a thread of its own gets here. Byte by byte its client makes no room in time."""
+        """Waits for room. Only an answer with a thread of its own gets here. Accepting byte by byte does not make room
+        in time.
+        """
         if not self._changed.wait_for(lambda: self.is_closed or len(self._unsent) < UNSENT_LIMIT, ROOM_WITHIN):
             raise TimeoutError("The client takes its answer too slowly.")
 
@@ -133,7 +134,7 @@ def _send(sock: socket.socket, data: bytes | bytearray) -> int:
 
 
 class Deadlines:
-    """Connections in a phase that has a time limit, in the order in which their time ends."""
+    """Connections in a phase with a time limit, in the order in which their time ends."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -160,7 +161,7 @@ class Deadlines:
         return next(iter(self._until), None)
 
     def expired(self, now: float) -> Iterator[Connection]:
-        """Takes out the connections whose time is over."""
+        """Removes and returns the connections whose time is over."""
         while (connection := self.oldest()) is not None and self._until[connection] <= now:
             del self._until[connection]
             yield connection

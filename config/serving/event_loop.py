@@ -1,4 +1,4 @@
-"""The loop of a worker: waits until something can be read or written, and does what other threads ask for."""
+"""The loop of a worker: waits until something can be read or written, and runs what other threads ask for."""
 
 import os
 import selectors
@@ -31,7 +31,7 @@ class EventLoop:
         self._selector.register(self._pipe_out, READ, self._empty_pipe)
 
     def listen(self, listener: Any, act: Act) -> None:
-        """Does this whenever somebody wants to connect."""
+        """Calls this whenever a client wants to connect."""
         listener.setblocking(False)  # noqa: FBT003 - the standard library's own
         self._selector.register(listener, READ, act)
 
@@ -39,7 +39,7 @@ class EventLoop:
         self._selector.unregister(listener)
 
     def watch(self, connection: Connection, interest: int, act: Callable[[Connection], None] | None = None) -> None:
-        """Does this with the connection whenever it can be read or written. 0 ends that."""
+        """Calls this with the connection whenever it can be read or written. 0 ends that."""
         if interest == connection.interest:
             return
         if connection.interest:
@@ -53,7 +53,7 @@ class EventLoop:
         self.wake()
 
     def call_next(self, act: Act) -> None:
-        """Does this first thing in the next turn, which comes within `LONGEST_WAIT`, or when `wake` is called."""
+        """Calls this first in the next turn, which comes within `LONGEST_WAIT`, or when `wake` is called."""
         self._calls.append(act)
 
     def wake(self) -> None:
@@ -80,7 +80,7 @@ class EventLoop:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - what went wrong with one connection must not end the others
-            tells_of_starvation(error)  # so that there is something to write a line with
+            tells_of_starvation(error)  # so that a descriptor is free for writing a log line
             self._log.exception("The server's loop met an error and goes on.")
 
     def _empty_pipe(self) -> None:

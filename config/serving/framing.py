@@ -1,8 +1,8 @@
 """Finds the end of a request in what a client has sent so far, so that no thread ever waits for the rest of one.
 
-It judges nothing: gunicorn's parser gets exactly these bytes and says whether they are a request. What cannot be
-understood here counts as complete, so that the parser refuses it at once. Should it take it, the connection ends with
-the answer all the same: where the two differ, the rest of a request must not be taken for another one.
+It judges nothing: gunicorn's parser gets exactly these bytes and decides whether they are a request. Bytes that cannot
+be understood here count as complete, so that the parser refuses them at once. If the parser accepts them, the
+connection still ends with the answer: the rest of a request must not be read as another one.
 """
 
 import re
@@ -37,11 +37,10 @@ class Framing:
     def __init__(self, *, body_limit: int) -> None:
         self.has_head = False
         self.awaits_continue = False
-        """The client sends no body before it is told to go on (RFC 9110, section 10.1.1)."""
+        """The client sends no body before it is told to continue (RFC 9110, section 10.1.1)."""
         self.is_refused = False
-        """The connection cannot be used again: the declared body is over the limit, and not waited for, or it is not
-        certain where the request ends.
-        """
+        """The connection cannot be used again: the declared body is over the limit and not waited for, or the end of
+        the request is uncertain."""
         self._body_limit = body_limit
         self._searched = 0
         self._end = 0
@@ -72,13 +71,13 @@ class Framing:
         self._searched = len(received)
 
     def _has_bare_line_feed(self, received: bytearray, end: int) -> bool:
-        """A head with other line ends never ends as it should, and is refused without waiting for that."""
+        """A head with other line ends never ends as it should, so it is refused without waiting."""
         return _BARE_LINE_FEED.search(received, self._searched, end) is not None
 
     def _read_head(self, head: bytes) -> None:
         self._end = len(head)
         if encodings := len(_ANY_ENCODING.findall(head)):
-            # With any other encoding nobody knows where the body ends, so nobody waits for it.
+            # With any other encoding the end of the body is unknown, so nothing waits for it.
             self.is_refused = encodings != 1 or not _CHUNKED.search(head)
             self._chunks = None if self.is_refused else _Chunks(len(head), limit=self._body_limit)
         elif declared := len(_ANY_LENGTH.findall(head)):
@@ -112,7 +111,7 @@ class _Chunks:
             if self._left < 0:
                 raise TooLargeError(413)
             self._at = line_end + size + 4
-        # A line that does not end is for the parser to refuse.
+        # The parser refuses a line that does not end.
         self.is_odd = len(received) > self._at + CHUNK_LINE_LIMIT
         return len(received) if self.is_odd else None
 

@@ -1,4 +1,4 @@
-"""The web server: gunicorn with a worker of our own, whose threads wait for the engine and never for clients."""
+"""The web server: gunicorn with our own worker, whose threads wait for the engine and never for clients."""
 
 import gc
 import os
@@ -34,8 +34,8 @@ class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types
 class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     """Serves the WSGI application until it gets SIGTERM or SIGINT.
 
-    It listens on its own socket, unless it is given one, and says in `booted` when a worker is able to serve.
-    `succeeds`: until then another one goes on to serve on the same socket.
+    It listens on its own socket unless it is given one, and sets `booted` when a worker can serve. `succeeds`: until
+    then another web server still serves on the same socket.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Any:
         """Imports everything that answers requests, once, before the workers are forked.
 
-        What is there by then stays for good. So the collector need not look through it again and again.
+        These objects stay until the end, so the garbage collector need not look through them again and again.
         """
         application = get_internal_wsgi_application()
         get_resolver().url_patterns  # noqa: B018 - imports every view
@@ -71,13 +71,13 @@ class WebServer(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
 
 class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
-    """Ends on signals, and does nothing else on them: `serve` says how many workers there are, and starts new ones."""
+    """Ends on signals and does nothing else on them: `serve` decides how many workers there are and starts new ones."""
 
     has_no_room = False
-    """Whether the system had no room for another process when a worker was to be started last."""
+    """Whether the system had no room for a process when a worker was last to be started."""
 
     took_over: c_int | None = None
-    """Where another web server serves on the same socket until a worker of this one does: 1 from then on."""
+    """If another web server serves on the same socket until a worker of this one does: 1 from then on."""
 
     def init_signals(self) -> None:
         super().init_signals()
@@ -85,19 +85,19 @@ class SteadyArbiter(Arbiter):  # type: ignore[misc]  # gunicorn has no types
             signal.signal(getattr(signal, f"SIG{name}"), signal.SIG_IGN)
 
     def spawn_worker(self) -> Any:
-        """Goes on where the system has no room for another process. The arbiter tries again every second."""
+        """Continues if the system has no room for another process. The arbiter tries again every second."""
         self.has_no_room = False
         try:
             return super().spawn_worker()
         except OSError as error:
             if os.getpid() != self.pid:
-                os._exit(1)  # a worker that could not begin: it must not go on as a second arbiter
+                os._exit(1)  # a worker that could not begin: it must not continue as a second arbiter
             self.has_no_room = True
             self.log.error("A worker cannot be started: %s. It is tried again.", error.strerror)  # noqa: TRY400 - says it all
             return None
 
     def wait_for_signals(self, timeout: float = 1.0) -> Any:
-        """Where no worker is left and none can be started, it answers itself meanwhile: each request by a refusal."""
+        """If no worker is left and none can be started, the arbiter itself refuses each request meanwhile."""
         serves_alone = self.took_over is None or bool(self.took_over.value)
         if self.has_no_room and serves_alone and not self.WORKERS:
             refuse_all(self.LISTENERS, seconds=timeout, is_over=lambda: not self.SIG_QUEUE.empty())

@@ -1,8 +1,8 @@
-"""Hands the service over to a new program without a moment in which nobody listens.
+"""Hands the service over to a new program without a moment in which nothing listens.
 
-The process executes the command that it was started by once more, and so stays what it is to systemd. It keeps the
-socket on which it listens and, as long as the new web server is not there, the lifeline of its children: they serve
-until it is cut, and then finish what they have begun.
+The process executes the command that started it once more, and so stays the same process for systemd. It keeps its
+listening socket and, until the new web server is ready, the lifeline of its children: they serve until it is cut, and
+then finish what they have begun.
 """
 
 import os
@@ -16,15 +16,15 @@ from multiprocessing import resource_tracker
 
 VARIABLE = "_BERTH_HANDOVER"
 NOBODY_LISTENS = -1
-"""In the place of the descriptor, where there is a watcher alone."""
+"""In place of the descriptor, if there is only a watcher."""
 
 OF_THE_FIRST_START = {"--again", "--announce", "--prepare"}
-"""Options of `serve`. Who has it hand over has prepared the new program."""
+"""Options of `serve`. The caller of the handover has prepared the new program."""
 
 
 @dataclass
 class Predecessors:
-    """The children of the program before this one: the web server, the watcher, and Python's own helper."""
+    """The children of the previous program: the web server, the watcher, and Python's own helper."""
 
     listener: int | None = None
     _lifeline: int | None = None
@@ -33,7 +33,7 @@ class Predecessors:
 
     @classmethod
     def read(cls) -> "Predecessors":
-        """Those that the environment names, which is none at the first start."""
+        """Returns those that the environment names: none at the first start."""
         parts = os.environ.pop(VARIABLE, "").split()
         if not parts:
             return cls()
@@ -43,17 +43,17 @@ class Predecessors:
 
     @property
     def hand_over(self) -> bool:
-        """Whether this process goes on for a program before it."""
+        """Whether this process continues a previous program."""
         return self._lifeline is not None
 
     def release(self, grace: float) -> None:
-        """Lets them end, for which they have so many seconds."""
+        """Lets them end, for which they have this many seconds."""
         if self._lifeline is not None:
             os.close(self._lifeline)
             self._lifeline, self._until = None, time.monotonic() + grace
 
     def reap(self) -> None:
-        """Reaps those that have ended. Kills those that should have."""
+        """Reaps children that have ended. Kills those that should have."""
         is_over = self._until is not None and time.monotonic() > self._until
         for pid in tuple(self._pids):
             with suppress(ProcessLookupError):
@@ -67,7 +67,7 @@ class Predecessors:
                 self._pids.discard(pid)
 
     def end(self, grace: float) -> None:
-        """Waits for them to end, as long as they may take."""
+        """Waits for them to end, for as long as they are allowed."""
         self.release(grace)
         self._until = self._until or time.monotonic() + grace
         while self._pids:
@@ -86,7 +86,7 @@ class Predecessors:
 def execute_again(
     listener: socket.socket | None, lifeline: int, children: set[int], environment: dict[str, str]
 ) -> None:
-    """Executes the command of this process again. Returns only if that cannot be done, which raises `OSError`."""
+    """Executes the command of this process again. Returns only by raising `OSError` if that fails."""
     helper = resource_tracker._resource_tracker._pid  # type: ignore[attr-defined]  # noqa: SLF001 - nobody else reaps it
     pids = children | ({helper} if helper else set())
     if listener is not None:

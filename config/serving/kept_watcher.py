@@ -1,4 +1,4 @@
-"""The watcher as the supervisor keeps it: started again where it died, and ended where it hangs."""
+"""The watcher under the supervisor: restarted if it died, and killed if it hangs."""
 
 import logging
 import math
@@ -17,18 +17,21 @@ BOOT_WITHIN = 60.0
 """Seconds that a new watcher has until its first sign of life."""
 LOOK_EVERY = 1.0
 OVERDUE_LOOKS = 3
-"""Looks in a row at which the watcher must be overdue. One that was stopped together with this process, as with the
-whole machine, shows in between that it goes on."""
+"""Consecutive checks in which the watcher must be overdue.
+
+A watcher that was stopped together with this process, for example with the whole machine, shows in between that it
+continues."""
 
 
 class KeptWatcher:
-    """`start` begins a watcher, which shows in the number that it is given until when it will have shown that it lives.
-    It raises `OSError` where the system has no room for a process.
+    """`start` begins a watcher, which writes into the given number until when it will have shown that it lives.
+
+    It raises `OSError` if the system has no room for a process.
     """
 
     def __init__(self, start: Callable[[c_double], BaseProcess]) -> None:
         self._start = start
-        # No lock: one that a stopped process holds would stop this one, too.
+        # No lock, because a lock held by a stopped process would stop this one, too.
         self.due: c_double = multiprocessing.get_context("spawn").RawValue("d", 0.0)
         self.child: BaseProcess | None = None
         self._boot_until = 0.0
@@ -44,7 +47,7 @@ class KeptWatcher:
 
     @property
     def seconds_to_look(self) -> float:
-        """Until a restart is due, and no longer than until the next look at it."""
+        """Seconds until a restart is due, and no longer than until the next check."""
         if self._restart_at is None:
             return LOOK_EVERY
         return min(LOOK_EVERY, max(0.05, self._restart_at - time.monotonic()))
@@ -60,7 +63,7 @@ class KeptWatcher:
             self.end_stuck(self.child)
 
     def restart(self, watcher: BaseProcess) -> None:
-        """Starts a dead one again after a pause that doubles with every death that follows soon."""
+        """Restarts a dead one after a pause that doubles with every death that follows soon."""
         if watcher.is_alive():
             return
         now = time.monotonic()
@@ -80,11 +83,11 @@ class KeptWatcher:
             self._restart_at, self._since = None, now
 
     def end_stuck(self, watcher: BaseProcess) -> None:
-        """Kills one that lives and does not say so any more. Another one is started then."""
+        """Kills one that lives but no longer shows it. Another one is started then."""
         is_overdue = watcher.is_alive() and time.monotonic() > self.due.value
         self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0
         if self._overdue_looks >= OVERDUE_LOOKS:
             logger.error("The watcher, process %s, lives but does nothing any more. It is killed.", watcher.pid)
-            watcher.kill()  # SIGTERM does not reach what is stopped
-            watcher.join(KILLED_WITHIN)  # the next look finds one that the kernel still holds
+            watcher.kill()  # SIGTERM does not reach a stopped process
+            watcher.join(KILLED_WITHIN)  # the next check finds a process that the kernel still holds
             self._overdue_looks = 0

@@ -1,4 +1,4 @@
-"""Which process serves: written where the data is, so that `manage.py reload` finds it."""
+"""Which process serves: written into the data directory, so that `manage.py reload` finds it."""
 
 import fcntl
 import os
@@ -13,7 +13,7 @@ from config.serving.roles import Role
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A running `serve`. `start` differs each time that it has begun to serve, and is empty before the first."""
+    """A running `serve`. `start` differs for each time that it has begun to serve, and is empty before the first."""
 
     pid: int
     start: str
@@ -26,7 +26,7 @@ def pid_file() -> Path:
 
 
 class PidFile:
-    """Held by a lock, which ends with the process."""
+    """Holds a lock, which ends with the process."""
 
     def __init__(self) -> None:
         self._file = os.open(pid_file(), os.O_CREAT | os.O_RDWR, 0o600)
@@ -35,7 +35,7 @@ class PidFile:
             self._write("")
 
     def fileno(self) -> int:
-        """What holds the lock, also in a copy of this process that has it open."""
+        """The descriptor that holds the lock, also in a fork that has it open."""
         return self._file
 
     def note_ready(self) -> None:
@@ -47,7 +47,7 @@ class PidFile:
 
 
 def find_serving() -> Serving | None:
-    """The `serve` of this data directory and port, or of its watcher alone. None where there is none."""
+    """Returns the `serve` of this data directory and port, or of its watcher alone. Returns None if there is none."""
     try:
         with pid_file().open() as file:
             try:

@@ -11,9 +11,9 @@ from config.serving.roles import Role
 
 
 def bind_port(host: str, port: int, *, inherited: int | None = None) -> socket.socket:
-    """A socket of this port, on which nobody listens yet. Raises `CommandError`, which says why there is none.
+    """Returns a socket of this port that does not listen yet. Raises `CommandError`, which says why there is none.
 
-    `inherited` is the descriptor of one that listens: it is taken if it is of the same address, and closed otherwise.
+    `inherited` is the descriptor of a listening socket: it is used if it has the same address, and closed otherwise.
     """
     if inherited is not None and (taken := _take(inherited, host, port)) is not None:
         return taken
@@ -27,18 +27,18 @@ def bind_port(host: str, port: int, *, inherited: int | None = None) -> socket.s
 
 
 def require_free_port(host: str, port: int) -> None:
-    """Raises `CommandError`, with a sentence that says why, where this process cannot listen there."""
+    """Raises `CommandError`, with a sentence that says why, if this process cannot listen there."""
     bind_port(host, port).close()
 
 
 def require_port_of_role() -> None:
-    """The same for this installation's own. A watcher alone needs none."""
+    """The same for this installation's own port. A watcher alone needs none."""
     if Role(settings.BERTH_ROLE).serves:
         require_free_port(settings.BERTH_HOST, settings.BERTH_PORT)
 
 
 def is_taken(host: str, port: int) -> bool:
-    """Whether somebody listens there."""
+    """Returns whether another process listens there."""
     try:
         _bind(host, port).close()
     except OSError as error:

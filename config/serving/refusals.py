@@ -1,4 +1,4 @@
-"""The answers to requests that are not given to the application."""
+"""Answers to requests that are not given to the application."""
 
 import json
 from http import HTTPStatus
@@ -26,7 +26,7 @@ _DETAILS = {
 
 
 def refusal(status: int, *, request_id: str = "") -> bytes:
-    """A whole answer to a request that is not given to the application."""
+    """Returns a complete answer to a request that is not given to the application."""
     code, detail = _DETAILS[status]
     request_id = request_id or uuid4().hex
     title = HTTPStatus(status).phrase

@@ -1,4 +1,4 @@
-"""What a `serve` runs: the web server, the watcher, or both."""
+"""Which processes a `serve` runs: the web server, the watcher, or both."""
 
 from enum import StrEnum
 
@@ -12,7 +12,7 @@ class Role(StrEnum):
 
     @property
     def serves(self) -> bool:
-        """Whether it listens, and answers requests."""
+        """Whether it listens and answers requests."""
         return self is not Role.WATCHER
 
     @property

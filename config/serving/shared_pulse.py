@@ -1,10 +1,10 @@
-"""When a worker of the web server last showed that it lives, as gunicorn's arbiter asks for it.
+"""When a worker of the web server last showed that it lives, for gunicorn's arbiter.
 
-gunicorn keeps that moment as the modification time of a file, which a clock that steps can bend, and a full disk, too.
-Here it is in memory that the arbiter shares with the worker.
+gunicorn stores that moment as the modification time of a file, which a clock step or a full disk can spoil. Here it is
+in memory that the arbiter shares with the worker.
 
-The arbiter asks every second. One that was stopped together with its workers, as with the whole machine, must not take
-them for dead when it goes on: the time in which it did not ask counts for nothing.
+The arbiter asks every second. An arbiter that was stopped together with its workers, for example with the whole
+machine, must not consider them dead afterwards: time in which it did not ask does not count.
 """
 
 import mmap
@@ -17,11 +17,11 @@ from gunicorn.workers.workertmp import WorkerTmp
 _MOMENT = struct.Struct("d")
 
 _ASKED_EVERY = 5.0
-"""Seconds between two questions of an arbiter that works, at most."""
+"""Most seconds between two questions of a working arbiter."""
 
 
 class SharedPulse(WorkerTmp):  # type: ignore[misc]  # gunicorn has no types
-    """Made before the fork. Moments are on the monotonic clock."""
+    """Created before the fork. Moments are on the monotonic clock."""
 
     def __init__(self, cfg: Any) -> None:
         super().__init__(cfg)
@@ -34,7 +34,7 @@ class SharedPulse(WorkerTmp):  # type: ignore[misc]  # gunicorn has no types
         _MOMENT.pack_into(self._memory, 0, time.monotonic())
 
     def last_update(self) -> float:
-        """What the arbiter asks, in its own process."""
+        """Called by the arbiter, in its own process."""
         shown, now = float(_MOMENT.unpack_from(self._memory, 0)[0]), time.monotonic()
         if shown >= self._asked_at:
             self._lost = 0.0

@@ -1,7 +1,7 @@
-"""Tells operators what is wrong while the watcher does not: a thread of each process of the web server.
+"""Alerts operators while the watcher does not: a thread in each process of the web server.
 
-While the watcher beats, it only compares the keys of this server once a minute. Where several of them, or a watcher
-that is not quite dead, do the same at a moment, the rows see to it that each message is left and sent once.
+While the watcher beats, it only compares the keys of this server once a minute. If several of them, or a watcher that
+is not quite dead, alert at one moment, the rows ensure that each message is queued and sent once.
 """
 
 import logging
@@ -25,10 +25,10 @@ from projects.watcher.telling.outbox import RENDERERS
 log = logging.getLogger(__name__)
 
 EVERY = 15.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 BEGINS_WITHIN = 0.5
-"""Seconds for its thread to begin. One that finds no memory never does."""
+"""Seconds for its thread to begin. A thread that gets no memory never does."""
 
 
 class StandIn:
@@ -38,7 +38,7 @@ class StandIn:
         self._lanes, self._keys = Lanes(run, find=_find_due), ComparedKeys()
 
     def start(self) -> bool:
-        """It ends with the process. Returns False where the system gives no thread for it."""
+        """Starts the thread, which ends with the process. Returns False if the system gives no thread."""
         return begin_in_time(self._go_on, BEGINS_WITHIN)
 
     def _go_on(self) -> None:

@@ -28,10 +28,10 @@ WEB, WATCHER = "web server", "watcher"
 
 
 class Supervisor:
-    """Starts a dead watcher again. Ends everything when the web server dies.
+    """Restarts a dead watcher. Ends everything when the web server dies.
 
-    SIGTERM and SIGINT end everything once what was begun is done, and at once the second time, as SIGQUIT does.
-    SIGUSR2 hands over to the program as it is in the files by now, and so does SIGHUP, unless the terminal is gone.
+    SIGTERM and SIGINT end everything once work in progress is done, and at once the second time, as SIGQUIT does.
+    SIGUSR2 hands over to the program in its current files, and so does SIGHUP, unless the terminal is gone.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Supervisor:
         self._stopped_by = 0
         self._ends_at_once = self._hands_over = self._is_ready = False
         context = multiprocessing.get_context("spawn")
-        # Whether a worker has been able to serve, and whether all of them are to have a proxy send nobody more. No
-        # locks: one that a stopped process holds would stop this one, too.
+        # Whether a worker has been able to serve, and whether all must ask their proxy to send no new requests. No
+        # locks, because a lock held by a stopped process would stop this one, too.
         self._booted, self._draining = context.RawValue("i", 0), context.RawValue("i", 0)
 
     def run(self) -> int:
@@ -85,7 +85,7 @@ class Supervisor:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 
     def _web_lives(self) -> bool:
-        """Where there is to be one."""
+        """Does nothing if this role runs none."""
         return not self._role.serves or self._children[WEB].is_alive()
 
     def _look_after_children(self) -> None:
@@ -97,7 +97,7 @@ class Supervisor:
         wait(sentinels, timeout=self._watcher.seconds_to_look)
 
     def _note_ready(self) -> None:
-        """The first time that a worker serves, lets those end that have served until now."""
+        """When a worker serves for the first time, lets the previous processes end."""
         if self._is_ready or not (self._booted.value if self._role.serves else self._watcher.has_shown_itself):
             return
         self._is_ready = True
@@ -136,7 +136,7 @@ class Supervisor:
         self._stopped_by = number
 
     def _drain(self) -> None:
-        """Serves on, while `/readyz` says that it will not for long."""
+        """Continues to serve, while `/readyz` says that it will stop soon."""
         until = time.monotonic() + settings.BERTH_DRAIN_SECONDS
         if settings.BERTH_DRAIN_SECONDS:
             longest = settings.BERTH_DRAIN_SECONDS + KILL_AFTER + 5
@@ -164,7 +164,9 @@ class Supervisor:
             self._systemd.say(READY)
 
     def _close_listener(self) -> None:
-        """Before those end who accept: with a copy left, the kernel goes on to take in clients that nobody answers."""
+        """Closes our copy before the accepting processes end: with a copy left, the kernel would still accept clients
+        that nobody answers.
+        """
         if self._listener is not None:
             self._listener.close()
 

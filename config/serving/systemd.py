@@ -1,4 +1,4 @@
-"""Tells systemd how the service is doing (sd_notify(3), a line on a Unix socket), where it asks for that."""
+"""Reports the state of the service to systemd, if it asks for that (sd_notify(3), a line on a Unix socket)."""
 
 import os
 import socket
@@ -9,10 +9,10 @@ READY, STOPPING, ALIVE = "READY=1", "STOPPING=1", "WATCHDOG=1"
 
 
 class Systemd:
-    """Of a service of `Type=notify`. Without one, it says nothing."""
+    """For a service of `Type=notify`. Does nothing without one."""
 
     def __init__(self) -> None:
-        """Takes the socket out of the environment, so that no child speaks for the service."""
+        """Removes the socket from the environment, so that no child reports for the service."""
         self._address = os.environ.pop("NOTIFY_SOCKET", "")
         self._pause = int(os.environ.pop("WATCHDOG_USEC", "0")) / 1e6 / 3
         if os.environ.pop("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
@@ -24,7 +24,7 @@ class Systemd:
         if not self._address:
             return
         name = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
-        # systemd that does not listen is no reason to stop serving.
+        # A systemd that does not listen is no reason to stop serving.
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sender:
             sender.settimeout(1.0)
             sender.sendto("\n".join(states).encode(), name)
@@ -33,12 +33,12 @@ class Systemd:
         self.say("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def show_life(self) -> None:
-        """Three times within the time after which systemd would take the service for dead."""
+        """Three times within the time after which systemd would consider the service dead."""
         now = time.monotonic()
         if self._pause and now >= self._again_at:
             self._again_at = now + self._pause
             self.say(ALIVE)
 
     def environment(self) -> dict[str, str]:
-        """For the program that takes the place of this one."""
+        """For the program that replaces this one."""
         return {name: value for name, value in self._environment.items() if value not in {"", "0"}}

@@ -1,4 +1,4 @@
-"""Pools of threads that say where there is no thread, and that lose none to what they do."""
+"""Pools of threads that report when no thread is available, and that lose none to errors."""
 
 import logging
 import sys
@@ -13,17 +13,19 @@ from containers.side_work import begin_in_time
 log = logging.getLogger(__name__)
 
 BEGINS_WITHIN = 0.5
-"""Seconds for a thread to begin. One that finds no memory never does."""
+"""Seconds for a thread to begin. A thread that gets no memory never does."""
 
 SWITCHES_EVERY = 0.001
-"""Seconds for which a thread may compute while others wait for the interpreter. A read takes less, and comes back
-to the interpreter several times: with Python's own 5 ms the slowest beside eight deploys took a third longer."""
+"""Seconds for which a thread may compute while others wait for the interpreter.
+
+A read takes less, and returns to the interpreter several times: with Python's own 5 ms the slowest read alongside eight
+deploys took a third longer."""
 
 Act = Callable[[], object]
 
 
 class Threads:
-    """Any thread may call its methods. Its threads keep no process from ending."""
+    """Any thread may call its methods. Its threads do not keep the process from ending."""
 
     def __init__(self, number: int, name: str) -> None:
         self._number, self._name = number, name
@@ -34,13 +36,13 @@ class Threads:
         self.begun = 0
 
     def begin(self) -> None:
-        """Starts all of them now: later the kernel may give none. With fewer than that it goes on."""
+        """Starts all of them now, because the kernel may give none later. Works with fewer, too."""
         sys.setswitchinterval(SWITCHES_EVERY)
         while self._begin_one():
             self._idle.release()
 
     def take(self, act: Act) -> bool:
-        """Has it done by a thread, now or when one is free. Returns False where it will not be done."""
+        """Runs it in a thread, now or when one is free. Returns False if it will not run."""
         if self._is_over:
             return False
         try:
@@ -52,18 +54,18 @@ class Threads:
         return has_thread
 
     def close(self) -> None:
-        """Nothing more is begun. What is under way goes on for as long as the process."""
+        """Begins nothing more. Running work continues until the process ends."""
         self._is_over = True
         with suppress(MemoryError):
             self._acts.put(None)
 
     @property
     def waiting(self) -> int:
-        """How many wait for a thread."""
+        """How many calls wait for a thread."""
         return self._acts.qsize()
 
     def _begin_one(self) -> bool:
-        """Returns whether there is one more. Waits for others who begin one, each of whom has a bound."""
+        """Starts one more. Returns whether it began. Waits for others that start one, each with a time limit."""
         with self._beginning:
             if self.begun >= self._number:
                 return False

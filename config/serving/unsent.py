@@ -1,4 +1,4 @@
-"""The rest of answers whose clients take them slowly. All of it is sent in the worker's loop, and holds no thread."""
+"""The rest of answers whose clients read them slowly. The worker's loop sends all of it, without a thread."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ UNSENT_LIMIT = 64 * 1024 * 1024
 
 
 class Unsent:
-    """Sends what clients have not taken yet, and closes those that leave too much of it or take nothing for long."""
+    """Sends the rest of answers, and closes connections that leave too much of it or accept nothing for long."""
 
     def __init__(
         self, loop: EventLoop, *, on_sent: Callable[[Connection], None], on_failure: Callable[[Connection], None]
@@ -21,7 +21,7 @@ class Unsent:
         self.waiting = Deadlines(STALL)
 
     def send(self, connection: Connection, data: bytes) -> None:
-        """Sends what the client takes at once, and the rest in its time."""
+        """Sends what the client accepts at once, and the rest later."""
         try:
             connection.sendall(data)
         except OSError:

@@ -1,6 +1,6 @@
-"""What a watcher that runs alone tells at a port of its own: whether it is at work, and its metrics.
+"""A port of its own for a watcher that runs without a web server: its health and its metrics.
 
-It has no web server beside it that could. A thread of the watcher answers: one that stands still answers nobody.
+A thread of the watcher answers, so a watcher that stands still answers nobody.
 """
 
 import logging
@@ -26,19 +26,19 @@ from config.metrics.view import metrics
 logger = logging.getLogger("berth.serve")
 
 MOST = 8
-"""Who asks at a time. Further ones are sent away."""
+"""Clients at a time. Further ones are refused."""
 
 KEPT = 4
-"""Further places, for who asks on this machine: its health is asked for here, and who is not told it ends it."""
+"""Further places for clients on this machine: a health check that gets no answer would end the watcher."""
 
 PATIENCE = 5.0
-"""Seconds for each piece of a request to come, and of its answer to go."""
+"""Seconds for each piece of a request, and of its answer."""
 
 WHOLE = 15.0
-"""Seconds for all of a connection. `/metrics` waits for the database for some of them."""
+"""Seconds for a whole connection. `/metrics` waits for the database for some of them."""
 
 AGAIN = 0.5
-"""Seconds until a port that could not be had is tried again."""
+"""Seconds after which a port that was not available is tried again."""
 
 View = Callable[[WSGIRequest], HttpResponse]
 
@@ -47,14 +47,14 @@ class _Handler(WSGIRequestHandler):
     timeout = PATIENCE
 
     def version_string(self) -> str:
-        return "berth"  # else what the standard library refuses tells which Python this is
+        return "berth"  # otherwise refusals of the standard library reveal the version of Python
 
     def log_message(self, *_: object) -> None:
-        """Nothing: somebody asks every few seconds."""
+        """Logs nothing, because health checks come every few seconds."""
 
 
 class WatcherPort(ThreadingMixIn, WSGIServer):
-    """Raises `OSError` where the port cannot be had."""
+    """Raises `OSError` if the port is not available."""
 
     address_family = socket.AF_INET
     daemon_threads = True
@@ -70,7 +70,7 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
         self.set_app(self._answer)
 
     def server_bind(self) -> None:
-        """Without the look-up of the host's name that the standard library begins with."""
+        """Skips the look-up of the host's name with which the standard library begins."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -96,7 +96,7 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
             self._places_of(client_address).release()
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Until its time is over, however often a piece of it comes."""
+        """Reads until the time is over, however often a piece arrives."""
         deadline = threading.Timer(WHOLE, _shut, [request])
         deadline.daemon = True
         deadline.start()
@@ -104,10 +104,10 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
             super().finish_request(request, client_address)
         finally:
             deadline.cancel()
-            deadline.join()  # before the socket is closed, and its number another's
+            deadline.join()  # before the socket is closed and its number belongs to another
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that has left is no fault, and all else `_answer` has told."""
+        """A client that has left is no fault, and `_answer` has reported all else."""
 
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
         try:
@@ -118,18 +118,18 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
             answer = HttpResponse("Something broke.\n", status=500, content_type="text/plain")
         answer["Content-Length"] = str(len(answer.content))
         answer["Cache-Control"] = "no-store"
-        answer["Server"] = "berth"  # else the standard library tells which Python this is
+        answer["Server"] = "berth"  # otherwise the standard library reveals the version of Python
         answer["X-Content-Type-Options"] = "nosniff"
         start_response(f"{answer.status_code} {HTTPStatus(answer.status_code).phrase}", list(answer.items()))
         return [] if environ.get("REQUEST_METHOD") == "HEAD" else [answer.content]
 
     def _tell_health(self, _request: WSGIRequest) -> HttpResponse:
-        """200 while nothing that the watcher does is overdue, whether it leads or waits for its turn."""
+        """Answers 200 while nothing in the watcher is overdue, whether it leads or waits for its turn."""
         hangs = time.monotonic() > self._due.value
         return JsonResponse({"status": "unavailable" if hangs else "ok"}, status=503 if hangs else 200)
 
     def _tell_metrics(self, request: WSGIRequest) -> HttpResponse:
-        """No proxy stands in front of this port: BERTH_TRUSTED_PROXIES counts those of the web server."""
+        """No proxy is in front of this port: BERTH_TRUSTED_PROXIES counts those of the web server."""
         may_read = settings.BERTH_METRICS_TOKEN or is_asked_here(request)
         return metrics(request) if may_read else _tell_nothing()
 
@@ -147,13 +147,13 @@ def _shut(request: socket.socket) -> None:
 
 
 def open_watcher_port(due: c_double) -> None:
-    """Where a port is set. `due`: by then the watcher will have shown that it lives. It goes on without the port."""
+    """Serves if a port is set, and works without the port. `due`: by then the watcher will have shown that it lives."""
     if settings.BERTH_ROLE == "watcher" and settings.BERTH_WATCHER_PORT:
         threading.Thread(target=_listen, args=(due,), name="watcher port", daemon=True).start()
 
 
 def _listen(due: c_double) -> None:
-    """As soon as nobody else does: at a hand-over the next watcher begins before the former one ends."""
+    """Serves once no other process does: at a handover the next watcher begins before the previous one ends."""
     host, port, waits = settings.BERTH_HOST, settings.BERTH_WATCHER_PORT, False
     while True:
         try:

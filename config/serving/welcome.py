@@ -57,7 +57,9 @@ def write_welcome(write: Callable[[str], object]) -> None:
 
 
 def warn_of_plain_http() -> str | None:
-    """Where other machines can reach this server: what they would send could be read on the way."""
+    """Returns a warning if other machines can reach this server over plain http: their passwords could be read on the
+    way.
+    """
     host = settings.BERTH_HOST
     public = urlsplit(settings.BERTH_PUBLIC_URL)
     if public.scheme == "https":
@@ -68,8 +70,8 @@ def warn_of_plain_http() -> str | None:
 
 
 def ask_readiness() -> dict[str, str]:
-    """The answer of /readyz of the server on this machine."""
-    # A server that listens on 0.0.0.0 or :: is reached at localhost too.
+    """Returns the answer of /readyz of the server on this machine."""
+    # A server that listens on 0.0.0.0 or :: is reachable at localhost too.
     host = "localhost" if is_any_address(settings.BERTH_HOST) else settings.BERTH_HOST
     connection = HTTPConnection(host, settings.BERTH_PORT, timeout=15)
     try:

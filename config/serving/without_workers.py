@@ -1,6 +1,6 @@
-"""What is answered while the system has no room for a single worker: the web server itself refuses everybody.
+"""Refuses all requests while the system has no room for a single worker.
 
-It has one thread, so it does so one after the other, and with little patience.
+The web server itself does so with its one thread, one client after another, and with short time limits.
 """
 
 import select
@@ -13,17 +13,17 @@ from typing import Any
 from config.serving.refusals import refusal
 
 EACH_WITHIN = 0.2
-"""Seconds for one client to send the head of a request, and as many to take the answer. Others wait meanwhile."""
+"""Seconds for one client to send the head of a request, and as many to read the answer. Others wait meanwhile."""
 
 LONGEST = 64 * 1024
-"""Bytes that are read of a client."""
+"""Bytes that are read from a client."""
 
 LOOK_EVERY = 0.1
-"""Seconds between two looks whether it is over, and of rest where no connection can be accepted."""
+"""Seconds between two checks whether it is over, and of rest if no connection can be accepted."""
 
 
 def refuse_all(listeners: Sequence[Any], *, seconds: float, is_over: Callable[[], bool]) -> None:
-    """Answers 503 to all who come within so many seconds, or until it `is_over`."""
+    """Answers 503 to all clients for this many seconds, or until it `is_over`."""
     until = time.monotonic() + seconds
     waiting = select.poll()
     by_descriptor: Mapping[int, Any] = {each.fileno(): each for each in listeners}
@@ -40,7 +40,7 @@ def _refuse_next(listener: Any) -> None:
     except BlockingIOError:
         return  # it has left again, or another process was quicker
     except OSError:
-        time.sleep(LOOK_EVERY)  # no descriptor for it: the kernel would go on to say that somebody waits
+        time.sleep(LOOK_EVERY)  # no descriptor for it: the kernel would report again and again that a client waits
         return
     with client, suppress(OSError):
         _read_until(client, b"\r\n\r\n")
@@ -50,7 +50,7 @@ def _refuse_next(listener: Any) -> None:
 
 
 def _read_until(client: Any, end: bytes) -> None:
-    """Reads what comes before the `end`, or all: what is left unread would break off the answer that is on its way."""
+    """Reads what comes before the `end`, or all: unread data would break off the answer on its way."""
     until = time.monotonic() + EACH_WITHIN
     received = b""
     while len(received) < LONGEST and not (end and end in received) and (left := until - time.monotonic()) > 0:

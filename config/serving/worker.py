@@ -1,9 +1,9 @@
-"""A worker of gunicorn that gives a thread to whole requests only.
+"""A gunicorn worker that gives a thread only to complete requests.
 
-One loop accepts, reads and closes all connections, each phase of which has a deadline; a thread gets a request when
-its last byte is there, and leaves what a slow client has not taken yet of the answer to the loop. So the threads are
-free for those who ask, however many clients are silent, send byte by byte or do not read. Where there are too many
-connections, the one goes that has kept the server waiting longest. Event streams have threads of their own, and so
+One loop accepts, reads and closes all connections, and each phase of a connection has a deadline. A thread gets a
+request when its last byte has arrived, and leaves to the loop what a slow client has not read of the answer. So threads
+are free for other requests, however many clients are silent, send byte by byte or do not read. If there are too many
+connections, the one that has kept the server waiting longest is closed. Event streams have threads of their own, and so
 have health checks and `/metrics`, which therefore never wait for a thread that others hold.
 """
 
@@ -27,28 +27,28 @@ from config.serving.threads import Threads
 from config.stillness import STILLNESS
 
 LINGER_AT_END = 1.0
-"""Seconds for clients with an open connection, which may be sending their next request at the moment of the stop."""
+"""Seconds for clients with an open connection, which may be sending their next request when the server stops."""
 
 STARVED_FOR = 10.0
-"""Seconds for which a worker may get nothing more of the kernel. Then another process takes its place."""
+"""Seconds for which a worker may get no more resources from the kernel. Then another process replaces it."""
 
 BOOTS_EVERY = 1.0
-"""Seconds that a worker rests which finds no room for its boot: the next one comes at once."""
+"""Seconds that a worker rests if it has no room to boot, because the next one comes at once."""
 
 NOBODY_COMES_IN = 0.05
-"""Seconds of rest where no connection can be accepted. The kernel would go on to say that somebody waits."""
+"""Seconds of rest if no connection can be accepted. The kernel would report again and again that a client waits."""
 
 PATH_WITHIN = 100
-"""Bytes of a request that hold all of a path which has threads of its own."""
+"""Bytes of a request that contain any whole path with threads of its own."""
 
 CHECKED_PATHS = (b"/healthz", b"/readyz", b"/readyz/server", b"/metrics")
-"""Each has a thread of its own."""
+"""Paths that each have a thread of their own."""
 
 _NO_ROOM = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class KnownSettings:
-    """gunicorn's settings, each looked up once. gunicorn does so for each use, dozens of times for one request."""
+    """gunicorn's settings, each looked up once. It looks them up for each use, dozens of times for one request."""
 
     def __init__(self, settings: Any) -> None:
         self._settings = settings
@@ -59,7 +59,7 @@ class KnownSettings:
 
 
 class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
-    """gunicorn makes one for each process."""
+    """gunicorn creates one for each process."""
 
     alive: bool
 
@@ -69,7 +69,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self.tmp: Any = SharedPulse(self.cfg)
 
     def set_up(self) -> None:
-        """Makes what each process has of its own."""
+        """Creates what each process has of its own."""
         self.known = KnownSettings(self.cfg)
         self.threads = Threads(self.cfg.threads, "request")
         self.streams = Threads(settings.BERTH_STREAMS, "stream")
@@ -84,8 +84,8 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         self._to_begin: list[Callable[[], bool]] = []
 
     def init_process(self) -> None:
-        """A worker that the system gives too little for its boot is no reason to end the server, as it is for gunicorn:
-        the next one may get more.
+        """Unlike in gunicorn, a worker without enough resources to boot does not end the server: the next one may get
+        more.
         """
         try:
             super().init_process()
@@ -97,17 +97,17 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             sys.exit(os.EX_TEMPFAIL)
 
     def begin_when_possible(self, begin: Callable[[], bool]) -> None:
-        """Calls it, now and every second, until it says that it was done."""
+        """Calls it, now and every second, until it returns True."""
         if not begin():
             self._to_begin.append(begin)
 
     def load_wsgi(self) -> None:
-        """The last that gunicorn does between the fork and `run`."""
+        """The last step of gunicorn between the fork and `run`."""
         super().load_wsgi()
         self.set_up()
 
     def init_signals(self) -> None:
-        """What ends one is not what ends all: only the arbiter and the kernel's own are obeyed."""
+        """Obeys only signals from the arbiter and the kernel: a signal that ends one worker must not end all."""
         super().init_signals()
         for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGWINCH):
             signal.signal(number, signal.SIG_IGN)
@@ -117,7 +117,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         os._exit(0)
 
     def threads_for(self, request: bytes) -> Threads:
-        """Those that answer a request with this head."""
+        """Returns the threads that answer a request with this head."""
         path = request[:PATH_WITHIN].partition(b" ")[2].partition(b" ")[0].partition(b"?")[0]
         return self._checks.get(path, self.threads)
 
@@ -126,7 +126,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.loop.listen(listener, partial(self._accept, listener))
         while self.alive and self.ppid == os.getppid():
             self._turn()
-        self.alive = False  # also where the server was killed: streams end, and no connection is kept
+        self.alive = False  # also if the server was killed: streams end, and no connection is kept
         self._end()
 
     def _turn(self) -> None:
@@ -142,7 +142,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
 
     @property
     def is_starved(self) -> bool:
-        """Whether it gets nothing more of the kernel. It ends what it has begun, and begins nothing."""
+        """Whether it gets no more resources from the kernel. It finishes what it has begun, and begins nothing."""
         return RESERVE.is_spent
 
     def _look_after_reserve(self, now: float) -> None:
@@ -158,7 +158,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.alive = False
 
     def _accept_rest(self, listener: Any) -> None:
-        """Those that the kernel has taken in for us: with the last who listens they would be reset."""
+        """Accepts connections that the kernel has queued for us: they would be reset with the last listener."""
         while len(self.clients.connections) < CONNECTIONS:
             try:
                 accepted, address = listener.accept()
@@ -167,20 +167,20 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self.clients.open(accepted, address, listener.getsockname())
 
     def _accept(self, listener: Any) -> None:
-        """One in each turn of the loop: else that of the process that is awake first takes all clients that come
-        together, and keeps them, while the other processes have nothing to do.
+        """Accepts one connection in each turn of the loop. Otherwise the first process to wake accepts all clients that
+        arrive together, and keeps them, while the other processes are idle.
         """
         try:
             accepted, address = listener.accept()
         except OSError as error:
-            # With what was kept back it can be accepted in the next turn, and nobody has to go for it.
+            # With the reserve it can be accepted in the next turn, and no client is dropped.
             if error.errno in _NO_ROOM and not RESERVE.spend() and not self.clients.evict():
                 time.sleep(NOBODY_COMES_IN)
             return
         self.clients.open(accepted, address, listener.getsockname())
 
     def _end(self) -> None:
-        """Answers what was begun, while the grace lasts."""
+        """Answers requests that have begun, until the grace period ends."""
         for listener in self.sockets:
             self.loop.stop_listening(listener)
             self._accept_rest(listener)

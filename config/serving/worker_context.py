@@ -1,4 +1,4 @@
-"""What a worker gives to those that serve its clients: they are its parts, and do not know the worker itself."""
+"""What a worker provides to the code that serves its clients, which does not know the worker itself."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from config.serving.threads import Threads
 
 
 class ServedClients(Protocol):
-    """What becomes of a connection whose answer a thread has sent. Called in the worker's loop."""
+    """What happens to a connection whose answer a thread has sent. Called in the worker's loop."""
 
     def watch_end(self, connection: Connection) -> None: ...
 
@@ -17,7 +17,7 @@ class ServedClients(Protocol):
 
 
 class WorkerContext(Protocol):
-    """`alive` until the worker is to end. `known` and `cfg` are gunicorn's settings, `log` is its logger."""
+    """`alive` until the worker must end. `known` and `cfg` are gunicorn's settings, `log` is its logger."""
 
     alive: bool
     known: Any
