@@ -28,7 +28,7 @@ def test_a_key_from_its_making_to_its_end(page: Page, live_server: LiveServer, a
     assert _session(live_server, key) == {"authenticated": True, "user": {"id": str(alice.pk), "role": "user"}}
 
     page.reload()  # sends the form again
-    expect(page.get_by_text("made already")).to_be_visible()
+    expect(page.get_by_text("already exists")).to_be_visible()
     assert key not in page.content()
     assert ApiKey.objects.count() == 1
     page.goto("/settings")

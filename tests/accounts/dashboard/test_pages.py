@@ -95,7 +95,7 @@ def test_a_key_is_shown_once_even_to_a_form_sent_twice(client: Client, alice: Us
 
     assert key is not None
     assert key[0] not in again.content.decode()
-    assert "made already" in again.content.decode()
+    assert "already exists" in again.content.decode()
     assert ApiKey.objects.count() == 1
     assert key[0] not in str(Session.objects.get().get_decoded())
 

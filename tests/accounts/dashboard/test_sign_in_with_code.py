@@ -63,7 +63,7 @@ def test_a_wrong_code_is_refused_and_said_in_the_log(half_way: Client, phone: Ph
     wrong = phone.wrong_code()
     page = half_way.post(CODE, {"code": wrong})
 
-    assert "This code is wrong, too old or used already." in page.content.decode()
+    assert "This code is wrong, too old or already used." in page.content.decode()
     assert said()[-1] == f"second_factor_failed user={alice.pk} address=127.0.0.1"
     assert not is_in(half_way)
 
