@@ -94,7 +94,7 @@ def test_the_keyboard_is_enough_to_choose_what_an_agent_reaches(home: Page, engi
         home.goto(change)
         choice = home.get_by_label("What it reaches")
         tab_to(choice)
-        expect(choice).to_have_accessible_description(re.compile("gateway alone"))
+        expect(choice).to_have_accessible_description(re.compile("only the gateway"))
         keys.press(key)
         expect(choice).to_have_value(egress)
         tab_to(home.get_by_role("button", name="Save"))

@@ -22,8 +22,8 @@ SENTENCES = {
     "provider_busy": "The provider's rate limit is reached. The agent answers again when the limit is over.",
     "provider_down": "The provider does not answer. The agent tries again by itself.",
     "tools_refused": "A tool server asks for a sign-in or refuses its key. Set a valid key, or remove the server.",
-    "budget_reached": "Budget reached; it resets on {resets}. Raise it, or ask the staff. If some is left, it is too "
-    "little for an answer.",
+    "budget_reached": "Budget reached; it resets on {resets}. Set a higher one, or ask the staff; what is left is "
+    "too little for an answer.",
     SOURCE_ADDRESS: "The agent's address is not the one Berth gave it. Ask the staff to remove a NAT rule on the host; "
     "its credentials may be fine.",
     "missing_secret": "A credential or setting is missing. Set the bot token and the API key again, then start.",
@@ -51,8 +51,8 @@ SENTENCES = {
     "secret_unreadable": "The stored credentials cannot be read. Set the bot token and the API key again, then start.",
     "bot_claimed": "Another project proved that this Telegram bot is its own. Set the token of your bot, then start.",
     "disk_full": "Its memory is full: {disk}. Clear the agent's memory or choose a larger plan, then start.",
-    "firewall_missing": "Agents stay stopped because their firewall is not in force. The staff know. This agent "
-    "starts by itself when the firewall is back.",
+    "firewall_missing": "Agents stay stopped because their firewall is not in force. The staff know; this agent "
+    "starts by itself when it is.",
     "gateway_off": "It may only reach the gateway, and the gateway is switched off. Ask the staff, then start.",
     "settings_unusable": "A setting is invalid, so no container can be created. Correct the settings, then start.",
     "suspended": "The staff suspended this project. Ask them to lift the suspension.",
