@@ -19,6 +19,9 @@ from projects.services.reports.usage import LONGEST, MOST_LINES, list_usage, wri
 SINCE = moment("since", description="From the hour or day on that contains this time. The default is 30 days ago.")
 UNTIL = moment("until", description="Only hours or days that begin before this. The default is now.")
 BY = choice("by", "day", "hour", description="UTC days.")
+USUAL = timedelta(days=30)
+"""The span if a request names no beginning."""
+
 FORMAT = choice("format", "json", "csv")
 
 
@@ -53,7 +56,10 @@ class ProjectUsageView(OwnProjectsViewSet):
 
 def _read_span(asked: Asked, longest: timedelta) -> tuple[datetime, datetime]:
     until = asked[UNTIL] or clock.now()
-    since = asked[SINCE] or until - timedelta(days=30)
+    try:
+        since = asked[SINCE] or until - USUAL
+    except OverflowError:  # before the year 1
+        refuse_parameter("until", "There is no usage before that. Set a later time.")
     if until - since > longest:
         refuse_parameter("since", f"Ask for at most {longest.days} days at a time.")
     return since, until

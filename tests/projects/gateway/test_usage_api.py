@@ -98,7 +98,8 @@ def test_a_day_is_whole_whenever_it_is_asked_from(ask: Any, used: Any) -> None:
         ("by=week", "by"), ("by=", "by"), ("by=DAY", "by"), ("format=xml", "format"), ("since=yesterday", "since"),
         ("until=", "until"), ("since=2020-01-01T00:00:00Z", "since"), ("by=hour&since=2026-09-01T00:00:00Z", "since"),
         ("since=0001-01-01T00:00:00%2B12:00", "since"), ("until=9999-12-31T23:59:59-12:00", "until"),
-        ("since=2026-13-01T00:00:00Z", "since"),
+        ("since=2026-13-01T00:00:00Z", "since"), ("until=0001-01-01T00:00:00Z", "until"),
+        ("until=0001-01-20T00:00:00Z&by=hour", "until"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(ask: Any, query: str, field: str) -> None:
