@@ -42,9 +42,12 @@ try:
     for _key in BERTH_ENCRYPTION_KEYS:
         Fernet(_key)
 except ValueError:
+    BERTH_ENCRYPTION_KEYS = []
+if not BERTH_ENCRYPTION_KEYS:
     raise ImproperlyConfigured(
-        "BERTH_ENCRYPTION_KEYS holds something that is not a Fernet key. Separate the keys with commas, newest first."
-    ) from None
+        "BERTH_ENCRYPTION_KEYS holds no key, or something that is not a Fernet key. Separate the keys with commas, "
+        "newest first."
+    )
 
 # -- the engine and what agents may reach -----------------------------------------------------------------------------
 BERTH_ENGINE = env.choice("BERTH_ENGINE", ("docker", "swarm"), "docker")

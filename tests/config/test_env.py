@@ -27,6 +27,7 @@ UNUSABLE = [
     ("BERTH_PUBLIC_URL", "https://"),
     ("BERTH_TOKEN_KEY", "short"),
     ("BERTH_ENCRYPTION_KEYS", "not-a-fernet-key"),
+    ("BERTH_ENCRYPTION_KEYS", ",,,"),
     ("BERTH_ENGINE", "podman"),
     ("BERTH_SWARM_ACCEPT", "seccomp,everything"),
     ("BERTH_SWARM_VOLUME_OPTIONS", "type=nfs device"),

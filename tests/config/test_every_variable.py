@@ -17,7 +17,8 @@ VARIABLES = sorted({name for row in ROWS for name in re.findall(r"`([A-Z_]+)`", 
 
 HOSTILE = [
     "nonsense", "-1", "0", "1e999", "9" * 5000, "A" * 5000, "٣", "1_0", " ", "é", "\udcff", "x y", "a\tb", "a\nb", "'",
-    "%s", "{}", "{0}", "$(id)", "../../..", "/dev/null", "/nonexistent/x", "~nobody-has-this-name/x", "null", "true",
+    "%s", "{}", "{0}", "$(id)", "../../..", "/dev/null", "/proc/nonexistent/x", "~nobody-has-this-name/x", "null",
+    "true",
     "http://", "http://[", "http://[::1", "http://x:99999", "http://user:pw@x", "https://x y", "http://x:0",
     "redis://x:abc", "postgresql://u:p@[h/n", "postgresql://u:p@h:0/n", "smtp://", "smtp://h:abc", "smtp://h:99999",
     "smtp://h\n", "a@b\nBcc: x", "10.0.0.0/33", "10.0.0.5/32:", "10.0.0.5/32:+80", "[::1", "[]", ":", ",,,", "*",
@@ -60,9 +61,11 @@ def test_there_are_variables() -> None:
 
 def test_every_hostile_value_is_taken_or_refused_in_one_sentence(tmp_path: Path, some: Some) -> None:
     cases = some([(name, value) for name in VARIABLES for value in HOSTILE], one_in=7)
+    here = tmp_path / "so/that/a/relative/path/stays/inside"
+    here.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "D"))}
     done = subprocess.run(
-        [sys.executable, "-c", TRY], input=json.dumps(cases), text=True, capture_output=True, check=True, cwd=ROOT,
+        [sys.executable, "-c", TRY], input=json.dumps(cases), text=True, capture_output=True, check=True, cwd=here,
         env=environment | {"BERTH_DATA_DIR": str(tmp_path / "var"), "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     answers = [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,12 +1,20 @@
 """Keys that are made on the first start."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from config.key_files import private_directory, secret
+from tests.paths import ROOT
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="This is no clone of the repository.")
+def test_no_key_is_in_the_repository() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    assert [name for name in listed.split(b"\0") if name.endswith((b".key", b".sqlite3"))] == []
 
 
 def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> None:
