@@ -97,15 +97,15 @@ class ProjectForm(forms.Form):
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
-        find_unreadable = self.find_unreadable_settings()
-        for name, fault in find_unreadable.items():
+        unreadable = self.find_unreadable_settings()
+        for name, fault in unreadable.items():
             self.add_error(name, fault)
         already = set(self.errors)
         self.serializer = self.make_serializer()
         if not self.serializer.is_valid():
             for path, messages in {**self._settings_errors(), **self.serializer.errors}.items():
                 field, sentence = self._place(path)
-                if path == "settings" and find_unreadable:  # the fields themselves show what is missing
+                if path == "settings" and unreadable:  # the fields themselves show what is missing
                     continue
                 for message in messages if field not in already else ():
                     self.add_error(field, sentence or message)
