@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 
 from tests.containers.socket_proxy.wire import Wire, running_wire
-from tests.waiting import wait_until
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +15,6 @@ def shared_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 
 @pytest.fixture
 def wire(shared_wire: Wire) -> Wire:
-    wait_until(lambda: shared_wire.running == 0)
+    shared_wire.settle()
     shared_wire.came.clear()
     return shared_wire

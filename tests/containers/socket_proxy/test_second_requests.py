@@ -42,7 +42,7 @@ def module_wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptWire]:
 
 @pytest.fixture
 def wire(module_wire: KeptWire) -> KeptWire:
-    wait_until(lambda: module_wire.running == 0)
+    module_wire.settle()
     module_wire.came.clear()
     return module_wire
 
@@ -65,7 +65,7 @@ def test_an_engine_that_starts_nothing_is_sent_nothing_more(wire: KeptWire, answ
             while piece := stream.recv(65536):
                 came += piece
     assert came == answer
-    wait_until(lambda: wire.running == 0)
+    wire.settle()
     (sent,) = wire.came
     assert sent.endswith(b'{"Detach": false, "Tty": false}')
     assert b"close" in sent.partition(b"\r\n\r\n")[0]
@@ -106,7 +106,7 @@ def test_no_route_passes_a_second_request_on(wire: KeptWire) -> None:
         if rule is Rule.RUN:
             ask_for_run(wire)
         wire.send(request + EVIL)
-        wait_until(lambda: wire.running == 0)
+        wire.settle()
         assert len(wire.came) == 1, name
         assert b'Privileged": true' not in wire.came[0], name
         assert wire.came[0].partition(b"\r\n\r\n")[2] in request, name

@@ -75,7 +75,7 @@ def test_what_could_be_read_in_two_ways_is_refused_and_never_passed_on(wire: Wir
 
 def test_what_follows_a_request_goes_nowhere(wire: Wire) -> None:
     wire.send(b"GET /v1.41/_ping HTTP/1.1\r\nHost: evil\r\nX-Registry-Auth: x\r\n\r\n" + NEXT)
-    wait_until(lambda: wire.running == 0)
+    wire.settle()
     assert wire.came == [b"GET /v1.41/_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n"]
 
 
@@ -145,7 +145,7 @@ def test_a_client_that_goes_ends_what_it_followed(wire: Wire) -> None:
         stream.sendall(f"GET {V}/containers/{OURS}/logs?follow=1 HTTP/1.1\r\n\r\n".encode())
         assert b"200" in stream.recv(100)
         assert wire.running == 1
-    wait_until(lambda: wire.running == 0)
+    wire.settle()
 
 
 def test_there_are_no_more_connections_than_said(wire: Wire) -> None:

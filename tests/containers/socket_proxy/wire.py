@@ -17,6 +17,7 @@ from containers.socket_proxy.engine import Engine
 from containers.socket_proxy.requests import HEAD_SIZE
 from containers.socket_proxy.server import Server
 from containers.socket_proxy.words import Scope
+from tests.waiting import wait_until
 
 OURS, THEIRS, GATEWAY, RULES, RUN = ("a" * 64, "b" * 64, "c" * 64, "d" * 64, "e" * 64)
 OUR_NAME = "berth-0123456789abcdef0123"
@@ -29,6 +30,9 @@ _LABELS: dict[str, dict[str, str]] = {
 _NAMES = {OUR_NAME: OURS, "postgres": THEIRS}
 OUR_NETWORK, THEIR_NETWORK = "berth-net", "berth_default"
 OUR_VOLUME, THEIR_VOLUME = "berth-1-data", "berth_postgres"
+
+MARK = b"MARK\r\n\r\n"
+"""What a test itself sends to the engine, which answers it and does not note it."""
 
 
 @dataclass
@@ -67,12 +71,26 @@ class Wire:
         stream.connect(str(self.folder / "proxy"))
         return stream
 
+    def settle(self) -> None:
+        """Returns once the engine has had all that was sent to it before.
+
+        It accepts connections in their order, so those that the proxy has opened begin before this one is answered.
+        """
+        with socket.socket(socket.AF_UNIX) as stream:
+            stream.settimeout(30)
+            stream.connect(str(self.folder / "engine"))
+            stream.sendall(MARK)
+            assert stream.recv(1) == b"."
+        wait_until(lambda: self.running == 0)
+
     async def engine(self, reader: StreamReader, writer: StreamWriter) -> None:
         self.running += 1
         try:
             with suppress(asyncio.IncompleteReadError, OSError):
                 head = await reader.readuntil(b"\r\n\r\n")
-                if b" HTTP/1.0\r\n" in head and b"/logs?" not in head:
+                if head == MARK:
+                    writer.write(b".")
+                elif b" HTTP/1.0\r\n" in head and b"/logs?" not in head:
                     writer.write(_look_up(head))
                 else:
                     await self._serve(head, reader, writer)
