@@ -75,4 +75,5 @@ def test_every_hostile_value_is_taken_or_refused_in_one_sentence(tmp_path: Path,
 
 
 def is_one_sentence(name: str, _value: str, text: str) -> bool:
-    return name in text and "\n" not in text and len(text) < 600 and bool(re.search(r"\.$|\.`?$|var$", text))
+    """A sentence that ends with a command to type has no full stop behind it."""
+    return name in text and "\n" not in text and len(text) < 600 and bool(re.search(r"\.$|: chmod 700 \S+$", text))
