@@ -26,13 +26,9 @@ def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
     try:
         if path.exists() and not path.is_file():
             raise BackupError(f"{path} is no file. Name another one.")
-        file = _open(draft)
-        if for_owner:
-            give_to_owner(draft, path.parent)
-    except OSError as error:
-        raise BackupError(_sentence(path, error)) from None
-    try:
-        with file, _removed_on_error(draft):
+        with _open(draft) as file, _removed_on_error(draft):
+            if for_owner:
+                give_to_owner(draft, path.parent)
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -88,12 +84,14 @@ def _open(draft: Path) -> BinaryIO:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _require_own(descriptor, draft)
-        os.fchmod(descriptor, 0o600)
-        os.ftruncate(descriptor, 0)
+        with _removed_on_error(draft):  # it is ours from here on
+            os.fchmod(descriptor, 0o600)
+            os.ftruncate(descriptor, 0)
+            return os.fdopen(descriptor, "w+b")
     except BaseException:
-        os.close(descriptor)
+        with suppress(OSError):
+            os.close(descriptor)
         raise
-    return os.fdopen(descriptor, "w+b")
 
 
 def _require_own(descriptor: int, draft: Path) -> None:

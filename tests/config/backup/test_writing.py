@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 
 from config.backup import archive as archives
 from config.backup import whole_files
+from config.backup.errors import BackupError
 from config.backup.whole_files import write_whole
 from projects.models import Installation
 from tests.config.backup.conftest import Run
@@ -103,6 +104,25 @@ def test_no_permission_is_told_in_a_sentence(archive: Path, run: Run, monkeypatc
         with pytest.raises(CommandError, match=r"cannot be written \(Permission denied\)"):
             run("backup", archive)
     assert not archive.exists()
+
+
+@pytest.mark.parametrize("step", ["os.fchmod", "os.ftruncate", "os.fdopen", "os.chown", "os.fsync", "Path.replace"])
+def test_no_step_that_fails_leaves_a_draft_or_an_open_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    write_whole(folder / "x", b"before", for_owner=True)
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    with monkeypatch.context() as broken:
+        broken.setattr("config.backup.whole_files.os.geteuid", lambda: 0)  # only root changes the owner
+        broken.setattr(f"config.backup.whole_files.{step}", refuse)
+        with pytest.raises(BackupError, match="There is no room left"):
+            write_whole(folder / "x", b"after", for_owner=True)
+    assert [path.name for path in folder.iterdir()] == ["x"]
+    assert (folder / "x").read_bytes() == b"before"
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
 
 
 def test_a_name_that_others_have_prepared_is_not_followed(archive: Path, folder: Path, run: Run) -> None:
