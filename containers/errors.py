@@ -18,7 +18,7 @@ class FirewallMissingError(EngineUnavailableError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(
-            message or "No agent is started now: its firewall does not hold. Try again soon or tell the staff."
+            message or "No agent can start now because the firewall is not in force. Try again soon or tell the staff."
         )
 
 
@@ -27,8 +27,7 @@ class GatewayMissingError(EngineUnavailableError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(
-            message
-            or "No agent is started now: the gateway that it needs does not run. Try again soon or tell the staff."
+            message or "No agent can start now because the gateway does not run. Try again soon or tell the staff."
         )
 
 
@@ -64,14 +63,14 @@ class AddressUnusableError(EngineRefusedError):
     """The agent cannot have its address: it is no longer in the agents' network, or another container has it."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(message or "The agent cannot have its address on the agents' network.")
+        super().__init__(message or "The agent cannot get its address on the agents' network.")
 
 
 class AlteredError(EngineRefusedError):
     """Someone changed the container in a way that the engine cannot undo. Only a new container can replace it."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(message or "Somebody changed the agent's container. Restart the agent to have it made anew.")
+        super().__init__(message or "Someone changed the agent's container. Restart the agent to get a new one.")
 
 
 class SupersededError(EngineError):

@@ -24,7 +24,7 @@ _PAUSES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6)
 LOOK = 2.0
 """Seconds reserved for a look at the container if the caller has less time than the agent's stop timeout."""
 
-STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
+STILL_STOPPING = "The agent is still stopping. It is killed if it has not stopped when its time is over."
 STILL_UP = "The container engine could not stop the container."
 
 

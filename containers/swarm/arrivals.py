@@ -25,7 +25,7 @@ from containers.vocabulary import ContainerSpec
 AWAITED_LABEL = "berth.awaited"
 """The label of a config that keeps an agent from being started before its memory has arrived."""
 
-AWAITED = "What the agent remembers is not here yet. The staff have to run `migrate_engine` or `restore` to its end."
+AWAITED = "The agent's memory has not arrived yet. The staff must run `migrate_engine` or `restore` to the end."
 
 
 class Arrivals:

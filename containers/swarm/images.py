@@ -1,4 +1,4 @@
-"""How the nodes of a Swarm know an image: by its digest in the registry, or by its id where all have it already."""
+"""How nodes of a Swarm name an image: by its digest in the registry, or by its id if they already have it."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ from containers.swarm.pulls import Pulls
 
 
 def name_for_nodes(connection: Connection, image: str) -> tuple[str, str]:
-    """The name by which nodes find it, and its id. Nodes ask no registry for an image that is named by its id.
+    """Returns the name by which nodes find the image, and its id. Nodes ask no registry for an image named by its id.
 
-    Raises `ImageMissingError` where the node that we speak with does not have it.
+    Raises `ImageMissingError` if the node that we are connected to does not have the image.
     """
     found = inspect_image(connection, image)
     if found is None:
@@ -30,17 +30,17 @@ def name_for_nodes(connection: Connection, image: str) -> tuple[str, str]:
 
 
 def _digests(image: dict[str, object], registry: str) -> list[str]:
-    """Under any name. An agent's deploy names its image by its id."""
+    """Returns its digests in our registry under any name, because an agent's deploy names its image by its id."""
     known = image.get("RepoDigests")
     digests = [str(each) for each in known] if isinstance(known, list) else []
     return sorted(each for each in digests if each.startswith(f"{registry}/"))
 
 
 def require_pulled(connection: Connection, reference: str, nodes: Sequence[Node]) -> tuple[list[Node], list[str]]:
-    """Those of these nodes that have the image, and the constraints that keep an agent off the others.
+    """Returns the nodes that have the image, and the constraints that keep an agent off the others.
 
-    Of an image that is named by its id, all of them. Raises `ImageNotPulledError` where none that takes agents has it:
-    a node that pulls while somebody waits would take longer than a request may.
+    Returns all nodes for an image that is named by its id. Raises `ImageNotPulledError` if no node that takes agents
+    has the image: pulling it would take longer than a request may.
     """
     if "@" not in reference:
         return list(nodes), []

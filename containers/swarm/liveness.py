@@ -17,17 +17,19 @@ from containers.swarm.nodes import Node
 GOSSIP_PORT = 7946
 
 WITHIN = 0.5
-"""Seconds for all nodes together to take a connection. A lost packet costs a second: so the silent are asked again."""
+"""Seconds for all nodes together to accept a connection. A lost packet delays one by a second, so silent nodes are
+asked again."""
 
 _SAID_BY_NETWORK = {errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.EHOSTDOWN, errno.ETIMEDOUT}
-"""Why a connection is not taken, which says something of the node. All other reasons are our own machine's."""
+"""Errors of a connection that say something about the node. All others are problems of our own machine."""
 
 BELIEVED_FOR, LOST_FOR = 0.25, 2.0
-"""Seconds for which a look counts at which all have answered, and one at which some have not: that takes its time."""
+"""Seconds for which a check counts if all nodes answered, and if some did not, because asking silent nodes takes
+time."""
 
 
 class Liveness:
-    """Serves all threads of a process. Where two look at once, both do; neither waits for the other."""
+    """Serves all threads of a process. If two threads check at once, both ask; neither waits for the other."""
 
     def __init__(self, list_nodes: Callable[[], Sequence[Node]]) -> None:
         self._list_nodes = list_nodes
@@ -49,9 +51,10 @@ class Liveness:
         second = ask({node: there[node] for node in doubted})
         self._heard |= first.answering | second.answering
         silent = (doubted | (self._heard & _ids(nodes) - set(there))) - second.answering - second.not_asked
-        # Of those that we could not ask, what we knew before still counts.
+        # For nodes that we could not ask, the previous result still counts.
         self._silent = silent | (self._silent & (first.not_asked | second.not_asked))
-        # One that looks for its manager and answers us lives. One that is down is given up, also where it answers.
+        # A node that looks for its manager but answers us is alive. A node that is down is lost even if it answers,
+        # because the Swarm has given it up.
         answering = first.answering | second.answering
         gone = (node.node_id for node in nodes if node.is_down or not (node.is_ready or node.node_id in answering))
         self._lost = self._silent | frozenset(gone)
@@ -64,14 +67,14 @@ def _ids(nodes: Sequence[Node]) -> frozenset[str]:
 
 
 class Answers(NamedTuple):
-    """The ids of the nodes that take a connection, and of those of which our own machine keeps us from asking."""
+    """The ids of the nodes that accept a connection, and of those that our own machine could not ask."""
 
     answering: frozenset[str]
     not_asked: frozenset[str]
 
 
 def ask(addresses: Mapping[str, str]) -> Answers:
-    """Those that are in neither are silent, or have refused."""
+    """Nodes in neither set are silent or have refused the connection."""
     waiting: dict[int, tuple[str, socket.socket]] = {}
     not_asked: set[str] = set()
     try:

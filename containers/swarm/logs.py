@@ -1,4 +1,4 @@
-"""What agents print, on any node: a Swarm's manager asks the nodes for it."""
+"""Reads what agents print, on any node. A Swarm's manager asks the nodes for it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,17 +30,17 @@ REPORT_LINES = 50
 """How many of the last log lines of a run are searched for the newest report."""
 
 PATIENCE = 1.5
-"""Seconds for a node to tell what an agent has printed last."""
+"""Seconds for a node to return the last lines that an agent printed."""
 
 RECENT, ENDED_FOR = 4.0, 300.0
-"""Seconds for which the report of a run that goes on counts, and of one that has ended."""
+"""Seconds for which the report of a running task counts, and that of an ended one."""
 
 MOST_REPORTS = 20_000
 
 
 class Logs:
     def __init__(self, connection: Connection, services: Services, lost: Callable[[], frozenset[str]]) -> None:
-        """`lost` are the nodes that cannot be asked."""
+        """`lost` returns the nodes that cannot be asked."""
         self._connection = connection
         self._services = services
         self._lost = lost
@@ -58,12 +58,12 @@ class Logs:
         return iter(self._read_runs(runs, tail=tail, since=since))
 
     def _readable(self, service: Service) -> list[Run]:
-        """Those that have printed something on a node that answers, the newest first."""
+        """Returns the runs with a log on a node that answers, newest first."""
         lost = self._lost() if service.runs else frozenset()
         return [run for run in service.runs if run.has_run and run.node not in lost]
 
     def _read_runs(self, runs: list[Run], *, tail: int | None, since: datetime | None) -> list[bytes]:
-        """The lines of all runs one after the other, as a container that was restarted has them."""
+        """Returns the lines of all runs one after the other, like the log of a container that was restarted."""
         found: list[bytes] = []
         failure: UnreadableLogError | None = None
         for run in runs:
@@ -88,9 +88,9 @@ class Logs:
     def _follow(
         self, service: Service, runs: list[Run], *, tail: int | None, since: datetime | None
     ) -> Iterator[bytes]:
-        """What there was, and then what comes; a Swarm mixes up the order where it is asked for both at once.
+        """Yields existing lines first and then new ones. Asked for both at once, a Swarm mixes up their order.
 
-        The stream of a service goes on when its agent has ended. In each silence this looks whether it has.
+        The stream of a service stays open after its agent has ended, so each silence checks whether it has.
         """
         began = datetime.now(UTC)
         last = ""
@@ -118,9 +118,9 @@ class Logs:
             return client.open_stream(f"/{kind}/{{0}}/logs", identifier, params=params, silence=SILENCE)
 
     def complete(self, seen: Observation, service: Service, *, is_enough_if_recent: bool = False) -> Observation:
-        """With the newest report of the present run, or of the last one where none is present.
+        """Adds the newest report of the current run, or of the last run if there is none.
 
-        `is_enough_if_recent`: what was read within the last seconds will do.
+        `is_enough_if_recent` accepts a report that was read within the last seconds.
         """
         if seen.is_silent:
             return seen
@@ -140,7 +140,7 @@ class Logs:
             self._reports.pop(next(iter(self._reports)), None)
 
     def _read_report(self, run: Run, known: AgentReport | None) -> AgentReport | None:
-        """What is `known` already, where the node takes too long or is not there: it may be giving its agents away."""
+        """Returns the `known` report if the node is too slow or away; the Swarm may be moving its agents."""
         params = log_params(tail=REPORT_LINES, since=None, follow=False)
         try:
             with self._connection.call(PATIENCE, about_one=True) as client:

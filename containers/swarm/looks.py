@@ -1,4 +1,4 @@
-"""What the verbs that change nothing tell of agents."""
+"""The Swarm engine's verbs that only read: inspect, look up, observe and list."""
 
 import os
 import threading
@@ -23,13 +23,14 @@ from containers.swarm.waiting import why_it_waits
 from containers.vocabulary import PROJECT_LABEL, USER_LABEL, ContainerState, Observation, Volume
 
 AT_ONCE = 8
-"""Logs that one process reads at a time, beside those of which each caller takes one itself."""
+"""Logs that one process reads at a time. Each caller reads one more itself."""
 
 HIGHEST = 2_147_352_575
-"""The last number of a user before those of systemd. What claims a higher one is none of ours."""
+"""The last user number below those that systemd reserves. A label with a higher number is not ours."""
 
 COUNTED_AFTER = 2
-"""Crashes that a look counts by the tasks that have ended, of which a Swarm keeps four unless it is told otherwise."""
+"""`observe` saves the crash count once this many ended tasks are uncounted, because a Swarm keeps only four by
+default."""
 
 
 class Looks:
@@ -43,7 +44,7 @@ class Looks:
         self._places: dict[int, threading.BoundedSemaphore] = {}
 
     def inspect(self, key: str, *, briefly: bool) -> Observation | None:
-        """Of several, the one that tells the state."""
+        """Returns the highest-ranked observation if there are several services with this key."""
         found = self._services.ours(key)
         if not found:
             return None
@@ -63,7 +64,7 @@ class Looks:
         return seen
 
     def observe(self, within: Mapping[str, str], *, others: bool, briefly: Keys) -> list[Observation]:
-        """Three calls for all of them, and one for the report of each that is not asked for briefly."""
+        """Makes three calls for all services together, and one for the report of each that is not in `briefly`."""
         services = self._services.list_labels(within)
         lost = self._lost() if services else frozenset()
         self._services.traces.note(each for each in services if is_ours(each.labels) and each.labels.get(PROJECT_LABEL))
@@ -78,7 +79,7 @@ class Looks:
     def _complete(
         self, seen: Observation, service: Service, lost: frozenset[str], *, is_enough_if_recent: bool = False
     ) -> Observation:
-        """With what the agent says of itself, or the Swarm where it waits for a node."""
+        """Adds the agent's own report, or the Swarm's reason if the agent waits for a node."""
         if seen.state is ContainerState.RESTARTING and not seen.is_silent:
             moves_along = bool(settings.BERTH_SWARM_VOLUME_DRIVER)
             if waits := why_it_waits(service, lost=lost, moves_along=moves_along, takes_tasks=self._takes_tasks):
@@ -93,7 +94,7 @@ class Looks:
         def complete(each: tuple[Observation, Service]) -> Observation:
             return self._complete(*each, lost, is_enough_if_recent=True)
 
-        # Of this process: a fork does not have the threads that held its parent's places.
+        # One semaphore per process: a fork does not have the threads that held its parent's.
         places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
         try:
             act, within = with_my_limits(complete), longest_wait()
@@ -105,7 +106,9 @@ class Looks:
         return max((user for user in self._users(block) if user <= HIGHEST), default=None)
 
     def _users(self, block: Collection[int]) -> Iterator[int]:
-        """Those of services and of the volumes here. Of other installations those of the block count, too."""
+        """Yields the users of services and of volumes here. Those of other installations count if their number lies in
+        the block.
+        """
         services = [service.labels for service in self._services.list_rows({PROJECT_LABEL: ""})]
         volumes = [volume.labels for volume in self._list_volumes([PROJECT_LABEL])]
         for labels in (*services, *volumes):

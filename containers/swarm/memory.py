@@ -1,4 +1,4 @@
-"""Fills the volume of an agent's state on the node that Berth speaks with, piece by piece."""
+"""Writes an agent's state into its volume on the node that Berth is connected to, piece by piece."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,9 +18,10 @@ from containers.swarm.traces import NotedTraces
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
 SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0
-"""Seconds without a sign of the engine, for a volume however large, and for removing what it was filled through."""
+"""Seconds without a sign of the engine, for writing a volume of any size, and for removing the container that wrote
+it."""
 
-BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER says where agents keep what they remember: bring it there by yourself."
+BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER says where agents keep their memory: copy it there yourself."
 
 
 class Memory:
@@ -30,14 +31,14 @@ class Memory:
         self._traces = NotedTraces(connection)
 
     def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
-        """Raises `EngineRefusedError` where there is such a volume, or a driver has the volumes.
+        """Raises `EngineRefusedError` if the volume exists already or if a driver keeps the volumes.
 
-        Until all of it is there, the agent is not started, also where this process is killed.
+        The agent does not start before its state is complete, even if this process is killed.
         """
         if settings.BERTH_SWARM_VOLUME_DRIVER:
             raise EngineRefusedError(BY_DRIVER)
         if self._has_volume(volume):
-            raise EngineRefusedError(f"There is a volume {volume} already.")
+            raise EngineRefusedError(f"The volume {volume} already exists.")
         own = handover_name(container_name(key))
         remove_left(self._connection, own)
         self._arrivals.expect([key])
@@ -56,11 +57,11 @@ class Memory:
             with self._connection.call(WRITE_LIMIT, about_one=True) as client:
                 client.put_pieces(carrier, "/", pieces, silence=SILENCE)
         finally:
-            with time_of_its_own(CLEANING):  # or it would hold on to the volume
+            with time_of_its_own(CLEANING):  # otherwise it would keep the volume in use
                 _remove(self._connection, carrier)
 
     def is_here(self, key: str) -> bool:
-        """Whether the node that we speak with has some of it."""
+        """Whether the node that we are connected to has a volume of this agent."""
         return self._has_volume(data_volume(container_name(key)))
 
     def _has_volume(self, volume: str) -> bool:
@@ -70,11 +71,11 @@ class Memory:
         return False
 
     def release(self, key: str) -> None:
-        """Removes what a process that was killed has left: it holds on to the volume."""
+        """Removes the container that a killed process has left, because it keeps the volume in use."""
         remove_left(self._connection, handover_name(container_name(key)))
 
     def forget(self, key: str) -> None:
-        """Where it was, once it has gone. What is awaited is awaited all the same."""
+        """Deletes the notes of where the state was, once it is gone. A state that is still expected stays expected."""
         self._traces.forget(key)
 
     def _remove_volume(self, volume: str) -> None:
@@ -83,7 +84,7 @@ class Memory:
 
 
 def remove_left(connection: Connection, own: str) -> None:
-    """The container of this name, where a process that was killed has left it, with a volume that has no name."""
+    """Removes a container of this name that a killed process has left, together with its unnamed volume."""
     with suppress(MissingError), connection.call() as client, understand_answer():
         found = client.inspect_container(own)
         is_left = str((found["Config"].get("Labels") or {}).get(HANDOVER_LABEL, "")).endswith(CARRIER)
@@ -95,4 +96,4 @@ def remove_left(connection: Connection, own: str) -> None:
 
 def _remove(connection: Connection, container: str) -> None:
     with suppress(MissingError, ConflictError), connection.call() as client:
-        client.remove_container(container, v=True, force=True)  # a volume with a name stays
+        client.remove_container(container, v=True, force=True)  # a named volume stays

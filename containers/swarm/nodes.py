@@ -11,12 +11,12 @@ from containers.errors import EngineUnavailableError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """`memory` is in bytes, `cpus` in cores. `is_ready`: its manager hears of it. `is_active`: it takes new agents.
-    `is_drained`: it runs nothing of the Swarm's. One that is paused is neither: what is there runs on. `is_down`: the
-    Swarm takes it for dead, and runs its agents elsewhere. What is neither ready nor down looks for its manager: for
-    some seconds after another one leads, that is each node.
+    """`memory` is in bytes, `cpus` in cores. `is_ready`: the manager hears from it. `is_active`: it takes new agents.
+    `is_drained`: the Swarm runs nothing on it. A paused node is neither active nor drained: its tasks keep running, but
+    it takes no new ones. `is_down`: the Swarm considers it dead and runs its agents elsewhere. A node that is neither
+    ready nor down looks for its manager, as all nodes do for some seconds after another manager takes over.
 
-    `labels` are those that operators gave it; `daemon_labels` those of its daemon.json. `engine` is its version.
+    `labels` are set by operators, `daemon_labels` in the node's daemon.json. `engine` is the version of its engine.
     """
 
     node_id: str
@@ -67,7 +67,9 @@ def read_node(row: Mapping[str, Any]) -> Node:
 
 
 def require_settled(nodes: Sequence[Node]) -> None:
-    """Raises `EngineUnavailableError` while a node that takes agents looks for its manager: what it has is unknown."""
+    """Raises `EngineUnavailableError` while a node that takes agents looks for its manager, because its state is
+    unknown.
+    """
     between = [node for node in nodes if node.memory and node.is_active and not (node.is_ready or node.is_down)]
     if between:
         raise EngineUnavailableError(NOT_SETTLED.format(", ".join(node.name for node in between)[:80]))
@@ -84,7 +86,7 @@ def find_room(nodes: Sequence[Node], tasks: Sequence[Mapping[str, Any]]) -> dict
     return free
 
 
-NOT_SETTLED = "The Swarm does not hear of some of its nodes yet ({}): another manager may lead. Try again in a moment."
+NOT_SETTLED = "The Swarm has not heard from some nodes yet ({}): its manager may have changed. Try again in a moment."
 
 ENDED = frozenset({"complete", "shutdown", "failed", "rejected", "remove", "orphaned"})
 """The states of tasks whose processes have ended."""

@@ -13,11 +13,13 @@ from containers.swarm.services import Services
 from containers.swarm.traces import kept_on
 from containers.vocabulary import ContainerSpec
 
-HOME_AWAY = "The machine that has what the agent remembers takes no agents now{}. It starts there alone."
+HOME_AWAY = "The machine that has the agent's memory takes no agents now{}. The agent can only start there."
 
 
 class Placement(NamedTuple):
-    """The constraints of a service, the node to which its memory binds it, if any does, and those that have some."""
+    """The constraints of a service, the node that has its state and binds it, if any, and all nodes that have some of
+    it.
+    """
 
     constraints: list[str]
     home: str
@@ -25,15 +27,15 @@ class Placement(NamedTuple):
 
 
 def place(connection: Connection, services: Services, spec: ContainerSpec, image: str) -> Placement:
-    """`image` is how the nodes know its image. Nothing is made before.
+    """Chooses where an agent may run, before anything is created. `image` is the image's name as nodes know it.
 
-    Raises `ImageNotPulledError` where no node of its plan has the image, and `NoRoomError` where none has room.
+    Raises `ImageNotPulledError` if no node of its plan has the image, and `NoRoomError` if none has room.
     """
     nodes = list_nodes(connection)
     former = services.of_key(spec.key)
     home, before = find_home(connection, former, spec), frozenset(node for each in former for node in kept_on(each))
     if home in {node.node_id for node in nodes}:
-        # Also where its plan has nodes of its own since: its memory is not there.
+        # Even if its plan has got nodes of its own since, because the agent's state is not on them.
         there, _ = require_pulled(connection, image, _require_home(nodes, home))
         require_room(connection, there, spec)
         return Placement([f"node.id == {home}"], home, before)

@@ -12,8 +12,9 @@ from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL
 
 
 def find_places(connection: Connection) -> dict[str, str]:
-    """The ids of nodes, by the keys of agents: one call for all. Of a task on a dead node the Swarm wants nothing any
-    more once it has noticed, and another one on another node.
+    """Returns the ids of nodes by the keys of agents, in one call.
+
+    Once the Swarm has noticed that a node is dead, it no longer wants that node's tasks and wants new ones elsewhere.
     """
     newest: dict[str, tuple[float, str]] = {}
     filters = {"label": [f"{INSTANCE_LABEL}={settings.BERTH_INSTANCE}"], "desired-state": ["running"]}

@@ -1,8 +1,8 @@
-"""Has each node of a Swarm pull an image, and knows which have it: by a job of the Swarm's own for each image.
+"""Lets every node of a Swarm pull an image, and knows which nodes have it, with one Swarm job for each image.
 
-The job stays, because it says which nodes have the image. A Swarm does not run it on a node that joins later: then it
-is made anew. Its program is `/bin/true`: where the image has none, its container is made all the same, and so its image
-is there.
+The job stays, because its tasks show which nodes have the image. A Swarm does not run an existing job on a node that
+joins later, so the job is then created again. Its program is `/bin/true`. Even if an image has no such program, the
+node creates the container and so has the image.
 """
 
 import hashlib
@@ -20,19 +20,19 @@ from containers.hardening import MEBIBYTE
 from containers.swarm.tasks import Run, read_run
 
 PULL_LABEL, REPOSITORY_LABEL = "berth.pull", "berth.pull.repository"
-"""The labels of such a job: the instance, and which image's it is. It is no agent's, and has no label of agents."""
+"""The labels of such a job: our instance, and the repository of the image. It has none of the agents' labels."""
 
 TRIES, PAUSE = 3, 10
-"""How often a node tries, and the seconds between."""
+"""How often a node tries, and the seconds between two tries."""
 
 NOBODY = "65534:65534"
 
-NOT_BEGUN = "None was told to pull it: run `manage.py build_images --push`, or `manage.py push_images` with its name."
+NOT_BEGUN = "No node was told to pull it. Run `manage.py build_images --push` or `manage.py push_images` with its name."
 UNDER_WAY = "They are pulling it: try again in a minute."
 
 
 class Pulled(NamedTuple):
-    """The tasks of each node, the oldest first; None where no job is there."""
+    """The tasks of each node, oldest first; None if there is no job."""
 
     runs: Mapping[str, Sequence[Run]] | None
 
@@ -40,19 +40,19 @@ class Pulled(NamedTuple):
         return any(run.has_run for run in self._of(node))
 
     def is_given_up(self, node: str) -> bool:
-        """Whether it has tried as often as it does."""
+        """Whether the node has failed as often as it may try."""
         return len(self._of(node)) >= TRIES and all(run.has_ended and not run.has_run for run in self._of(node))
 
     def failure(self, node: str) -> str:
-        """Why this node does not have it, where it has said so."""
+        """Returns why this node does not have the image; empty if it has not said so."""
         said = [run.error for run in self._of(node) if run.has_ended and run.error]
         return "" if self.has(node) or not said else said[-1][:300]
 
     def explain(self) -> str:
         if self.runs is None:
             return NOT_BEGUN
-        told = next(filter(None, map(self.failure, self.runs)), "")
-        return f"A node says: {told}" if told else UNDER_WAY
+        failure = next(filter(None, map(self.failure, self.runs)), "")
+        return f"A node says: {failure}" if failure else UNDER_WAY
 
     def _of(self, node: str) -> Sequence[Run]:
         return (self.runs or {}).get(node, ())
@@ -63,7 +63,7 @@ class Pulls:
         self._connection = connection
 
     def find(self, reference: str) -> Pulled:
-        """What has become of the pull of `repository@sha256:…`."""
+        """Returns the state of the pull of `repository@sha256:…`."""
         try:
             with self._connection.call() as client, understand_answer():
                 job = str(client.inspect_service(job_name(reference))["ID"])
@@ -75,7 +75,7 @@ class Pulls:
 
     @sensitive_variables("credentials")
     def begin(self, reference: str, *, credentials: str, nodes: Collection[str]) -> None:
-        """Has all nodes pull it. Where these `nodes` have it, there is nothing to do; else all try once more."""
+        """Lets all nodes pull the image. Does nothing if these `nodes` have it; otherwise all nodes try again."""
         pulled = self.find(reference)
         if nodes and all(map(pulled.has, nodes)):
             return
@@ -84,7 +84,7 @@ class Pulls:
             client.create_service_from(job_payload(reference), credentials=credentials)
 
     def forget(self, repository: str, *, keep: Collection[str]) -> int:
-        """Removes the jobs of former images of this repository, but for those of the references to `keep`."""
+        """Removes the jobs of this repository's former images, except those of the references to `keep`."""
         chosen = [f"{PULL_LABEL}={settings.BERTH_INSTANCE}", f"{REPOSITORY_LABEL}={repository}"]
         with self._connection.call() as client, understand_answer():
             found = [str(row["Spec"]["Name"]) for row in client.services(filters={"label": chosen})]
@@ -99,7 +99,7 @@ class Pulls:
 
 
 def runs_by_node(tasks: Collection[Mapping[str, Any]]) -> dict[str, list[Run]]:
-    """The oldest first."""
+    """Returns the tasks of each node, oldest first."""
     found: dict[str, list[Run]] = defaultdict(list)
     for run in sorted(map(read_run, tasks), key=lambda run: run.made_at.timestamp() if run.made_at else 0.0):
         if run.node:
@@ -112,7 +112,7 @@ def job_name(reference: str) -> str:
 
 
 def job_payload(reference: str) -> dict[str, Any]:
-    """It has no rights and hardly any memory, and is on no network of agents."""
+    """Returns a job with no rights, hardly any memory and no network of agents."""
     labels = {PULL_LABEL: settings.BERTH_INSTANCE, REPOSITORY_LABEL: reference.partition("@")[0]}
     program = {
         "Image": reference,

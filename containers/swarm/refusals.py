@@ -1,4 +1,4 @@
-"""What a Swarm says of a task that did not come to run. Pure."""
+"""Reads the error of a task that did not run. Pure."""
 
 import re
 
@@ -6,23 +6,23 @@ from containers.errors import EngineRefusedError, ImageMissingError
 from containers.swarm.tasks import Run
 
 _HAS_RUN = re.compile(r"^task: non-zero exit")
-"""What a Swarm says of a task whose program has run and ended. All else that went wrong kept it from starting."""
+"""The error of a task whose program has run and failed. Any other error kept the program from starting."""
 _NO_IMAGE = re.compile(r"no such image|not found: manifest|pull access denied|manifest unknown", re.IGNORECASE)
 _NO_ROOM = "insufficient resources"
 
 
 def lacks_room(run: Run) -> bool:
-    """Whether no node can hold it now."""
+    """Whether no node has enough free memory now."""
     return run.state == "pending" and _NO_ROOM in run.error
 
 
 def has_run(run: Run) -> bool:
-    """Whether its program was started, and has ended."""
+    """Whether its program was started and has ended."""
     return run.has_run and (run.state == "complete" or bool(_HAS_RUN.match(run.error)))
 
 
 def refusal_of(run: Run) -> EngineRefusedError:
-    """Why the program of this task never ran."""
+    """Returns the error that says why this task's program never ran."""
     if _NO_IMAGE.search(run.error):
         return ImageMissingError(f"The image is not on the node that was to run the agent: {run.error[:300]}")
     return EngineRefusedError(f"The Swarm could not start the agent: {run.error[:300]}")

@@ -18,10 +18,10 @@ PLAN_LABEL = "berth.plan"
 
 
 def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerSpec) -> None:
-    """Raises `NoRoomError` where none of the nodes has the memory that the agent is to have. Nothing is made before.
-    Raises `EngineUnavailableError` where that is not known of some.
+    """Raises `NoRoomError` if none of the nodes has enough free memory, before anything is created. Raises
+    `EngineUnavailableError` if the free memory of some is unknown.
 
-    What the agent's own task holds counts as free: it goes before the next one comes.
+    The memory of the agent's own task counts as free, because that task ends before the next one starts.
     """
     with connection.call(size=LIST_SIZE) as client, understand_answer():
         running = client.tasks(filters={"desired-state": ["running"]})
@@ -31,7 +31,7 @@ def require_room(connection: Connection, nodes: Sequence[Node], spec: ContainerS
     if spec.memory > most:
         require_settled(nodes)
         raise NoRoomError(
-            f"No machine has {spec.memory // MEBIBYTE} MB of memory left for the agent: the most that one has is "
+            f"No machine has {spec.memory // MEBIBYTE} MB of memory left for the agent; the most that one has is "
             f"{max(0, most) // MEBIBYTE} MB. Stop another agent, choose a smaller plan, or ask the staff for more room."
         )
 
@@ -49,7 +49,7 @@ def _is_of(spec: ContainerSpec, task: Mapping[str, Any]) -> bool:
 
 
 def constraints_of(plan: str, nodes: Sequence[Node]) -> list[str]:
-    """Nodes that have a plan's label are for that plan alone, and a plan that has such nodes is on no other."""
+    """Nodes with a plan's label take only that plan, and a plan that has such nodes runs on no others."""
     named = sorted({node.labels[PLAN_LABEL] for node in nodes if PLAN_LABEL in node.labels})
     if plan in named:
         return [f"node.labels.{PLAN_LABEL} == {plan}"]

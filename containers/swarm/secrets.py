@@ -1,6 +1,6 @@
 """The credentials of agents as secrets of the Swarm.
 
-Its managers keep them in their log on disk, encrypted; the nodes that run the agents have them in memory only.
+The managers keep them encrypted in their log on disk; the nodes that run the agents have them in memory only.
 """
 
 import secrets
@@ -27,9 +27,9 @@ class Secrets:
 
     @sensitive_variables()
     def make(self, spec: ContainerSpec) -> dict[str, str]:
-        """Their ids, by names and files as `containers.swarm.service_spec` wants them. No two deploys share a name.
+        """Creates all secrets of a deploy, or none as far as the Swarm answers. No two deploys share a name.
 
-        All or none are made, as far as the Swarm answers.
+        Returns their ids by `name/file`, which `containers.swarm.service_spec` reads.
         """
         made: dict[str, str] = {}
         attempt = secrets.token_hex(3)
@@ -39,20 +39,22 @@ class Secrets:
                 with self._connection.call() as client, understand_answer():
                     made[f"{own}/{file}"] = client.create_secret_from(own, content, container_labels(spec))
             except EngineError:
-                self.discard({**made, own: own})  # it may be there all the same, and then under its name
+                self.discard({**made, own: own})  # it may exist all the same, and its name identifies it
                 raise
         return made
 
     def discard(self, made: Mapping[str, str]) -> None:
-        """Those that no service has come to use. What a silent Swarm keeps is found by its labels later."""
+        """Removes secrets that no service uses. If the Swarm does not answer, a later clean-up finds them by their
+        labels.
+        """
         for secret in made.values():
             with suppress(EngineError):
                 self._remove(secret)
 
     def list_labels(self, within: Mapping[str, str]) -> list[Volume]:
-        """The secrets of ours with these labels: one volume for each agent, as a single host has one, with the oldest.
+        """Returns one volume for each agent that has secrets of ours with these labels, with the time of the oldest.
 
-        So those that nothing needs any more are found as such volumes are.
+        A single host keeps secrets in one volume per agent, so this lets the same clean-up find unneeded secrets.
         """
         with self._connection.call() as client, understand_answer():
             rows = client.secrets(filters={"label": [f"{label}={value}" for label, value in within.items()]})
@@ -66,7 +68,7 @@ class Secrets:
         ]
 
     def remove(self, key: str, *, before: int | None = None) -> None:
-        """Those of this key, or of its deploys before this one. One that a service uses stays."""
+        """Removes the secrets of this key, or only those of deploys `before` this generation. Keeps secrets in use."""
         chosen = [f"{INSTANCE_LABEL}={settings.BERTH_INSTANCE}", f"{PROJECT_LABEL}={key}"]
         with self._connection.call() as client, understand_answer():
             rows = client.secrets(filters={"label": chosen})

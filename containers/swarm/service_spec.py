@@ -1,7 +1,7 @@
 """The body of POST /services/create for an agent. Pure: equal arguments give equal payloads.
 
-What confines the agent is what `containers.hardening` says for a container, in the words of a service. What a service
-cannot say stands in `containers.swarm.what_specs_hold`.
+An agent is confined as `containers.hardening` says for a container. `containers.swarm.what_specs_hold` lists what a
+service cannot have.
 """
 
 import base64
@@ -14,22 +14,22 @@ from containers.hardening import MEBIBYTE, NO_NAMES, SECCOMP_PROFILE, ULIMITS, c
 from containers.vocabulary import ContainerSpec
 
 IMAGE_LABEL = "berth.image"
-"""The label that holds the id of the service's image, which the service itself may name by its registry's digest."""
+"""The label that holds the id of the service's image, because the service may name it by its digest in the registry."""
 
 HOME_LABEL = "berth.home"
-"""The label that holds the id of the node that has what the agent remembers, where it is bound to that node."""
+"""The label that holds the id of the node with the agent's state, if the agent is bound to that node."""
 
 KEPT_ON_LABEL = "berth.kept-on"
-"""The label that holds the ids of the nodes on which it has run, and left what it remembers: a Swarm forgets."""
+"""The label that holds the ids of the nodes on which the agent has run and left state, because a Swarm forgets them."""
 
 CRASHES_LABEL = "berth.crashes"
-"""The label that says how often the agent has ended by itself, up to the task that was made then: a Swarm forgets."""
+"""The label that counts the agent's crashes up to a given task, because a Swarm forgets old tasks."""
 
 RESTART_DELAY, RESTART_WINDOW = 2.0, 120.0
-"""Seconds between the end of an agent and its next start, and after which a run that lasted counts as a good one."""
+"""Seconds between the end of an agent and its next start, and how long a run must last to count as successful."""
 
 HELD = "node.id == held"
-"""A constraint that no node meets. With it a service has no task that runs, and keeps the one that ended."""
+"""A constraint that no node meets. A service with it runs no task but keeps the one that ended."""
 
 _SECONDS = 1_000_000_000
 
@@ -45,10 +45,10 @@ def service_payload(
     constraints: Sequence[str] = (),
     name_servers: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A service that has no task yet. `image` is how the nodes know it, and its id here.
+    """Returns a service without tasks. `image` is the name by which nodes know the image, and its id.
 
-    `secrets` are the ids of the Swarm's secrets by their names and files, `volume` the driver of the volume of the
-    agent's state, as `Name` and `Options`.
+    `secrets` holds the ids of the Swarm's secrets by `name/file`. `volume` is the driver of the agent's state volume,
+    as `Name` and `Options`.
     """
     container = {
         **_program(spec, image[0]),
@@ -79,12 +79,12 @@ def _program(spec: ContainerSpec, image: str) -> dict[str, Any]:
         "User": f"{spec.user}:{spec.user}",
         "StopSignal": "SIGTERM",
         "StopGracePeriod": spec.stop_timeout * _SECONDS,
-        "HealthCheck": {"Test": ["NONE"]},  # a Swarm ends what is not healthy; agents report by their log
+        "HealthCheck": {"Test": ["NONE"]},  # a Swarm kills unhealthy tasks; agents report their health in the log
     }
 
 
 def _template(spec: ContainerSpec, api: tuple[int, int], constraints: Sequence[str]) -> dict[str, Any]:
-    """How it is restarted, placed and logged, and what it takes."""
+    """Returns how the task is restarted, placed, logged and limited."""
     return {
         "Resources": _resources(spec, api),
         "RestartPolicy": {
@@ -103,7 +103,7 @@ def _template(spec: ContainerSpec, api: tuple[int, int], constraints: Sequence[s
 
 
 def confinement(api: tuple[int, int]) -> dict[str, Any]:
-    """What keeps the agent inside, as far as a service of this API can say it."""
+    """Returns what confines an agent, as far as a service of this API supports it."""
     held = {
         "Init": True,
         "ReadOnly": True,
@@ -120,7 +120,7 @@ def confinement(api: tuple[int, int]) -> dict[str, Any]:
 
 
 def _resources(spec: ContainerSpec, api: tuple[int, int]) -> dict[str, Any]:
-    """The plan's memory is reserved, so that a node never takes more agents than it can hold. No swap."""
+    """Reserves the plan's memory, so that a node never takes more agents than fit. Allows no swap."""
     swap = {"SwapBytes": 0} if api >= (1, 52) else {}
     return {
         "Limits": {"MemoryBytes": spec.memory, "NanoCPUs": spec.nano_cpus, "Pids": spec.pids},
@@ -130,25 +130,25 @@ def _resources(spec: ContainerSpec, api: tuple[int, int]) -> dict[str, Any]:
 
 
 def _mounts(spec: ContainerSpec, volume: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Those in memory are nosuid, nodev and noexec, as engines mount all that a service has."""
+    """Engines mount the tmpfs mounts of services with nosuid, nodev and noexec."""
     options: dict[str, Any] = {"Labels": container_labels(spec)}
     options |= {"DriverConfig": dict(volume)} if volume else {}
     if volume.get("Name") == "local":
-        options["NoCopy"] = True  # its folder has its owner, and would get that of the image's directory
+        options["NoCopy"] = True  # otherwise its folder would get the owner of the image's directory
     return [
         {"Type": "volume", "Source": data_volume(spec.name), "Target": DATA_PATH, "VolumeOptions": options},
         _in_memory("/tmp", 64, 0o1777),  # noqa: S108 - a mount inside the container
         own_directory(RUN_PATH, f"size=1m,mode=0755,uid={spec.user},gid={spec.user}"),
-        # Below the files of the secrets, which a Swarm mounts one by one: the image's own directory may be closed.
+        # A Swarm mounts secrets file by file below this. The image's own directory might not be readable.
         own_directory(SECRETS_PATH, "size=64k,mode=0755"),
         _in_memory("/dev/shm", 16, 0o1777),  # noqa: S108 - a mount inside the container
     ]
 
 
 def own_directory(path: str, options: str) -> dict[str, Any]:
-    """In memory, as a volume without a name, which goes with its container.
+    """Returns a directory in memory as an unnamed volume, which is removed with its container.
 
-    A mount of a service cannot say whose it is, and gets the mode of the directory in the image.
+    A service's tmpfs mount cannot set an owner, and gets the mode of the image's directory.
     """
     mount = {"type": "tmpfs", "device": "tmpfs", "o": f"{options},noexec,nosuid,nodev"}
     made = {"NoCopy": True, "DriverConfig": {"Name": "local", "Options": mount}}
@@ -160,14 +160,14 @@ def _in_memory(path: str, mebibytes: int, mode: int) -> dict[str, Any]:
 
 
 def _secret(spec: ContainerSpec, name: str, secret: str) -> dict[str, Any]:
-    """Root's, and readable for the agent's group. `name` is the secret's own, and the file's behind a slash."""
+    """Returns a secret owned by root and readable for the agent's group. `name` is `<secret>/<file>`."""
     own, _, file = name.partition("/")
     opened = {"Name": file, "UID": "0", "GID": str(spec.user), "Mode": 0o440}
     return {"SecretID": secret, "SecretName": own, "File": opened}
 
 
 def _names(spec: ContainerSpec, name_servers: Sequence[str]) -> dict[str, Any]:
-    """As `containers.hardening` says for a container."""
+    """Follows the rules of `containers.hardening` for a container."""
     if spec.reach is Reach.GATEWAY:
         return {"DNSConfig": {"Nameservers": [NO_NAMES], "Options": ["timeout:1", "attempts:1"]}}
     return {"DNSConfig": {"Nameservers": list(name_servers)}} if name_servers else {}

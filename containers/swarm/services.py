@@ -18,8 +18,9 @@ from containers.swarm.traces import NotedTraces, kept_on
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
 LIST_SIZE = 128 * 1024 * 1024
-"""Bytes of a list of all services, or of their tasks, enough for a thousand agents. A Swarm tells whole specifications,
-some 18 kB from API 1.44 on: two of each service, and one of each task, of which it keeps five."""
+"""The largest accepted list of services or tasks in bytes, enough for a thousand agents. A Swarm returns whole
+specifications, about 18 kB each from API 1.44 on: two for each service, and one for each of the five tasks that it
+keeps."""
 
 _TRIES = 5
 
@@ -61,7 +62,9 @@ class Services:
         return [service for service in self.of_key(key) if is_ours(service.labels)]
 
     def left_behind(self, key: str, services: Collection[str] = ()) -> list[Run]:
-        """The tasks of which a process may live though their service is gone: one of `services`, or any of ours."""
+        """Returns tasks that may still have a process although their service is gone: those of `services`, or any of
+        ours.
+        """
         labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: key}
         with self._connection.call(size=LIST_SIZE, about_one=True) as client, understand_answer():
             tasks = client.tasks(filters={"label": _filter(labels)})
@@ -89,15 +92,16 @@ class Services:
         return read_service(row, tasks)
 
     def create(self, payload: dict[str, Any], *, home: str = "", before: Collection[str] = ()) -> str:
-        """`home` is the node to which what the agent remembers binds it, if any does; those of `before` have some
-        of it."""
+        """Creates the service. `home` is the node that has the agent's state and binds it, if any; `before` are the
+        nodes that have some of it.
+        """
         noted = {HOME_LABEL: home, KEPT_ON_LABEL: " ".join(sorted(before))}
         payload["Labels"].update({label: text for label, text in noted.items() if text})
         with self._connection.call(about_one=True) as client, understand_answer():
             return client.create_service_from(payload)
 
     def remove(self, service: Service) -> None:
-        """A missing one is no error. Its tasks end after that. Where its agent has left something is noted before."""
+        """Removes the service, if it still exists. Notes first which nodes hold its state. Its tasks end afterwards."""
         self.traces.keep(service)
         try:
             with self._connection.call(about_one=True) as client:
@@ -114,14 +118,14 @@ class Services:
         self._change(service_id, lambda spec: _set(spec, replicas=1, is_held=True))
 
     def empty(self, service_id: str) -> None:
-        """No task of it waits for a node any more, once none runs."""
+        """Keeps tasks from waiting for a node, once none runs."""
         self._change(service_id, lambda spec: _set(spec, replicas=0, is_held=True))
 
     def restart(self, service_id: str) -> None:
         self._change(service_id, _force)
 
     def keep_count(self, service: Service) -> None:
-        """Writes down how often it has crashed, before the Swarm forgets. Its task goes on."""
+        """Saves the number of crashes in a label before the Swarm forgets them. The task keeps running."""
         newest = service.uncounted[0].made_at
         if newest is None:
             return
@@ -129,14 +133,14 @@ class Services:
         label[KEPT_ON_LABEL] = " ".join(sorted(kept_on(service)))
         spec = {**service.spec, "Labels": {**service.labels, **label}}
         with suppress(EngineError), self._connection.call(about_one=True) as client:
-            client.update_service_to(service.service_id, service.version, spec)  # or somebody else was faster
+            client.update_service_to(service.service_id, service.version, spec)  # or another process was faster
 
     def quarantine(self, service_id: str, since: str) -> None:
-        """Removes the service's credentials, and keeps it from being started again."""
+        """Removes the service's credentials and keeps it from being started again."""
         self._change(service_id, lambda spec: _quarantine(spec, since))
 
     def _change(self, service_id: str, change: Callable[[dict[str, Any]], None]) -> None:
-        """Somebody else may change it at the same time: then from what it is by now."""
+        """Reads the service again and retries if another process changes it at the same time."""
         for attempt in range(_TRIES):
             with self._connection.call(about_one=True) as client, understand_answer():
                 row = client.inspect_service(service_id)
@@ -150,11 +154,11 @@ class Services:
                     raise
             else:
                 return
-        raise EngineUnavailableError("Somebody else keeps changing the service.")
+        raise EngineUnavailableError("Another process keeps changing the service.")
 
 
 def _filter(labels: Mapping[str, str]) -> list[str]:
-    """An empty value asks for the label alone."""
+    """An empty value selects every row that has the label."""
     return [f"{label}={value}" if value else label for label, value in labels.items()]
 
 

@@ -1,7 +1,7 @@
-"""Where the volumes of agents' states are, where a driver has them, and a folder of its own for each agent there.
+"""Puts the volumes of agents' states on shared storage if a driver is set, with one folder for each agent.
 
-Docker's own driver mounts a folder that all nodes have, such as one of NFS, and makes none: Berth does, through the
-engine that it speaks with.
+Docker's own driver mounts a folder that all nodes share, for example over NFS, but does not create it. Berth creates it
+through the engine that it is connected to.
 """
 
 import io
@@ -22,14 +22,14 @@ from containers.vocabulary import ContainerSpec
 from containers.volume_containers import carrier_payload, handover_name
 
 AGENT = "{agent}"
-"""What stands for the agent's name in `BERTH_SWARM_VOLUME_OPTIONS`."""
+"""The placeholder for the agent's name in `BERTH_SWARM_VOLUME_OPTIONS`."""
 
 SILENCE, CLEANING = 20.0, 5.0
-"""Seconds without a sign of the engine, and for removing what the folder was made through."""
+"""Seconds without a sign of the engine, and for removing the container that created the folder."""
 
 
 def volume_driver(name: str) -> dict[str, Any]:
-    """Where the volume of the agent of this name is made, as a service says it; empty for the disk of each node."""
+    """Returns the driver of this agent's volume in the words of a service; empty if volumes are on each node's disk."""
     driver, options = settings.BERTH_SWARM_VOLUME_DRIVER, settings.BERTH_SWARM_VOLUME_OPTIONS
     return (
         {"Name": driver, "Options": {key: text.replace(AGENT, name) for key, text in options.items()}} if driver else {}
@@ -37,7 +37,7 @@ def volume_driver(name: str) -> dict[str, Any]:
 
 
 def make_folder(connection: Connection, spec: ContainerSpec, image: str) -> None:
-    """Its own folder, for its user alone. One that is there stays as it is. Nothing with any other driver."""
+    """Creates the agent's folder, readable for its user only, unless it exists. Does nothing with other drivers."""
     device = settings.BERTH_SWARM_VOLUME_OPTIONS.get("device", "")
     if settings.BERTH_SWARM_VOLUME_DRIVER != "local" or not device.endswith(f"/{AGENT}"):
         return

@@ -1,4 +1,7 @@
-"""What agents keep in a Swarm is on a node's disk, or where its volumes' driver has it. A manager reads neither."""
+"""The engine's verbs about agents' states, for a Swarm.
+
+States are on the nodes' disks or where the volumes' driver keeps them. A manager can read neither.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -8,11 +11,11 @@ from containers.swarm.memory import Memory
 from containers.swarm.services import Services
 from containers.swarm.verbs import Verbs
 
-OUT_OF_REACH = "What agents keep is on the nodes of the Swarm, where Berth cannot read it. Back up the volumes there."
+OUT_OF_REACH = "Agents' memory is on the nodes of the Swarm, where Berth cannot read it. Back up the volumes there."
 
 
 class StateVerbs:
-    """Implements `containers.engine.states.KeepsStates`: what would have to read a state is refused."""
+    """Implements `containers.engine.states.KeepsStates`; refuses everything that would have to read a state."""
 
     _memory: Memory
     _emptying: Emptying
@@ -20,7 +23,7 @@ class StateVerbs:
     _verbs: Verbs
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
-        """What is noted of its memory goes last: who was killed before finds it again."""
+        """Deletes the notes about the state last, so that a removal that was interrupted can be repeated."""
         if volumes:
             self._emptying.run(key)
             self._memory.release(key)
@@ -29,7 +32,7 @@ class StateVerbs:
             self._memory.forget(key)
 
     def knows_state(self, key: str) -> bool:
-        """Services that were removed by older versions left no note of the nodes on which they ran."""
+        """Also asks this node for a volume, because older versions removed services without noting their nodes."""
         return bool(self._services.ours(key) or self._services.traces.find(key).nodes or self._memory.is_here(key))
 
     def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
@@ -45,7 +48,7 @@ class StateVerbs:
         pieces: Iterable[bytes],
         ceiling: int = 0,
     ) -> None:
-        """On the node that we speak with, to which the agent is bound by that. Holds it to no `ceiling`."""
+        """Writes the state on the node that we are connected to and so binds the agent to it. Ignores `ceiling`."""
         self._memory.write(key, volume=volume, labels=labels, image=image, pieces=pieces)
 
     def keep_copy(self, key: str, *, image: str, labels: Mapping[str, str], most: int = 0) -> None:
@@ -55,4 +58,4 @@ class StateVerbs:
         return False
 
     def drop_copy(self, key: str) -> None:
-        """There is none."""
+        """Does nothing: there is never a copy."""

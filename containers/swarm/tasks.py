@@ -26,9 +26,9 @@ BY_THEMSELVES = frozenset({"complete", "failed", "rejected", "orphaned"})
 
 
 class Run(NamedTuple):
-    """A task. `exit_code` is None where the engine has not said how it ended; `container` is that on its node.
+    """A task. `exit_code` is None if the engine has not said how it ended; `container` is its container on the node.
 
-    `grace` is the seconds that it has for its end.
+    `grace` is how many seconds it has to stop.
     """
 
     task_id: str
@@ -63,7 +63,7 @@ class Run(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service of an agent, its tasks the newest first, and the nodes of which the manager hears nothing now."""
+    """A service of an agent and its tasks, newest first."""
 
     service_id: str
     version: int
@@ -82,13 +82,13 @@ class Service(NamedTuple):
 
     @property
     def counted(self) -> tuple[int, datetime | None]:
-        """How many crashes its label counts, and until which task."""
+        """Returns the number of crashes in its label, and the creation time of the last task included."""
         count, _, until = self.labels.get(CRASHES_LABEL, "").partition("@")
         return (int(count), parse_time(until)) if count.isdecimal() and len(count) < 9 else (0, None)
 
     @property
     def uncounted(self) -> "list[Run]":
-        """The runs since then that have ended by themselves, the newest first."""
+        """Returns the later runs that ended by themselves, newest first."""
         until = self.counted[1]
         ended = [run for run in self.runs if run.has_run and run.ended_by_itself and run.made_at]
         return [run for run in ended if until is None or (run.made_at is not None and run.made_at > until)]
@@ -103,22 +103,22 @@ class Service(NamedTuple):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a task of it is to run."""
+        """Whether a task of it should run."""
         constraints = (self.spec["TaskTemplate"].get("Placement") or {}).get("Constraints") or []
         replicas = ((self.spec.get("Mode") or {}).get("Replicated") or {}).get("Replicas", 1)  # or somebody changed it
         return bool(replicas) and HELD not in constraints
 
 
 def generation_of(labels: Mapping[str, str]) -> int:
-    """The number of the deploy that made what carries these labels."""
+    """Returns the number of the deploy that created the object with these labels."""
     return Observation(name="", container_id="", labels=labels, state=ContainerState.CREATED).generation
 
 
 def read_service(row: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]] = ()) -> Service:
-    """The answer of GET /services/{id}, and the rows of its tasks."""
+    """Reads the answer of GET /services/{id} and the rows of its tasks."""
     with understand_answer():
         runs = sorted((read_run(task) for task in tasks), key=_age, reverse=True)
-        # What cannot be read is found here, and not by those who ask for it.
+        # Unreadable values fail here, not in the properties that use them.
         read_text(row["Spec"]["Name"])
         row["Spec"]["TaskTemplate"].get("Placement")
         return Service(
@@ -193,5 +193,5 @@ def _with_state(seen: Observation, service: Service, lost: Collection[str]) -> O
 
 
 def _is_replaced(service: Service, lost: Collection[str]) -> bool:
-    """Whether the Swarm has given up the tasks on lost nodes, and another one is to run."""
+    """Whether the Swarm has given up the tasks on lost nodes and wants another one to run."""
     return any(run.is_wanted and run.node not in lost for run in service.runs)

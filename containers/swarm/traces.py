@@ -1,7 +1,7 @@
-"""On which nodes something is left of what agents remember, also once a service has gone and its tasks are forgotten.
+"""Notes which nodes hold parts of agents' states, because a Swarm forgets the tasks of removed services.
 
-Each such node is noted as a small config of the Swarm, which goes only once the memory has gone there. Another one says
-as whom and by which image the agent ran last, for who is to empty what it has left.
+Each such node is noted in a small config of the Swarm, which is deleted only after the state on it. Another config
+holds the user and image of the agent's last run, which the job that deletes the state needs.
 """
 
 import hashlib
@@ -17,28 +17,28 @@ from containers.swarm.tasks import Service
 from containers.vocabulary import PROJECT_LABEL
 
 PROGRAM_LABEL = "berth.ran-as"
-"""The label of the config that says as whom an agent ran last, and by which image."""
+"""The label of the config that holds the user and the image of an agent's last run."""
 
 AT_ONCE, REMEMBERED = 10, 50_000
-"""Nodes that one look notes at most, where the next one goes on, and those that a process knows to be noted."""
+"""The most nodes that one call notes (the next call continues), and that a process remembers as noted."""
 
 
 class Program(NamedTuple):
-    """As whom an agent runs, and its image as nodes know it."""
+    """The user that an agent runs as, and its image as nodes know it."""
 
     user: str
     image: str
 
 
 class Traces(NamedTuple):
-    """The nodes that are noted of an agent, and what ran there last; None where no service of it has ever gone."""
+    """The nodes noted for an agent, and its last program; None if no service of the agent was ever removed."""
 
     nodes: frozenset[str]
     program: Program | None
 
 
 def kept_on(service: Service) -> set[str]:
-    """The nodes that have something of what its agent remembers, as far as the service itself tells."""
+    """Returns the nodes that hold parts of its agent's state, according to the service itself."""
     noted = {service.labels.get(HOME_LABEL, ""), *service.labels.get(KEPT_ON_LABEL, "").split()}
     return {node for node in (*noted, *(run.node for run in service.runs if run.has_run)) if node}
 
@@ -62,9 +62,10 @@ class NotedTraces:
         return Traces(nodes, Program(user=told[-1][0], image=told[-1][2]) if told else None)
 
     def note(self, services: Iterable[Service]) -> None:
-        """The nodes of what a look has found. What cannot be noted now, a later look notes.
+        """Notes the nodes of these services. A later call notes what cannot be noted now.
 
-        A service that takes another one's place is noted anew: the notes may have gone with what was remembered.
+        The nodes of a service that replaces another are noted again, because the notes may have been deleted with the
+        state.
         """
         there = {(each.service_id, node): each.labels[PROJECT_LABEL] for each in services for node in kept_on(each)}
         new = {each: key for each, key in there.items() if each not in self._noted}
@@ -79,7 +80,9 @@ class NotedTraces:
                 self._noted.add((service, node))
 
     def keep(self, service: Service) -> None:
-        """What this service tells, which is about to be removed. Raises `EngineError`: then it is to stay."""
+        """Notes the nodes of a service that is about to be removed. If this raises `EngineError`, the service must
+        stay.
+        """
         key, program = service.labels[PROJECT_LABEL], " ".join(program_of(service))
         nodes = kept_on(service) | {run.node for run in service.runs if run.may_live and run.node}
         found = self._configs.of_key(key)
@@ -88,7 +91,7 @@ class NotedTraces:
             self._make(key, node)
         home = service.labels.get(HOME_LABEL, "")
         if home and not any(HOME_LABEL in config.labels for config in found):
-            self._configs.make(key, "home", HOME_LABEL, home)  # the next one is bound to it as well
+            self._configs.make(key, "home", HOME_LABEL, home)  # the next service is bound to it as well
         if nodes and not any(config.labels.get(PROGRAM_LABEL) == program for config in found):
             digest = hashlib.sha256(program.encode()).hexdigest()[:8]
             self._configs.make(key, f"as-{digest}", PROGRAM_LABEL, program)
@@ -97,7 +100,7 @@ class NotedTraces:
                     self._configs.remove_one(config)
 
     def forget(self, key: str) -> None:
-        """Nothing of it is left anywhere."""
+        """Deletes all notes of this agent, whose state is gone everywhere."""
         self._configs.remove(key, HOME_LABEL, KEPT_ON_LABEL, PROGRAM_LABEL)
 
     def _list_all(self) -> set[tuple[str, str]]:

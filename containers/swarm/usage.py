@@ -1,4 +1,4 @@
-"""What an agent uses: its node alone can count that, so it is known of agents on the node that we speak with."""
+"""Reads what an agent uses. Only its own node can count that, so it is known only for agents on the connected node."""
 
 from containers.docker_api.client import Connection
 from containers.docker_api.stats import Meter, read_usage
@@ -8,7 +8,7 @@ from containers.swarm.services import Services
 from containers.swarm.tasks import Service
 from containers.vocabulary import Usage
 
-ELSEWHERE = "What an agent uses is known on its node alone, and this one is on another node than the one Berth asks."
+ELSEWHERE = "Only an agent's own node knows what it uses, and Berth is not connected to this agent's node."
 
 
 class Usages:
@@ -26,7 +26,7 @@ class Usages:
         return self._read(service) if service else None
 
     def _read(self, service: Service) -> Usage | None:
-        """None where it does not run. Raises `EngineRefusedError` where it runs on another node."""
+        """Returns None if the agent does not run. Raises `EngineRefusedError` if it runs on another node."""
         run = next((run for run in service.runs if run.state == "running" and run.is_wanted), None)
         if run is None:
             return None

@@ -18,17 +18,17 @@ from containers.swarm.tasks import Service, observe
 from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, ContainerState, Observation
 
 STOP_MARGIN = 15.0
-"""Seconds for a Swarm to end a task, after the time that the agent has for it. Its nodes wait for two by themselves."""
+"""Seconds for a Swarm to end a task after the agent's own time. Its nodes may need two of them."""
 
 LOOK = 1.0
-"""Seconds that are kept to look at the service where the caller has less time than the agent."""
+"""Seconds reserved for a last look at the service if the caller has less time than the agent needs."""
 
 _ASK_EVERY = 0.1
 _PAUSES = (0.0, 0.2, 0.4, 0.8, 1.6, 3.2)
 
-SILENT = "The node that the agent is on does not answer."
-STILL_STOPPING = "The agent is still busy ending. It is stopped as soon as its time is over."
-STILL_UP = "The Swarm could not stop the agent: the node that it is on does not answer ({})."
+SILENT = "The agent's node does not answer."
+STILL_STOPPING = "The agent is still stopping. It is killed if it has not stopped when its time is over."
+STILL_UP = "The Swarm could not stop the agent: its node does not answer ({})."
 
 
 class Verbs:
@@ -88,7 +88,7 @@ class Verbs:
 
     def _still_up(self, nodes: Collection[str]) -> EngineUnavailableError:
         names = [node.name for node in list_nodes(self._connection) if node.node_id in nodes]
-        return EngineUnavailableError(STILL_UP.format(", ".join(names)[:80] or "it is no part of the Swarm any more"))
+        return EngineUnavailableError(STILL_UP.format(", ".join(names)[:80] or "it has left the Swarm"))
 
     def remove_key(self, key: str, *, volumes: bool) -> None:
         """Removes our services of this key and their secrets, and with `volumes` what of the state can be reached."""
@@ -118,7 +118,9 @@ class Verbs:
             time.sleep(_ASK_EVERY)
 
     def remove_volumes(self, key: str, *, generation: int | None = None) -> None:
-        """Those on the node that we speak with. With `generation` those that this deploy has made."""
+        """Removes the volumes on the node that we are connected to; with `generation` only those that this deploy
+        created.
+        """
         chosen = [f"{PROJECT_LABEL}={key}"]
         with self._connection.call() as client, understand_answer():
             rows = client.volumes(filters={"label": chosen})["Volumes"] or []
@@ -132,7 +134,7 @@ class Verbs:
             self._remove_volume(name)
 
     def _remove_volume(self, name: str) -> None:
-        """The container of a task that has ended may hold on to it for a moment."""
+        """Retries, because the container of a task that has just ended may keep the volume in use for a moment."""
         *pauses, last = _PAUSES
         for pause in pauses:
             time.sleep(pause)
@@ -142,7 +144,7 @@ class Verbs:
             if not self._has_volume(name):
                 return
         time.sleep(last)
-        # Where a driver has it, it was emptied before, by a job whose container may still hold on to it.
+        # A driver's volume has been emptied by a job whose container may still keep it in use.
         is_empty = (ConflictError,) if settings.BERTH_SWARM_VOLUME_DRIVER else ()
         with suppress(MissingError, *is_empty), self._connection.call() as client:
             client.remove_volume(name)
@@ -154,7 +156,7 @@ class Verbs:
         return False
 
     def quarantine_key(self, key: str, *, timeout: int, retire: Callable[[Observation], None], since: str) -> None:
-        """Stops our services of this key for good. They stay, and so does the state, on its node."""
+        """Stops our services of this key permanently and removes their credentials. The services and states stay."""
         for service in self._services.of_key(key):
             if not is_labelled(service.labels):
                 continue

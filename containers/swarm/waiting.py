@@ -11,15 +11,16 @@ from containers.swarm.tasks import UNPLACED, Service
 from containers.vocabulary import AgentReport
 
 FULL = "insufficient resources"
-"""What a Swarm says of a task where a node that takes tasks has no room for it, whether it may go there or not."""
+"""The error of a task for which a node that accepts tasks has no room, whether or not it may run there."""
 
 
 def why_it_waits(
     service: Service, *, lost: Collection[str], moves_along: bool, takes_tasks: Callable[[str], bool]
 ) -> AgentReport | None:
-    """`lost` are the nodes that do not answer. `moves_along`: a driver has what agents remember on each node.
+    """Returns the reason as a report, or None. `lost` are the nodes that do not answer.
 
-    `takes_tasks` says whether the node of this id does. It is asked only where that is not known without.
+    `moves_along` is true if a driver makes states available on every node. `takes_tasks` says whether a node takes
+    tasks, by its id; it is called only if the answer matters.
     """
     home = service.labels.get(HOME_LABEL, "")
     former = next((run.node for run in service.runs if run.has_run), "")

@@ -12,7 +12,9 @@ NO_RUNTIME = "runtime"
 
 
 class Measure(NamedTuple):
-    """`since` is the API from which on a service can say it; None: none can. `loss` is what it means to do without."""
+    """`since` is the first API whose services have the protection; None if no API does. `loss` says what is lost
+    without it.
+    """
 
     since: tuple[int, int] | None
     loss: str
@@ -37,38 +39,40 @@ MEASURES = {
         "`BERTH_CONTAINER_RUNTIME` does not count: each node runs agents with its own `default-runtime`.",
     ),
 }
-"""By the words of `BERTH_SWARM_ACCEPT`. Everything else that confines an agent, services say from API 1.41 on."""
+"""By the words of `BERTH_SWARM_ACCEPT`. Services have every other protection of agents from API 1.41 on."""
 
 
 ENGINES = {
     (20, 10): (1, 41), (23, 0): (1, 42), (24, 0): (1, 43), (25, 0): (1, 44), (26, 0): (1, 45), (27, 0): (1, 46),
     (27, 2): (1, 47), (28, 0): (1, 48), (28, 1): (1, 49), (28, 2): (1, 50), (28, 3): (1, 51), (29, 0): (1, 52),
 }  # fmt: skip
-"""The APIs by the versions of Docker that brought them. A manager is told the version of a node, and not its API."""
+"""The API by the version of Docker that introduced it. A manager reports a node's version, not its API."""
 
 _ENGINE = re.compile(r"v?(\d{1,4})\.(\d{1,4})(?!\d)")
 
 
 def api_of(engine: str) -> tuple[int, int]:
-    """The API that an engine of this version speaks at least, such as (1, 44). (0, 0) where that tells nothing."""
+    """Returns the newest API that an engine of this version surely has, such as (1, 44), or (0, 0) if unknown."""
     found = _ENGINE.match(engine)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     return max((api for since, api in ENGINES.items() if since <= version), default=(0, 0))
 
 
 def find_missing(api: tuple[int, int], *, held_by_daemons: bool, runtime: str) -> list[str]:
-    """What services of this API cannot say. `held_by_daemons`: all daemons start everything with no new privileges."""
+    """Returns the protections that services of this API lack. `held_by_daemons`: every node's daemon sets
+    no-new-privileges.
+    """
     missing = [word for word, measure in MEASURES.items() if measure.since is None or api < measure.since]
     needless = {NO_NEW_PRIVILEGES} if held_by_daemons else set()
     return [word for word in missing if word not in needless and (word != NO_RUNTIME or runtime)]
 
 
 def explain_refusal(missing: Iterable[str], *, accepted: Collection[str]) -> str | None:
-    """A sentence for the operator; None where all that is missing is accepted."""
+    """Returns a sentence for the operator, or None if every missing protection is accepted."""
     refused = [word for word in missing if word not in accepted]
     if not refused:
         return None
     return (
-        f"This Swarm's services cannot hold what confines agents: {', '.join(refused)}. Update Docker on its nodes, or "
-        "name in BERTH_SWARM_ACCEPT what you do without (docs/swarm.md says what that means)."
+        f"This Swarm's services lack protections that agents need: {', '.join(refused)}. Update Docker on its nodes, "
+        "or list in BERTH_SWARM_ACCEPT what you can do without (docs/swarm.md explains each)."
     )

@@ -96,7 +96,7 @@ class MemoryEngine(RunsMemoryGateway):
             for container in found:
                 left = seconds_left()
                 if container.is_up and container.name in self.ignores_sigterm and left is not None and left < timeout:
-                    raise StillStoppingError("The agent is still busy ending.")
+                    raise StillStoppingError("The agent is still stopping.")
                 self._stop(container)
         self._answer("stop")
         return replace(found[0].observation, report=None) if was_up else None

@@ -37,7 +37,7 @@ class MemoryStates(MemoryLists):
         if image not in self.images:
             raise ImageMissingError(f"The image {image} is not on the engine.")
         if volume in self.volumes:
-            raise EngineRefusedError(f"There is a volume {volume} already.")
+            raise EngineRefusedError(f"The volume {volume} already exists.")
         with self._changed:
             self.volumes.add(volume)
             self.volume_labels[volume] = dict(labels)

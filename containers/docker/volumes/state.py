@@ -63,7 +63,7 @@ class State:
         self, key: str, *, volume: str, labels: Labels, image: str, pieces: Iterable[bytes], ceiling: int
     ) -> None:
         if self._lookup.has_volume(volume):
-            raise EngineRefusedError(f"There is a volume {volume} already.")
+            raise EngineRefusedError(f"The volume {volume} already exists.")
         with (
             self._carrier(key, image=image, volume=volume, labels=labels, size=ceiling) as carrier,
             self._connection.call(WRITE_LIMIT, about_one=True) as client,

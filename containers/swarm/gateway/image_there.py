@@ -1,4 +1,4 @@
-"""Which nodes have the image that their gateways are to be made from: a gateway that is made before has no task."""
+"""Finds out which nodes have the gateway's image. A gateway created on a node without it would have no running task."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,9 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageThere:
-    """`name` is what nodes know it by. `pulled` is None where they ask no registry: then nobody knows who has it."""
+    """`name` is the image's name as nodes know it. `pulled` is None if nodes do not use a registry; it is then unknown
+    which of them have the image.
+    """
 
     name: str
     pulled: Pulled | None = None
@@ -25,7 +27,7 @@ class ImageThere:
         return self.pulled is None or self.pulled.has(node.node_id)
 
     def explain(self, waiting: Sequence[Node]) -> str:
-        """Why these nodes do not get it; empty where there are none."""
+        """Returns a sentence that says why these nodes do not have it; empty if there are none."""
         if not waiting or self.pulled is None:
             return ""
         names = ", ".join(node.name for node in waiting)
@@ -34,9 +36,9 @@ class ImageThere:
 
 
 def find_image(connection: Connection, image: str) -> ImageThere:
-    """Raises `ImageMissingError` where the node that we speak with does not have it."""
+    """Raises `ImageMissingError` if the node that we are connected to does not have the image."""
     name, _ = name_for_nodes(connection, image)
     if not settings.BERTH_REGISTRY:
         return ImageThere(name=name)
-    # One without a digest was not pushed, or not yet: by its id other nodes would look for it in vain.
+    # An image without a digest has not been pushed (yet). Other nodes would look for its id in vain.
     return ImageThere(name=name, pulled=Pulls(connection).find(name) if "@" in name else Pulled(None))

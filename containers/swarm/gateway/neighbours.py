@@ -1,4 +1,4 @@
-"""What another installation of the same Swarm has on its nodes, and two cannot share: a port, and agents' addresses."""
+"""Refuses a port or subnet that another installation on the same Swarm already uses."""
 
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
@@ -14,24 +14,25 @@ from containers.identity import gateway_network_name, is_our_helper, network_nam
 from containers.swarm.gateway.payload import CONTROL_PORT, LABEL
 
 PORT_TAKEN = (
-    "The port {port} of the nodes is that of the gateways of another installation of this Swarm, {other}. Set "
-    "BERTH_SWARM_GATEWAY_PORT to another one, let Berth's machines reach that, and start Berth again."
+    "The gateways of another installation on this Swarm, {other}, use the port {port}. Set BERTH_SWARM_GATEWAY_PORT to "
+    "another port, let Berth's machines reach it, and start Berth again."
 )
 ADDRESSES_TAKEN = (
-    "The addresses {subnet} of this installation's agents are in use by the network {other}. Set BERTH_SWARM_SUBNET to "
-    "others, run the script that `manage.py node` prints on each node, and start Berth again."
+    "The network {other} uses addresses of {subnet}, the subnet of this installation's agents. Set BERTH_SWARM_SUBNET "
+    "to another one, run the script that `manage.py node` prints on each node, and start Berth again."
 )
 
 
 def require_own_port(connection: Connection, ours: Sequence[Mapping[str, Any]]) -> None:
-    """Raises `EngineRefusedError` where gateways of another installation, which were there before ours, have the port.
+    """Raises `EngineRefusedError` if gateways of another installation have the port and were created before ours.
 
-    `ours` are the services of our own.
+    `ours` are the services of our own gateways.
     """
     with connection.call() as client, understand_answer():
         rows = client.services(filters={"label": [LABEL]})
         others = [row for row in rows if not is_our_helper(row["Spec"]["Labels"] or {}, LABEL)]
-    # An installation that moves to the port of a younger one has no claim to it: only ours that listen there count.
+    # An installation that changes to a port of a newer one has no claim to it, so only those of ours that already
+    # listen there count.
     since = min((str(row["CreatedAt"]) for row in ours if _has_the_port(row)), default="")
     for row in others:
         if _has_the_port(row) and (not since or str(row["CreatedAt"]) < since):
@@ -45,8 +46,9 @@ def _has_the_port(row: Mapping[str, Any]) -> bool:
 
 
 def require_own_addresses(connection: Connection) -> None:
-    """Raises `EngineRefusedError` where the node that we speak with has a network of others with some of our addresses:
-    the engines of the nodes would refuse each agent.
+    """Raises `EngineRefusedError` if the node that we are connected to has a foreign network that overlaps our subnet.
+
+    Otherwise the nodes' engines would refuse every agent.
     """
     own, subnet = own_networks(), IPv4Network(settings.BERTH_SWARM_SUBNET)
     with connection.call() as client, understand_answer():

@@ -1,4 +1,4 @@
-"""Has a gateway run on each node of the Swarm, and knows the ways to them."""
+"""Keeps one gateway running on each node of the Swarm and knows how to reach it."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,15 +34,15 @@ from containers.swarm.gateway.payload import (
 from containers.swarm.nodes import Node, list_nodes
 
 ANSWERS_WITHIN = 2.0
-"""Seconds for a gateway to answer before that of another node may be changed."""
+"""Seconds for a changed gateway to answer before the gateway of the next node may be changed."""
 
-_SOMEBODY_WAS_FASTER = "out of sequence"
+_CHANGED_MEANWHILE = "out of sequence"
 
 logger = logging.getLogger(__name__)
 
 
 class _Late(NamedTuple):
-    """A service that is not made as it is to be."""
+    """A service that differs from its plan and must be updated."""
 
     node: Node
     plan: NodePlan
@@ -50,14 +50,14 @@ class _Late(NamedTuple):
 
 
 class _Heard(NamedTuple):
-    """Whether a gateway answers, and what keeps others from being changed; empty where it does not."""
+    """Whether a gateway answers. `trouble` is a sentence that says why others must not be changed now, or empty."""
 
     trouble: str
     answers: bool = False
 
 
 class Ensured(NamedTuple):
-    """All nodes, and why the gateways of some are not yet as they are to be; empty where all are."""
+    """All nodes, and a sentence that says why some gateways do not match their plan yet; empty if all do."""
 
     nodes: Sequence[Node]
     warning: str
@@ -70,24 +70,24 @@ class NodeGateways:
         self._contexts = ServiceContexts(settings.BERTH_ENCRYPTION_KEYS, instance=settings.BERTH_INSTANCE, now=now)
 
     def ensure(self, spec: GatewaySpec, *, image: ImageThere, listens_at: IPv4Address) -> Ensured:
-        """Has them be as they are to be, as far as they can be now.
+        """Creates, updates and removes gateways until they match the spec, as far as that is possible now.
 
-        A node that is away gets its gateway when it comes, and that of a node which the Swarm has forgotten is removed.
-        What has to be changed is changed on one node with each call, and on the next one once that one answers. One
-        that did not answer before, either, comes last and is not waited for: a firewall between us and its node keeps
-        no other from being changed. A node that does not have the image keeps the one before. Raises
-        `ImageNotPulledError` where no node has a gateway, and none can get one for that, and `EngineRefusedError` where
-        another installation has their port.
+        A node that is away gets its gateway when it returns. The gateway of a node that the Swarm no longer knows is
+        removed. Each call updates the gateway of one node; the next node follows once that gateway answers. A gateway
+        that did not answer before its update either comes last and is not waited for, so that a firewall between us and
+        its node does not block the update of the others. A node without the new image keeps its former gateway. Raises
+        `ImageNotPulledError` if no node has a gateway and none can get one because none has the image, and
+        `EngineRefusedError` if another installation has the port.
         """
         rows = self._rows()
         found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in rows}
         require_own_port(self._connection, rows)
         known = found.keys() | self._papers.nodes()
-        nodes = list_nodes(self._connection)  # after those: of a node that joins meanwhile nothing is removed
+        nodes = list_nodes(self._connection)  # read last, so that nothing of a node that joins meanwhile is removed
         self._forget(known - {node.node_id for node in nodes}, found)
         waiting = [node for node in nodes if _waits(node, image, found.get(node.node_id))]
         if waiting and not found and not any(map(image.is_on, nodes)):
-            raise ImageNotPulledError(f"No gateway can be made. {image.explain(waiting)}")
+            raise ImageNotPulledError(f"No gateway can be created. {image.explain(waiting)}")
         with self._connection.call() as client, understand_answer():
             api, port = client.read_api(), settings.BERTH_SWARM_GATEWAY_PORT
         make_plan = partial(NodePlan, spec=spec, listens_at=listens_at, control_port=port, api=api)
@@ -108,7 +108,7 @@ class NodeGateways:
         )
 
     def remove(self) -> None:
-        """What they keep stays on their nodes."""
+        """Removes all gateways. Their data stays on their nodes."""
         for row in self._rows():
             self._remove(row)
         self._papers.remove()
@@ -126,7 +126,7 @@ class NodeGateways:
 
     def _make(self, plan: NodePlan) -> None:
         payload = service_payload(plan, self._papers.make(plan), made=plan.made)
-        # Where somebody else was faster, the next look finds what that one has made.
+        # If another process created it first, the next call finds that one.
         with suppress(NameTakenError, ConflictError), self._connection.call() as client:
             client.create_service_from(payload)
 
@@ -138,13 +138,13 @@ class NodeGateways:
             return f"{trouble} {_others_stay(late)}"
         answering = next((each for each in late if each.node.is_ready and self._answers(each.node)), None)
         if answering is None and heard and not any(each.answers for each in heard):
-            return f"No gateway answers. {_others_stay(late)}"  # nobody knows what becomes of one that is changed
+            return f"No gateway answers. {_others_stay(late)}"  # a changed one might not come back either
         self._change(answering or late[0], answered=ANSWERED if answering else NEVER)
         return ""
 
     def _look_at(self, node: Node, row: Mapping[str, Any]) -> _Heard:
-        """At one that is made as it is to be."""
-        # One whose update has failed is "paused" for good, although the Swarm may have got it to work since.
+        """Checks a gateway that already matches its plan."""
+        # A service whose update failed stays "paused" permanently, even if the Swarm has started it since.
         if (row.get("UpdateStatus") or {}).get("State", "") == "updating":
             return _Heard(f"The gateway of {node.name} is being changed.")
         if self._answers(node):
@@ -159,14 +159,14 @@ class NodeGateways:
             with self._connection.call() as client, understand_answer():
                 client.update_service_to(str(each.row["ID"]), int(each.row["Version"]["Index"]), payload)
         except (EngineFailedError, EngineRefusedError) as error:
-            if _SOMEBODY_WAS_FASTER not in str(error):
+            if _CHANGED_MEANWHILE not in str(error):
                 raise
         else:
-            logger.info("The gateway of the node %s is made anew.", each.node.name)
+            logger.info("Updated the gateway of the node %s.", each.node.name)
             self._papers.remove(node=each.node.node_id, keep=secrets)
 
     def _forget(self, gone: Iterable[str], found: Mapping[str, Mapping[str, Any]]) -> None:
-        """Also the papers of one whose service was removed by a process that ended before it was done."""
+        """Also removes the secrets of a gateway whose service was removed by a process that ended too early."""
         for node in gone:
             if node in found:
                 self._remove(found[node])
@@ -184,15 +184,17 @@ class NodeGateways:
 
 
 def _image_of(row: Mapping[str, Any] | None) -> str:
-    """As which image its tasks run; empty where there is no service."""
+    """Returns the image of the service's tasks; empty if there is no service."""
     return str(row["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"]) if row else ""
 
 
 def _waits(node: Node, image: ImageThere, row: Mapping[str, Any] | None) -> bool:
-    """Whether it is to have another gateway and lacks the image. One that is away or drained pulls nothing, either."""
+    """Whether the node needs a new gateway but lacks the image. A node that is away or drained pulls nothing and does
+    not count.
+    """
     is_at_work = node.is_ready and not node.is_drained
     return is_at_work and not image.is_on(node) and _image_of(row) != image.name
 
 
 def _others_stay(late: Sequence[_Late]) -> str:
-    return f"Those of {len(late)} other nodes stay as they are until it answers."
+    return f"The gateways of {len(late)} other nodes stay as they are until it answers."

@@ -1,4 +1,4 @@
-"""What a node's gateway has as secrets of the Swarm: its keys, and the certificates of both ends."""
+"""Keeps the keys and certificates of each node's gateway as secrets of the Swarm."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,7 +22,9 @@ class Papers:
 
     @sensitive_variables()
     def of_node(self, node: str) -> dict[str, str]:
-        """The certificate of this node's gateway with its key, and those of who may sign for the service."""
+        """Returns the key and certificate of this node's gateway, and the certificates of the authorities that sign for
+        the service.
+        """
         known = [Authority(key, instance=settings.BERTH_INSTANCE) for key in settings.BERTH_ENCRYPTION_KEYS]
         own = known[0].issue(Role.NODE, name_of_node(node), now=self._now())
         authorities = "".join(authority.certificate for authority in known)
@@ -30,7 +32,7 @@ class Papers:
 
     @sensitive_variables()
     def make(self, plan: NodePlan) -> dict[str, str]:
-        """Their ids by the names of their files. Those that somebody has made before are taken."""
+        """Returns the secrets' ids by file name. Reuses secrets that another process has created."""
         found = self._list(node=plan.node)
         return {file: found.get(plan.secret_name(file)) or self._create(plan, file) for file in plan.files}
 
@@ -41,21 +43,21 @@ class Papers:
             return client.create_secret_from(plan.secret_name(file), plan.files[file], labels)
 
     def remove(self, *, node: str = "", keep: Mapping[str, str] | None = None) -> None:
-        """Those that no service uses any more. The Swarm refuses to remove one that some service does."""
+        """Removes the secrets that no service uses any longer. The Swarm refuses to remove one that is in use."""
         kept = set((keep or {}).values())
         for secret in set(self._list(node=node).values()) - kept:
             with suppress(MissingError, EngineRefusedError), self._connection.call() as client:
                 client.remove_secret(secret)
 
     def nodes(self) -> set[str]:
-        """The ids of the nodes that have some."""
+        """Returns the ids of the nodes that have such secrets."""
         with self._connection.call() as client, understand_answer():
             rows = client.secrets(filters={"label": [f"{LABEL}={settings.BERTH_INSTANCE}"]})
             labels = [row["Spec"].get("Labels") or {} for row in rows]
             return {str(each[NODE_LABEL]) for each in labels if is_our_helper(each, LABEL) and each.get(NODE_LABEL)}
 
     def _list(self, *, node: str) -> dict[str, str]:
-        """The ids of ours by their names. Without a node those of all."""
+        """Returns the ids of our secrets by name, for this node or, without one, for all nodes."""
         chosen = [f"{LABEL}={settings.BERTH_INSTANCE}", *([f"{NODE_LABEL}={node}"] if node else [])]
         with self._connection.call() as client, understand_answer():
             rows = client.secrets(filters={"label": chosen})

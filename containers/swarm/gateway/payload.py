@@ -1,8 +1,8 @@
-"""How the gateway's service of one node is made. Pure: equal specs, nodes and images give equal payloads.
+"""Builds the service of one node's gateway. Pure: equal specs, nodes and images give equal payloads.
 
-Each node has a service of its own, which runs there and nowhere else: what a service has of secrets all its tasks have,
-and each node is to have a certificate of its own. It is on the host's network: so it listens at the address of the
-agents' bridge, which is the same on each node, and sees from which of them a request comes.
+Each node has a service of its own that runs only there, because all tasks of a service share its secrets and each node
+needs its own certificate. The service uses the host's network. So it listens at the address of the agents' bridge,
+which is the same on each node, and sees which agent sends a request.
 """
 
 import hashlib
@@ -23,16 +23,16 @@ LABEL = "berth.gateway"
 """The label of the service, its volume and its secrets; its value is the instance."""
 
 MADE_LABEL = "berth.gateway.made"
-"""The label that holds a digest of all from which it was made."""
+"""The label that holds a digest of the plan from which the service was created."""
 
 ANSWERED_LABEL = "berth.gateway.answered"
-"""The label that says whether the one before it answered when this one was to take its place."""
+"""The label that says whether the former gateway answered when this one replaced it."""
 
 NODE_LABEL = "berth.gateway.node"
-"""The label that holds the id of the node on which it runs."""
+"""The label that holds the id of the gateway's node."""
 
 CONTROL_PORT = "GATEWAY_CONTROL_PORT"
-"""The variable that says at which port of the node it listens for Berth."""
+"""The variable that holds the port of the node at which the gateway listens for Berth."""
 
 ANSWERED, NEVER = "yes", "no"
 
@@ -42,15 +42,15 @@ HOST = "host"
 USER = 10002
 STOP_TIMEOUT = 8
 GRACE = 120
-"""Seconds for which an unknown credential is asked to come again: an agent that has come from another node waits there
-until its entry is known to be void on that one."""
+"""Seconds for which an agent with an unknown credential is asked to retry. An agent that has moved to this node waits
+until its entry on the former node is known to be void."""
 
 _SECONDS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlan:
-    """All from which it is made. `files` are what it has as secrets, by their names."""
+    """All inputs of the service. `files` holds the contents of its secrets by file name."""
 
     spec: GatewaySpec
     node: str
@@ -66,12 +66,12 @@ class NodePlan:
 
     @property
     def made(self) -> str:
-        """A digest, which says nothing about the files."""
+        """Returns a digest of the plan, which reveals nothing about the files."""
         payload = json.dumps([service_payload(self, {}), sorted(self.files.items())])
         return hmac.new(self.spec.key.encode(), payload.encode(), hashlib.sha256).hexdigest()
 
     def secret_name(self, file: str) -> str:
-        """Equal contents have equal names: a process finds the secret that another one has made."""
+        """Equal contents have equal names, so that a process finds secrets that another one has created."""
         what = json.dumps([self.node, file, self.files[file]])
         return f"{gateway_name()}-{hmac.new(self.spec.key.encode(), what.encode(), hashlib.sha256).hexdigest()[:20]}"
 
@@ -79,13 +79,13 @@ class NodePlan:
 def service_payload(
     plan: NodePlan, secrets: Mapping[str, str], *, made: str = "", answered: str = NEVER
 ) -> dict[str, Any]:
-    """The body of POST /services/create. `secrets` are the ids of the Swarm's secrets, by the names of their files."""
+    """Returns the body of POST /services/create. `secrets` holds the ids of the Swarm's secrets by file name."""
     labels = {**helper_labels(LABEL), NODE_LABEL: plan.node}
     return {
         "Name": plan.name,
         "Labels": {**labels, MADE_LABEL: made, ANSWERED_LABEL: answered},
         "Mode": {"Global": {}},
-        # The one before it has the port.
+        # The former task holds the port until it stops.
         "UpdateConfig": {"Parallelism": 1, "Order": "stop-first", "FailureAction": "pause"},
         "TaskTemplate": {
             "ContainerSpec": {**_container(plan, labels), "Secrets": _secrets(plan, secrets)},
@@ -119,7 +119,7 @@ def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
         "StopGracePeriod": STOP_TIMEOUT * _SECONDS,
         "HealthCheck": {"Test": ["NONE"]},
         **confinement(plan.api),
-        # No limit of files: an idle poll takes two.
+        # No limit on open files: each idle poll takes two.
         "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "Mounts": [
             {

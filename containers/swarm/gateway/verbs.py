@@ -1,4 +1,4 @@
-"""The verbs of the Swarm engine that are about networks, and the gateways of its nodes."""
+"""The engine's verbs about networks and gateways, for a Swarm."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property
@@ -22,13 +22,13 @@ from containers.swarm.places import find_places
 from containers.vocabulary import Observation
 
 NO_RULES = (
-    "Berth does not see the firewall rules of a Swarm's nodes. Agents can reach what is near a node on which the "
-    "script that `manage.py node` prints has not been run (docs/swarm.md)."
+    "Berth does not see the firewall rules of a Swarm's nodes. On a node where the script that `manage.py node` prints "
+    "has not been run, agents can reach the node's private networks (docs/swarm.md)."
 )
 
 NUMBERS = AgentsNetwork(subnet=IPv4Network("10.0.0.0/8"))
-"""Nodes give agents their addresses, and tell nobody. What a project has for one is a number alone, by which it is
-known that its agent is behind a gateway; there are more of them than a node has addresses."""
+"""Nodes assign addresses to agents and report them to nobody. In a Swarm a project's address is only a number that
+marks its agent as being behind a gateway. There are more numbers than a node has addresses."""
 
 
 class GatewayVerbs:
@@ -90,11 +90,11 @@ class GatewayVerbs:
         return None
 
     def remove_gateway(self, *, state: bool = False) -> None:
-        """What they keep stays on their nodes, which a manager cannot reach."""
+        """Removes the gateways. Their data stays on the nodes, which a manager cannot reach."""
         self._gateways.remove()
 
     def _ensure_network(self, name: str) -> None:
-        """The network that each node makes of its own configuration, so that agents of two nodes share none."""
+        """Creates the network that each node builds from its own configuration, so that nodes share no addresses."""
         if self._has_network(name):
             return
         require_own_addresses(self._connection)
@@ -103,11 +103,11 @@ class GatewayVerbs:
             with self._connection.call() as client:
                 client.create_network_from({"CheckDuplicate": True, **payload})
         except EngineError as error:
-            if self._has_network(name):  # another deploy was faster, which some engines report as a failure of theirs
+            if self._has_network(name):  # another deploy created it first, which some engines report as a failure
                 return
             raise EngineRefusedError(
-                f"The agents' network {name} cannot be made. Each node needs a network {name}{CONFIG} (docs/swarm.md): "
-                f"{error}"
+                f"The agents' network {name} cannot be created. Each node needs a network {name}{CONFIG} "
+                f"(docs/swarm.md): {error}"
             ) from error
 
     def _has_network(self, name: str) -> bool:
@@ -119,15 +119,15 @@ class GatewayVerbs:
         except MissingError:
             return False
         if not is_ours:
-            raise EngineRefusedError(f"The network {name} is not one that Berth made for a Swarm. Remove it.")
+            raise EngineRefusedError(f"The network {name} was not created by Berth for a Swarm. Remove it.")
         return True
 
 
 class _NoGateway:
-    """Each node has its own: see `gateways`."""
+    """Each node has its own gateway: see `gateways`."""
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
         raise EngineUnavailableError(NOT_THERE)
 
     def prepare(self, *, within: float) -> None:
-        """There is nothing to prepare."""
+        """Does nothing: no connection needs preparing."""

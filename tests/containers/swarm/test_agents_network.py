@@ -50,7 +50,7 @@ def test_a_network_that_another_deploy_has_just_made_is_taken(swarm: RacingManag
 
 def test_a_network_of_others_that_has_just_been_made_is_not_taken(swarm: RacingManager) -> None:
     swarm.rival = {"Name": NAME, "Scope": "local", "ConfigFrom": {"Network": ""}}
-    with pytest.raises(EngineRefusedError, match="not one that Berth made"):
+    with pytest.raises(EngineRefusedError, match="not created by Berth"):
         ensure()
 
 

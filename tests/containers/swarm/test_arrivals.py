@@ -60,7 +60,7 @@ def test_half_a_memory_goes_and_its_agent_waits_for_the_whole_and_runs_where_tha
     with pytest.raises(EngineUnavailableError, match="former host"):
         bring(broken())
     assert [path.split("/", 2)[-1] for method, path in fake.requests if method == "DELETE"][-1] == f"volumes/{VOLUME}"
-    with pytest.raises(EngineUnavailableError, match="not here yet"):
+    with pytest.raises(EngineUnavailableError, match="not arrived yet"):
         home()
     bring([b"all"])
     assert home() == "n1"

@@ -48,7 +48,7 @@ def test_gateways_of_a_second_installation_need_a_port_of_their_own(swarm: Manag
     ensure()
     there = swarm.rows["services"][:]
     with override_settings(**other):
-        with pytest.raises(EngineRefusedError, match=r"8443 of the nodes .* BERTH_SWARM_GATEWAY_PORT"):
+        with pytest.raises(EngineRefusedError, match=r"the port 8443\. Set BERTH_SWARM_GATEWAY_PORT"):
             ensure()
         assert swarm.rows["services"] == there
         with override_settings(BERTH_SWARM_GATEWAY_PORT=8444):
@@ -99,7 +99,7 @@ def test_agents_get_no_addresses_that_a_network_of_others_has(swarm: Manager, su
     require_own_addresses(Connection())
     swarm.rows["networks"].append({"Name": "other-1234-config", "IPAM": {"Config": [{"Subnet": subnet}]}})
     if is_taken:
-        with pytest.raises(EngineRefusedError, match=r"other-1234-config\. Set BERTH_SWARM_SUBNET"):
+        with pytest.raises(EngineRefusedError, match=r"The network other-1234-config uses .* Set BERTH_SWARM_SUBNET"):
             require_own_addresses(Connection())
     else:
         require_own_addresses(Connection())

@@ -72,7 +72,7 @@ def test_a_deploy_of_what_no_node_has_says_so_and_makes_nothing(swarm: Swarm) ->
     under_test.image = make_images(client, f"{NAME}-other")[1]
     with override_settings(BERTH_ENGINE="docker"):
         call_command("push_images", under_test.image)
-    with pytest.raises(ImageNotPulledError, match="None was told to pull it"):
+    with pytest.raises(ImageNotPulledError, match="No node was told to pull it"):
         deploy(under_test)
     assert under_test.id_of(under_test.name) is None
     call_command("push_images", under_test.image)

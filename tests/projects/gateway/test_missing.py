@@ -40,7 +40,7 @@ def test_a_deploy_is_asked_to_come_again_and_leaves_nothing(
     engine.fail("ensure_gateway", refusal("The image of /var/lib is missing."))
     answer = api.post("/api/projects", body)
     assert_problem(answer, 503, "engine_unavailable")
-    assert "the gateway that it needs does not run" in answer.json()["detail"]
+    assert "the gateway does not run" in answer.json()["detail"]
     assert "/var/lib" not in answer.content.decode()
     assert not Project.objects.exists()
     assert engine.containers == {}

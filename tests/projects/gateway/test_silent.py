@@ -30,7 +30,7 @@ def test_the_next_ones_are_answered_at_once(silent: None, engine: MemoryEngine, 
     for _ in range(3):
         answer = api.post("/api/projects", body)
         assert_problem(answer, 503, "engine_unavailable")
-        assert "the gateway that it needs does not run" in answer.json()["detail"]
+        assert "the gateway does not run" in answer.json()["detail"]
     assert TRIES not in engine.calls
     assert not Project.objects.exists()
 
