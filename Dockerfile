@@ -1,11 +1,11 @@
-# The service itself, and the proxy before its engine's socket (`--target socket-proxy`). The images of agents are made by
-# `manage.py build_images`.
+# Builds the service, and with `--target socket-proxy` the proxy in front of the engine's socket. `manage.py build_images`
+# builds the agents' images.
 #
-# PYTHON_IMAGE needs Python 3.11 or newer with venv; pip comes with that. Without a registry of images the base that
-# `build_images` makes of Debian packages does: `--build-arg PYTHON_IMAGE=berth-base:trixie`. Without one of Python
-# packages put their .whl files, uv's among them, into `wheelhouse/` beside this file; a `build-ca.crt` there is trusted
-# while downloading. WITH=tracing adds what traces take (docs/metrics.md). Only classic builder features, so that an
-# engine without BuildKit can build it.
+# PYTHON_IMAGE needs Python 3.11 or newer with venv, which brings pip. If no image registry is reachable, use the base that
+# `build_images` builds from Debian packages: `--build-arg PYTHON_IMAGE=berth-base:trixie`. If no package index is
+# reachable, put the .whl files, including uv's, into `wheelhouse/` next to this file. A `build-ca.crt` there is trusted
+# for downloads. WITH=tracing adds the packages for traces (docs/metrics.md). This file uses only features of the classic
+# builder, so that an engine without BuildKit can build it.
 ARG PYTHON_IMAGE=python:3.13-slim
 
 FROM ${PYTHON_IMAGE} AS build
@@ -61,5 +61,5 @@ EXPOSE 8000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
     CMD ["python", "-c", "import urllib.request; from os import environ as e; urllib.request.urlopen(f\"http://127.0.0.1:{e.get('BERTH_ROLE') == 'watcher' and e.get('BERTH_WATCHER_PORT') or e.get('BERTH_PORT', '8000')}/healthz\", timeout=4)"]
-# exec: signals reach `serve` itself. Images of agents are looked for on the engine, and built there where they are missing.
+# With exec, signals reach `serve` itself. `build_images` builds the agents' images that the engine lacks.
 CMD ["sh", "-c", "python manage.py prepare && python manage.py build_images && exec python manage.py serve"]

@@ -1,6 +1,6 @@
-"""The contract between Berth and the image of an agent: everything that both sides must spell the same way.
+"""The contract between Berth and an agent's image: everything that both sides must spell the same way.
 
-Standard library only: the build adds this very file to every image, where it is the module `agent_contract`.
+Standard library only, because the build adds this very file to every image as the module `agent_contract`.
 """
 
 import base64
@@ -10,50 +10,49 @@ from enum import IntEnum, StrEnum
 from typing import NamedTuple
 
 CONTRACT_VERSION = 1
-"""Stands in the image's label `berth.agent.contract` and as `v` in every report."""
+"""The value of the image's label `berth.agent.contract`, and `v` in every report."""
 
 AGENT_USER = 10001
-"""The number of the user, and of its group, as whom an image runs by itself.
+"""The user and group number of an image that runs outside Berth.
 
-Berth runs each agent as a user of its own, with another number that no image knows: everything in an image must be
-readable for anybody, and only `DATA_PATH`, `RUN_PATH` and /tmp are there to write to.
-"""
+Berth runs each agent as a user of its own, with a number that no image knows. So everything in an image must be
+readable for all users, and only `DATA_PATH`, `RUN_PATH` and /tmp can be written to."""
 
 DATA_PATH = "/data"
-"""Where the agent keeps its state. It outlives the container."""
+"""The directory of the agent's state. It outlives the container."""
 
 SECRETS_PATH = "/run/secrets"
-"""Where the agent finds its credentials: one file for each `SecretFile`, which it can read and not change."""
+"""The directory of the agent's credentials: one file for each `SecretFile`, which the agent can read but not change."""
 
 RUN_PATH = "/run/agent"
-"""Where the agent may write what must not outlive the container, such as its `STATUS_FILE`."""
+"""The directory for files that must not outlive the container, such as `STATUS_FILE`."""
 
 STATUS_FILE = "status.json"
 
 STATUS_MARK = "AGENT-STATUS "
-"""Begins the log line with which an agent reports a change of its state; a JSON object follows."""
+"""Starts the log line by which an agent reports a change of its state; a JSON object follows."""
 
 LONGEST_REPORT = 4096
-"""Bytes of a report. An engine keeps no more of what a health check prints."""
+"""The most bytes of a report. An engine keeps no more of a health check's output."""
 
 LONGEST_CODE = 40
 LONGEST_DETAIL = 300
-"""Characters of a report's `code` and `detail`."""
+"""The most characters of a report's `code` and `detail`."""
 
 HEALTHY_FOR = 90
-"""Seconds for which an agent is healthy after Telegram has answered it."""
+"""Seconds for which an agent is healthy after an answer from Telegram."""
 
 
 class SecretFile(StrEnum):
     TELEGRAM_BOT_TOKEN = "telegram_bot_token"  # noqa: S105 - the name of a file
     AGENT_API_KEY = "agent_api_key"
-    PAIRING_SECRET = "pairing_secret"  # noqa: S105 - the name of a file; only where the agent is to pair people
+    PAIRING_SECRET = "pairing_secret"  # noqa: S105 - a file name; exists only if the agent pairs people
 
 
 class Variable(StrEnum):
     """The environment of an agent. A variable without a value is not set.
 
-    `AGENT_SETTINGS` holds all settings of the project as one JSON object, those of the other variables too.
+    `AGENT_SETTINGS` holds all settings of the project as one JSON object, including those with variables of their own.
     """
 
     TELEGRAM_API_BASE = "TELEGRAM_API_BASE"
@@ -76,7 +75,7 @@ class AgentState(StrEnum):
 
 
 class ProblemCode(StrEnum):
-    """The `code` of a report: what is wrong. Berth has a sentence for the owner for each of them."""
+    """The `code` of a report, which names the problem. Berth has a sentence for the owner for each code."""
 
     TELEGRAM_TOKEN = "telegram_token"  # noqa: S105 - a code, not a token
     TELEGRAM_CONFLICT = "telegram_conflict"
@@ -118,39 +117,39 @@ PROBLEMS_OF_EXIT = {
     ),
     ExitCode.TELEGRAM_UNREACHABLE: (ProblemCode.TELEGRAM_UNREACHABLE,),
 }
-"""What an exit may stand for. The agent's last report says which one; without a report it is the first."""
+"""The problems that an exit code can stand for. The agent's last report names one; without a report it is the first."""
 
 FATAL_EXIT_CODES = frozenset(PROBLEMS_OF_EXIT) - {ExitCode.TELEGRAM_UNREACHABLE}
-"""Exits after which another start cannot help: a credential, the model or the configuration is wrong."""
+"""Exits after which a restart cannot help, because a credential, the model or the configuration is wrong."""
 
 
 class PairingKind(StrEnum):
-    """What a pairing code does for the person who sends it first."""
+    """The effect of a pairing code on the first person who sends it."""
 
     OWNER = "o"
-    """Pairs them, while nobody is paired."""
+    """Pairs them if nobody is paired yet."""
     ADD = "a"
-    """Pairs them as well."""
+    """Pairs them in addition to others."""
     REPLACE = "r"
-    """Pairs them in the place of everybody, and voids all codes with a lower number."""
+    """Pairs them instead of all others, and voids all codes with a lower number."""
 
 
 class PairingCode(NamedTuple):
-    """Counts once, before `expires` (Unix time in seconds). Each kind has the numbers of the project for itself."""
+    """Valid once, before `expires` (Unix time in seconds). Each kind has its own numbers within a project."""
 
     kind: PairingKind
     number: int
     expires: int
 
     def sign(self, secret: str) -> str:
-        """What `https://t.me/<bot>?start=` takes: at most 64 characters of A-Z, a-z, 0-9, _ and -."""
+        """Returns the value for `https://t.me/<bot>?start=`: at most 64 characters of A-Z, a-z, 0-9, _ and -."""
         facts = f"{self.kind}{self.number}-{self.expires}"
         digest = hmac.digest(secret.encode(), f"berth pairing {facts}".encode(), "sha256")
         return f"{facts}-{base64.urlsafe_b64encode(digest[:16]).decode().rstrip('=')}"
 
 
 def read_pairing_code(text: str, secret: str) -> PairingCode | None:
-    """The code that was signed with this secret, in exactly these characters. None for anything else."""
+    """Returns the code if this secret has signed exactly these characters, or None."""
     found = re.fullmatch(r"([oar])([0-9]{1,10})-([0-9]{1,11})-[A-Za-z0-9_-]{22}", text)
     if found is None:
         return None
@@ -160,20 +159,20 @@ def read_pairing_code(text: str, secret: str) -> PairingCode | None:
 
 REDACTED = "[redacted]"
 
-# Strangers choose what is searched, so the time is proportional to the length of the text: each run of characters is
-# looked through from its beginning only, and never again from a later character.
+# Strangers choose the text, so the time is proportional to its length: each run of characters is searched only once,
+# from its beginning.
 _OTHERS = r"""
       (?<!\d)\d{6,}+(?::|%3[Aa])[\w*-]{20,}                    # a Telegram bot token, alone or in a URL
     | berth_[0-9A-Za-z]{16,}[\w*-]*                            # an API key of Berth
     | (?<![a-z])sk-[\w*-]{12,} | \b(?i:sk)-[\w*-]{6,}          # a provider's key, or the part that its errors show
 """
 _JWT = r"""
-    (?<![\w-]) (?=[\w-]++\.[\w-]++\.[\w*-])                   # only where the dots are
+    (?<![\w-]) (?=[\w-]++\.[\w-]++\.[\w*-])                   # only if it has two dots
     (?P<before>[\w-]*?) eyJ[\w-]{8,}\.[\w-]+\.[\w*-]+
 """
 
-# The first two alternatives end only at a blank, a quote or an @, and so take in any of the others. The last group
-# takes in what stands directly behind a credential: a second one that begins inside the first would otherwise remain.
+# The first two alternatives end only at a blank, a quote or an @, and so include any of the others. The last group
+# includes text directly behind a credential; otherwise a second credential that begins inside the first would remain.
 _CREDENTIALS = re.compile(
     rf"""
       (?<=://)[^/\s:@]*:[^/\s@]+(?=@)                           # user and password in a URL
@@ -187,12 +186,12 @@ _OTHER = re.compile(_OTHERS, re.VERBOSE)
 
 
 def redact_credentials(text: str) -> str:
-    """The text without anything that looks like a credential. The last line of defence, not the first."""
+    """Replaces everything that looks like a credential. This is the last line of defence, not the first."""
     return _CREDENTIALS.sub(_redact, text)
 
 
 def _redact(found: re.Match[str]) -> str:
     before = found["before"] or ""
-    # Another credential may begin in front of the JWT.
+    # Another credential may begin before the JWT.
     other = _OTHER.search(found[0]) if before else None
     return before[: other.start() if other else None] + REDACTED

@@ -54,7 +54,7 @@ end_progress() { if is_terminal; then printf '\r\033[K'; fi; }
 
 # -- Settings ---------------------------------------------------------------------------------------------------------
 
-# Of this checkout, for `make run` and for the service. What the shell says, or the service's own settings, comes first.
+# Settings of this checkout, for `make run` and the service. The shell's or the service's own settings take precedence.
 own_settings=var/berth.env
 
 # parse_settings reads settings as systemd does: it prints NAME=VALUE for each, without quotation marks.
@@ -72,40 +72,40 @@ parse_settings() {
     '
 }
 
-# export_own_settings makes those that this shell does not have settings of this script and what it runs.
+# export_own_settings exports this checkout's settings, except those that this shell has already.
 export_own_settings() {
     local line
     [[ -e $own_settings ]] || return 0
     [[ -r $own_settings ]] || fail "$own_settings cannot be read. Run this as its owner."
     while IFS= read -r line; do
         [[ -v ${line%%=*} ]] || export "${line?}"
-    done < <(parse_settings <"$own_settings" | tac) # the last one counts
+    done < <(parse_settings <"$own_settings" | tac) # of equal names the last line counts
 }
 
 # -- Python -----------------------------------------------------------------------------------------------------------
 
-# make_environment [OPTION]... brings .venv up to what uv.lock says; options go to `uv sync`.
+# make_environment [OPTION]... brings .venv up to date with uv.lock; options go to `uv sync`.
 make_environment() {
     if [[ ! -x .venv/bin/python ]]; then
         local python
         python=$(find_python)
         "$python" -c 'import ensurepip, venv' 2>/dev/null ||
             fail "Python's venv module is missing. Install it (on Debian and Ubuntu: apt install python3-venv)."
-        step "Making the virtual environment" "$python" -m venv .venv
+        step "Creating the virtual environment" "$python" -m venv .venv
     fi
     if [[ "$(.venv/bin/uv --version 2>/dev/null)" != "uv $UV_VERSION"* ]]; then
-        # One that was interrupted while it was made lacks pip.
+        # An environment whose creation was interrupted lacks pip.
         .venv/bin/python -m pip --version >/dev/null 2>&1 ||
             step "Completing the virtual environment" .venv/bin/python -m ensurepip --upgrade
         step "Installing uv" .venv/bin/python -m pip install --quiet "uv==$UV_VERSION"
     fi
-    # --inexact: neither uv itself nor the tools of developers are thrown out again.
+    # --inexact keeps uv itself and developers' tools installed.
     step "Installing the dependencies" .venv/bin/uv sync --quiet --frozen --inexact "$@"
     describe_environment "$@" >.venv/synced
 }
 
-# is_synced [OPTION]... says whether make_environment has done it, and nobody has installed or removed a package since.
-# The packages are those of the interpreter as it is by now: the distribution may have put a newer one in its place.
+# is_synced [OPTION]... succeeds if make_environment has run with these options and no package was installed or removed
+# since. It looks at the packages of the current interpreter, because the distribution may have upgraded Python.
 is_synced() {
     local version packages
     [[ -x .venv/bin/python && -f .venv/synced ]] || return 1
@@ -115,7 +115,7 @@ is_synced() {
     [[ -d $packages && .venv/synced -nt $packages && $(<.venv/synced) == "$(describe_environment "$@")" ]]
 }
 
-# All on which the environment depends, in one line.
+# describe_environment prints everything that the environment depends on, in one line.
 describe_environment() {
     local files interpreter
     files=$(cat uv.lock pyproject.toml | sha256sum)
@@ -144,7 +144,7 @@ install_packages() {
     shift
     export DEBIAN_FRONTEND=noninteractive
     local -a install=(apt-get install -y --no-install-recommends "$@")
-    # apt-get exits with 100 where the lists are missing, or older than what the mirror has: read them, and try again.
+    # apt-get exits with 100 if the lists are missing or older than the mirror's.
     if "${install[@]}" --simulate >/dev/null 2>&1 && quiet_code=100 step "$title" "${install[@]}"; then
         return
     fi
@@ -154,7 +154,7 @@ install_packages() {
 
 # -- Docker -----------------------------------------------------------------------------------------------------------
 
-# engine_says prints `ok`, or why the engine that DOCKER_HOST names (or the default one) cannot be used.
+# engine_says prints `ok`, or why the engine of DOCKER_HOST (or the default one) cannot be used: `forbidden` or `silent`.
 engine_says() {
     .venv/bin/python - <<'PYTHON' 2>/dev/null || echo "silent"
 import docker
@@ -169,7 +169,7 @@ PYTHON
 
 engine_answers() { [[ "$(engine_says)" == ok ]]; }
 
-# wait_for_engine PID LOG waits until the engine answers that the process PID runs.
+# wait_for_engine PID LOG waits until the engine that runs as process PID answers.
 wait_for_engine() {
     local deadline=$((SECONDS + 60))
     until engine_answers; do
@@ -179,9 +179,9 @@ wait_for_engine() {
     done
 }
 
-# The base image is pulled from a registry. Where none answers, mmdebstrap makes it from the distribution's packages.
-# build_images exits with 3 where it needs mmdebstrap and does not find it. That is no failure where it can be installed.
-# Further options go to build_images.
+# ensure_images [OPTION]... builds the images that are missing; options go to build_images. The base image is pulled from
+# a registry. If none answers, mmdebstrap builds it from the distribution's packages. build_images exits with 3 if it needs
+# mmdebstrap and does not find it, which is not a failure if mmdebstrap can be installed.
 ensure_images() {
     local code=0 missing=
     if may_install && ! command -v mmdebstrap >/dev/null; then missing=3; fi
@@ -191,7 +191,7 @@ ensure_images() {
         code=0
         build_images "" --first-run --no-pull "$@" || code=$?
     fi
-    ((code == 0)) || fail "The images could not be built. What stands above says why."
+    ((code == 0)) || fail "The images could not be built. The lines above say why."
 }
 
 # build_images QUIET_CODE [OPTION]...

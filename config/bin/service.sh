@@ -1,4 +1,4 @@
-# What the scripts share that know of the service. They source this file from the root of the checkout.
+# Functions for the scripts that deal with the systemd service. They source this file from the root of the checkout.
 # shellcheck shell=bash
 
 destination=${DESTDIR:-}
@@ -6,16 +6,16 @@ units=$destination/etc/systemd/system
 library=/usr/local/lib/berth
 settings=/etc/berth/environment
 
-# Without DESTDIR the units are for this machine, which takes root and systemd.
+# Without DESTDIR the units are for this machine, which requires root and systemd.
 require_system() {
     if [[ -z $destination ]]; then
-        ((EUID == 0)) || fail "This takes root. Run: sudo make $1"
-        [[ -d /run/systemd/system ]] || fail "systemd does not run here. docs/hardening.md says how to do without it (Firewall)."
+        ((EUID == 0)) || fail "This needs root. Run: sudo make $1"
+        [[ -d /run/systemd/system ]] || fail "systemd does not run here. docs/hardening.md says how to run Berth without it (Firewall)."
     fi
 }
 
-# read_settings prints the service's settings, if there are some, as systemd reads them: a line NAME=VALUE for each,
-# without quotation marks. Of what `make install-service` writes only root may read them, so that sudo is asked.
+# read_settings prints the service's settings, if any, as systemd reads them: a line NAME=VALUE for each, without
+# quotation marks. Only root may read the file that `make install-service` writes, so this may call sudo.
 read_settings() {
     local -a show=(cat "$destination$settings")
     [[ -e $destination$settings ]] || return 0
@@ -23,13 +23,13 @@ read_settings() {
     "${show[@]}" | parse_settings
 }
 
-# setting NAME prints its value, or else that of this checkout, or nothing.
+# setting NAME prints the setting's value for the service, or else for this checkout, or nothing.
 setting() {
     { [[ ! -r $own_settings ]] || parse_settings <"$own_settings" && read_settings; } | sed -n "s/^$1=//p" | tail -n 1
 }
 
-# export_settings makes the service's settings those of this script and what it runs, and those of this checkout that
-# neither the service nor this shell has.
+# export_settings exports the service's settings to this script and the commands that it runs, and those settings of this
+# checkout that neither the service nor this shell has.
 export_settings() {
     local line found
     found=$(read_settings) || fail "The service's settings ($destination$settings) cannot be read. Run this as root."

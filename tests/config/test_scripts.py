@@ -106,7 +106,7 @@ def test_a_build_that_fails_is_shown_and_not_tried_again(machine: Path, *, has_m
     done = ensure_images(machine)
     assert done.returncode == 1
     assert "CommandError: The base image could not be made." in done.stderr
-    assert "The images could not be built. What stands above says why." in done.stderr
+    assert "The images could not be built. The lines above say why." in done.stderr
     assert calls(machine) == ["manage.py build_images --first-run"]
 
 

@@ -101,7 +101,7 @@ def test_the_engine_starts_no_agent_at_the_next_boot(
     done = systemd.uninstall(f'BERTH_BOOT_FIREWALL="on"\nDOCKER_HOST="{machine.engine.url}"\n')
     assert (done.returncode, done.stderr) == (0, "")
     assert not set(UNITS) & set(done.stdout.split())
-    assert "Take BERTH_BOOT_FIREWALL out of /etc/berth/environment" in done.stdout
+    assert "Remove BERTH_BOOT_FIREWALL from /etc/berth/environment" in done.stdout
     assert policies(machine) == {"no"}
     assert machine.is_running()
 
