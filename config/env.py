@@ -5,18 +5,14 @@ A value that is not valid raises `ImproperlyConfigured` with one sentence that n
 
 import os
 import re
-from contextlib import suppress
 from decimal import Decimal
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 LONGEST_SHOWN = 60
 """Characters of a wrong value that a message repeats."""
-
-_HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_-]{1,63})*\.?")
 
 
 def text(name: str, default: str = "") -> str:
@@ -77,34 +73,6 @@ def factor(name: str, default: str, *, low: Decimal, high: Decimal) -> Decimal:
     return Decimal(raw)
 
 
-def url(name: str, schemes: tuple[str, ...], default: str = "") -> str:
-    value = text(name, default)
-    if value and not _is_url(value, schemes):
-        starts = " or ".join(f"{scheme}://" for scheme in schemes)
-        message = f"{name} is not a URL that starts with {starts} and names a host. Correct it."
-        raise ImproperlyConfigured(message)
-    return value.rstrip("/")
-
-
-def _is_url(value: str, schemes: tuple[str, ...]) -> bool:
-    try:
-        parts = urlsplit(value)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False
-
-
-def host(name: str, default: str) -> str:
-    """Returns an address, without brackets, or a host name."""
-    value = text(name, default)
-    with suppress(ValueError):
-        return str(ip_address(value))
-    if not _HOST_NAME.fullmatch(value):
-        message = f"{name} is {shown(value)}. Set it to an address or a host name, without a scheme and a port."
-        raise ImproperlyConfigured(message)
-    return value
-
-
 def directory(name: str, default: Path) -> Path:
     """Returns an absolute path. `~` is the home directory of the user whom the process runs as."""
     value = text(name)
@@ -141,60 +109,10 @@ def words(name: str) -> list[str]:
     return [word.strip() for word in text(name).split(",") if word.strip()]
 
 
-def origins(name: str) -> list[str]:
-    """Reads origins of pages, as browsers send them: `https://app.example.org`, without a path."""
-    found = words(name)
-    for origin in found:
-        if "*" in origin or not _is_url(origin, ("http", "https")) or origin != _origin_of(origin):
-            raise ImproperlyConfigured(
-                f"{name} holds something that is no origin. Set origins such as https://app.example.org, in lower "
-                "case, without a path or a usual port, with commas in between."
-            )
-    return found
-
-
-def _origin_of(url: str) -> str:
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    usual = {"http": 80, "https": 443}[parts.scheme]
-    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in {None, usual} else "")
-
-
-def networks(name: str) -> list[tuple[str, int | None]]:
-    """Reads comma-separated networks, each with an optional port: `10.0.0.5/32:8080`, `[fd00::5/128]:8080`."""
-    return [_network(name, word) for word in words(name)]
-
-
-def _network(name: str, word: str) -> tuple[str, int | None]:
-    address, port = word, ""
-    if word.startswith("["):
-        address, _, port = word[1:].partition("]")
-        port = port.removeprefix(":")
-    elif word.count(":") == 1:
-        address, _, port = word.partition(":")
-    try:
-        network = str(ip_network(address, strict=False))
-        wanted = int(port) if port else None
-    except ValueError:
-        wanted = 0
-    if wanted is not None and not 1 <= wanted <= 65535:
-        message = f"{name} holds {shown(word)}, which is not a network. Write it as 10.0.0.5/32 or 10.0.0.5/32:8080."
+def pattern(name: str, shape: str, advice: str, default: str = "") -> str:
+    """Returns a value of this shape, or an empty one. `advice` is a sentence that says what to set."""
+    value = text(name, default)
+    if value and not re.fullmatch(shape, value):
+        message = f"{name} is {shown(value)}. {advice}"
         raise ImproperlyConfigured(message)
-    return network, wanted
-
-
-def name_servers(name: str) -> list[str]:
-    """Reads comma-separated addresses. A loopback address is refused: it would be the agent's own, or the engine's."""
-    return [_name_server(name, word) for word in words(name)]
-
-
-def _name_server(name: str, word: str) -> str:
-    with suppress(ValueError):
-        address = ip_address(word)
-        plain = getattr(address, "ipv4_mapped", None) or address
-        if not (plain.is_loopback or plain.is_unspecified or plain.is_multicast or "%" in word):
-            return str(plain)
-    message = (
-        f"{name} holds {shown(word)}, which is no name server that agents can reach. Write it as 9.9.9.9,2620:fe::fe."
-    )
-    raise ImproperlyConfigured(message)
+    return value

@@ -13,6 +13,9 @@ from config import env
 SHORTEST = 32
 """Characters of a key file. A generated one has 44 or more."""
 
+FEWEST_DIFFERENT = 5
+"""Different characters of a key that nobody guesses."""
+
 _OURS = ("berth.sqlite3", "*.key")
 
 LONGEST_SHOWN = 200
@@ -75,6 +78,17 @@ def secret(name: str, directory: Path, make: Callable[[], str] = lambda: secrets
         raise ImproperlyConfigured(message) from None
     if damage := _find_damage(value):
         raise ImproperlyConfigured(f"{name}: the file {path} {damage}. Put the key back from your backup.")
+    return value
+
+
+def require_strength(name: str, value: str, *, least: int) -> str:
+    """Returns the key, or refuses one that somebody could guess: of fewer bytes, or of a few repeated characters."""
+    if len(value.encode()) < least or len(set(value)) < FEWEST_DIFFERENT:
+        message = (
+            f"{name} is shorter than {least} bytes or repeats a few characters, so that it can be guessed. Set another "
+            "one, as `openssl rand -hex 32` makes it, or leave it out: Berth then makes one."
+        )
+        raise ImproperlyConfigured(message)
     return value
 
 

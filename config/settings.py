@@ -4,7 +4,6 @@ import re
 import sys
 from datetime import timedelta
 from decimal import Decimal
-from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,8 +12,8 @@ from cryptography.fernet import Fernet
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env, env_servers
-from config.key_files import private_directory, secret
+from config import env, env_addresses, env_servers
+from config.key_files import private_directory, require_strength, secret
 from config.version import read_version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -23,19 +22,19 @@ BERTH_VERSION = read_version()
 
 # -- where Berth lives ------------------------------------------------------------------------------------------------
 BERTH_DATA_DIR = private_directory(env.directory("BERTH_DATA_DIR", BASE_DIR / "var"))
-BERTH_HOST = env.host("BERTH_HOST", "127.0.0.1")
+BERTH_HOST = env_addresses.host("BERTH_HOST", "127.0.0.1")
 BERTH_PORT = env.number("BERTH_PORT", 8000, low=1, high=65535)
-BERTH_PUBLIC_URL = env.url("BERTH_PUBLIC_URL", ("http", "https")) or env.local_url(BERTH_HOST, BERTH_PORT)
+BERTH_PUBLIC_URL = env_addresses.url("BERTH_PUBLIC_URL", ("http", "https"), takes_path=False) or env.local_url(
+    BERTH_HOST, BERTH_PORT
+)
 BERTH_LOG_FORMAT = env.choice("BERTH_LOG_FORMAT", ("text", "json"), "text")
 _public = urlsplit(BERTH_PUBLIC_URL)
 _behind_tls = _public.scheme == "https"
 _on_this_machine = _public.hostname in {"localhost", "127.0.0.1", "::1"}
 
 # -- keys -------------------------------------------------------------------------------------------------------------
-SECRET_KEY = secret("BERTH_SECRET_KEY", BERTH_DATA_DIR)
-BERTH_TOKEN_KEY = secret("BERTH_TOKEN_KEY", BERTH_DATA_DIR)
-if len(BERTH_TOKEN_KEY.encode()) < 32:
-    raise ImproperlyConfigured("BERTH_TOKEN_KEY is shorter than 32 bytes. Set a longer one, or none to have it made.")
+SECRET_KEY = require_strength("BERTH_SECRET_KEY", secret("BERTH_SECRET_KEY", BERTH_DATA_DIR), least=16)
+BERTH_TOKEN_KEY = require_strength("BERTH_TOKEN_KEY", secret("BERTH_TOKEN_KEY", BERTH_DATA_DIR), least=32)
 _encryption_keys = secret("BERTH_ENCRYPTION_KEYS", BERTH_DATA_DIR, lambda: Fernet.generate_key().decode())
 BERTH_ENCRYPTION_KEYS = [key for key in re.split(r"[,\s]+", _encryption_keys) if key]
 try:
@@ -55,16 +54,26 @@ BERTH_ENGINE_CLASS = {
     "docker": "containers.docker.engine.DockerEngine",
     "swarm": "containers.swarm.engine.SwarmEngine",
 }[BERTH_ENGINE]
+env_servers.engine("DOCKER_HOST")
 # Confinement that a Swarm of an older Docker may do without.
 BERTH_SWARM_ACCEPT = env.words("BERTH_SWARM_ACCEPT")
 if unknown := set(BERTH_SWARM_ACCEPT) - {"no-new-privileges", "runtime", "seccomp", "swap"}:
     raise ImproperlyConfigured(f"BERTH_SWARM_ACCEPT holds {env.shown(min(unknown))}, which Berth does not know.")
 # Where a Swarm creates the volumes of agents' states. Empty: on the disk of the node that runs the agent.
-BERTH_SWARM_VOLUME_DRIVER = env.text("BERTH_SWARM_VOLUME_DRIVER")
+BERTH_SWARM_VOLUME_DRIVER = env.pattern(
+    "BERTH_SWARM_VOLUME_DRIVER",
+    r"[A-Za-z0-9][A-Za-z0-9_./:@-]{0,199}",
+    "Set it to the name of a volume driver, such as local or vieux/sshfs:latest.",
+)
 BERTH_SWARM_VOLUME_OPTIONS = dict(word.partition("=")[::2] for word in env.text("BERTH_SWARM_VOLUME_OPTIONS").split())
-if not all(BERTH_SWARM_VOLUME_OPTIONS.values()):
+if not (all(BERTH_SWARM_VOLUME_OPTIONS) and all(BERTH_SWARM_VOLUME_OPTIONS.values())):
     raise ImproperlyConfigured(
         "BERTH_SWARM_VOLUME_OPTIONS holds something that is no `name=value`. Set such, with spaces."
+    )
+if BERTH_SWARM_VOLUME_OPTIONS and not BERTH_SWARM_VOLUME_DRIVER:
+    raise ImproperlyConfigured(
+        "BERTH_SWARM_VOLUME_OPTIONS is set without BERTH_SWARM_VOLUME_DRIVER, so that the options have no effect. Set "
+        "the driver too, such as local."
     )
 if BERTH_SWARM_VOLUME_DRIVER == "local" and not BERTH_SWARM_VOLUME_OPTIONS.get("device", "/{agent}").endswith(
     "/{agent}"
@@ -73,30 +82,34 @@ if BERTH_SWARM_VOLUME_DRIVER == "local" and not BERTH_SWARM_VOLUME_OPTIONS.get("
         "BERTH_SWARM_VOLUME_OPTIONS gives all agents one folder, so that they would share one memory. End its device "
         "with `/{agent}`: each agent gets a folder of its own there."
     )
-BERTH_REGISTRY = env.text("BERTH_REGISTRY")
-BERTH_INSTANCE = env.text("BERTH_INSTANCE", "berth")
-if not re.fullmatch(r"[a-z][a-z0-9-]{0,19}", BERTH_INSTANCE):
-    raise ImproperlyConfigured("BERTH_INSTANCE must be 1 to 20 of a-z, 0-9 and '-', and start with a letter.")
+BERTH_REGISTRY = env_addresses.registry("BERTH_REGISTRY")
+BERTH_INSTANCE = env.pattern(
+    "BERTH_INSTANCE", r"[a-z][a-z0-9-]{0,19}", "Set 1 to 20 of a-z, 0-9 and '-', beginning with a letter.", "berth"
+)
 # How many times the memory of the engine's host the plans of running agents may add up to.
 BERTH_OVERCOMMIT = env.factor("BERTH_OVERCOMMIT", "4", low=Decimal("0.1"), high=Decimal(1000))
-BERTH_CONTAINER_RUNTIME = env.text("BERTH_CONTAINER_RUNTIME")
-BERTH_CONTAINER_NETWORK = env.text("BERTH_CONTAINER_NETWORK")  # empty: a name that no other installation has
+BERTH_CONTAINER_RUNTIME = env.pattern(
+    "BERTH_CONTAINER_RUNTIME",
+    r"[A-Za-z0-9/][A-Za-z0-9_./-]{0,199}",
+    "Set it to the name of a runtime that the engine knows, such as runsc.",
+)
+# Empty: a name that no other installation has.
+BERTH_CONTAINER_NETWORK = env.pattern(
+    "BERTH_CONTAINER_NETWORK",
+    r"(?!(bridge|default|docker_gwbridge|host|ingress|none)\Z)[A-Za-z0-9][A-Za-z0-9_.-]{0,62}",
+    "Set a name of letters, digits, '_', '.' and '-' that is not one of the engine's own networks.",
+)
 BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
 # The lowest user number of an agent. None: the installation's id chooses a block of numbers that nobody else uses.
 BERTH_UID_BASE = env.number("BERTH_UID_BASE", 0, low=10_002, high=2_000_000_000) if env.text("BERTH_UID_BASE") else None
-BERTH_TELEGRAM_API = env.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
-BERTH_PROVIDER_API = env.url("BERTH_PROVIDER_API", ("http", "https"))
-BERTH_DNS = env.name_servers("BERTH_DNS")
-BERTH_EGRESS_ALLOW = env.networks("BERTH_EGRESS_ALLOW")
+BERTH_TELEGRAM_API = env_addresses.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
+BERTH_PROVIDER_API = env_addresses.url("BERTH_PROVIDER_API", ("http", "https"))
+BERTH_DNS = env_addresses.name_servers("BERTH_DNS")
+BERTH_EGRESS_ALLOW = env_addresses.networks("BERTH_EGRESS_ALLOW")
+if re.search(r"/bot[^/]*\Z", BERTH_TELEGRAM_API):
+    raise ImproperlyConfigured("BERTH_TELEGRAM_API ends with /bot…, which Berth adds itself. Leave that part out.")
 # The addresses of a Swarm's agents, the same on every node: one half for those behind the gateway.
-BERTH_SWARM_SUBNET = env.text("BERTH_SWARM_SUBNET", "10.231.0.0/20")
-try:
-    if not 20 <= IPv4Network(BERTH_SWARM_SUBNET).prefixlen <= 25:
-        raise ValueError  # noqa: TRY301 - one sentence for both
-except ValueError:
-    raise ImproperlyConfigured(
-        "BERTH_SWARM_SUBNET must be an IPv4 network of /20 to /25, such as 10.231.0.0/20."
-    ) from None
+BERTH_SWARM_SUBNET = env_addresses.subnet("BERTH_SWARM_SUBNET", "10.231.0.0/20")
 # Where the gateways of a Swarm's nodes listen for Berth. The refused ports belong to the Swarm and to agents.
 BERTH_SWARM_GATEWAY_PORT = env.number("BERTH_SWARM_GATEWAY_PORT", 8443, low=1024, high=65_535)
 if BERTH_SWARM_GATEWAY_PORT in {2377, 7946, 8080}:
@@ -104,7 +117,7 @@ if BERTH_SWARM_GATEWAY_PORT in {2377, 7946, 8080}:
         "BERTH_SWARM_GATEWAY_PORT is a port that each node of a Swarm uses already. Choose another one, such as 8444."
     )
 # Private networks to which users' webhooks may be sent.
-BERTH_WEBHOOK_ALLOW = env.networks("BERTH_WEBHOOK_ALLOW")
+BERTH_WEBHOOK_ALLOW = env_addresses.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)
@@ -118,7 +131,7 @@ if BERTH_EGRESS == "gateway" and not BERTH_GATEWAY:
 BERTH_VERIFY_CREDENTIALS = env.switch("BERTH_VERIFY_CREDENTIALS", default=True)
 BERTH_SIGNUP = env.choice("BERTH_SIGNUP", ("closed", "open"), "closed")
 BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
-BERTH_ADMIN_EMAIL = env.text("BERTH_ADMIN_EMAIL")
+BERTH_ADMIN_EMAIL = env_servers.email("BERTH_ADMIN_EMAIL")
 BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
 # Days after which operators are notified that the last backup is old. 0: never.
@@ -132,6 +145,11 @@ BERTH_USAGE_DAYS = env.number("BERTH_USAGE_DAYS", 400, low=62, high=3650)
 BERTH_METRICS_TOKEN = env.text("BERTH_METRICS_TOKEN")
 if 0 < len(BERTH_METRICS_TOKEN) < 24:
     raise ImproperlyConfigured("BERTH_METRICS_TOKEN is shorter than 24 characters. `openssl rand -hex 24` makes one.")
+if not re.fullmatch(r"[!-~]{0,1000}", BERTH_METRICS_TOKEN):
+    raise ImproperlyConfigured(
+        "BERTH_METRICS_TOKEN has spaces, letters beyond ASCII or more than 1000 characters, which no client can send. "
+        "`openssl rand -hex 24` makes a better one."
+    )
 
 # -- the server -------------------------------------------------------------------------------------------------------
 BERTH_WORKERS = env.number("BERTH_WORKERS", 2, low=1, high=64)
@@ -153,9 +171,15 @@ BERTH_OUTSIDE_LIMIT = 5.0
 BERTH_GRACE = 30
 
 DEBUG = False
-BERTH_NAMED_HOSTS = env.words("BERTH_ALLOWED_HOSTS")
+BERTH_NAMED_HOSTS = env_addresses.hosts("BERTH_ALLOWED_HOSTS")
 # The loopback names are for health checks and for this machine: LoopbackHostMiddleware keeps everybody else out.
-ALLOWED_HOSTS = [_public.hostname or BERTH_HOST, "localhost", "127.0.0.1", "[::1]", *BERTH_NAMED_HOSTS]
+ALLOWED_HOSTS = [
+    env_addresses.bracketed(_public.hostname or BERTH_HOST),
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    *BERTH_NAMED_HOSTS,
+]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
@@ -182,7 +206,7 @@ INSTALLED_APPS = [
 ]
 
 # Foreign origins that may call the API in a browser. It accepts no cookie: they send a token that they were given.
-CORS_ALLOWED_ORIGINS = env.origins("BERTH_CORS_ORIGINS")
+CORS_ALLOWED_ORIGINS = env_addresses.origins("BERTH_CORS_ORIGINS")
 CORS_URLS_REGEX = r"^/api/"
 CORS_ALLOW_CREDENTIALS = False
 CORS_ALLOW_METHODS = ["GET", "POST", "PATCH", "DELETE"]
@@ -271,7 +295,7 @@ else:
 DATABASES = {"default": _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-_cache = env.url("BERTH_CACHE_URL", ("redis", "rediss"))
+_cache = env_servers.cache("BERTH_CACHE_URL")
 CACHES = {
     "default": {"BACKEND": "config.cache_backend.DeadlineRedisCache", "LOCATION": _cache}
     if _cache
@@ -384,7 +408,7 @@ CSRF_COOKIE_NAME = f"{_cookie_prefix}berth-csrf"
 CSRF_COOKIE_SECURE = _secure_cookies
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
+CSRF_TRUSTED_ORIGINS = [env_addresses.origin_of(BERTH_PUBLIC_URL)]
 CSRF_FAILURE_VIEW = "config.error_handlers.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
@@ -410,7 +434,9 @@ if _mail:
 EMAIL_TIMEOUT = 30
 if BERTH_SIGNUP == "open" and not BERTH_SENDS_MAIL:
     raise ImproperlyConfigured("BERTH_SIGNUP is open, which needs a mail server. Set BERTH_EMAIL_URL, or close it.")
-DEFAULT_FROM_EMAIL = env.text("BERTH_EMAIL_FROM", f"berth@{_public.hostname or 'localhost'}")
+DEFAULT_FROM_EMAIL = env_servers.email(
+    "BERTH_EMAIL_FROM", f"berth@{env_servers.mail_domain(_public.hostname or 'localhost')}", takes_name=True
+)
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = ["config.formats"]
 TIME_ZONE = "UTC"

@@ -26,7 +26,7 @@ def is_root() -> bool:
 
 def is_local_engine() -> bool:
     """Returns whether the engine listens on a Unix socket of this machine, which may have several engines."""
-    return os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
+    return (os.environ.get("DOCKER_HOST") or "unix://").startswith("unix://")
 
 
 def become_program(path: str, *arguments: str) -> NoReturn:

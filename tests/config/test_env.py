@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config import env_addresses
 from tests.config.warm_commands import Done, WarmCommands, warm_commands
 from tests.paths import ROOT
 
@@ -148,11 +148,19 @@ def test_keys_are_made_once(tmp_path: Path, check: Check) -> None:
 def test_what_is_no_name_server_for_agents_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_DNS", value)
     with pytest.raises(ImproperlyConfigured, match="BERTH_DNS"):
-        env.name_servers("BERTH_DNS")
+        env_addresses.name_servers("BERTH_DNS")
 
 
 def test_name_servers_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_DNS", "9.9.9.9, 2620:fe::FE,10.0.0.53")
-    assert env.name_servers("BERTH_DNS") == ["9.9.9.9", "2620:fe::fe", "10.0.0.53"]
+    assert env_addresses.name_servers("BERTH_DNS") == ["9.9.9.9", "2620:fe::fe", "10.0.0.53"]
     monkeypatch.setenv("BERTH_DNS", "")
-    assert env.name_servers("BERTH_DNS") == []
+    assert env_addresses.name_servers("BERTH_DNS") == []
+
+
+@pytest.mark.parametrize(("driver", "code"), [("local", 0), ("", 2)])
+def test_options_of_a_volume_need_a_driver(check: Check, driver: str, code: int) -> None:
+    options = "type=nfs device=:/a/{agent}"
+    result = check(BERTH_SWARM_VOLUME_DRIVER=driver, BERTH_SWARM_VOLUME_OPTIONS=options)
+    assert result.returncode == code, result.stderr
+    assert ("BERTH_SWARM_VOLUME_DRIVER" in result.stderr) == bool(code)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.config.values_of_variables import NOT_TEXT, VALUES
 from tests.paths import ROOT
 from tests.sampling import Some
 
@@ -59,8 +60,45 @@ def test_there_are_variables() -> None:
     assert len(VARIABLES) > 45
 
 
+def test_every_variable_has_values_that_work_and_values_that_cannot() -> None:
+    assert sorted(VALUES) == VARIABLES
+
+
 def test_every_hostile_value_is_taken_or_refused_in_one_sentence(tmp_path: Path, some: Some) -> None:
     cases = some([(name, value) for name in VARIABLES for value in HOSTILE], one_in=7)
+    answers = try_values(tmp_path, cases)
+    assert [answer for answer in answers if answer[2] and not is_one_sentence(*answer)] == []
+    assert len([answer for answer in answers if answer[2]]) > len(answers) // 4
+
+
+def test_values_that_work_are_taken(tmp_path: Path) -> None:
+    cases = [(name, value) for name, (taken, _) in VALUES.items() for value in taken]
+    assert [answer for answer in try_values(tmp_path, cases) if answer[2]] == []
+
+
+def test_values_that_cannot_work_are_refused_in_one_sentence(tmp_path: Path, some: Some) -> None:
+    cases = [(name, value) for name, (_, refused) in VALUES.items() for value in [*refused, NOT_TEXT]]
+    answers = try_values(tmp_path, some(cases, one_in=4))
+    assert [answer[:2] for answer in answers if not answer[2]] == []
+    assert [answer for answer in answers if not is_one_sentence(*answer)] == []
+
+
+def test_no_sentence_repeats_a_password(tmp_path: Path) -> None:
+    urls = {
+        "DATABASE_URL": "postgresql",
+        "BERTH_CACHE_URL": "redis",
+        "BERTH_EMAIL_URL": "smtp",
+        "BERTH_PUBLIC_URL": "https",
+    }
+    ends = ["h", "h:0/n", "h:x/n", "h/n?foo=bar", "h/n?sslmode=bogus&db=x", "x y/n", "h/n#f", "[::1/n"]
+    cases = [(name, f"{scheme}://user:s3cret@{end}") for name, scheme in urls.items() for end in ends]
+    refusals = [answer for answer in try_values(tmp_path, cases) if answer[2]]
+    assert len(refusals) > 25
+    assert [answer for answer in refusals if "s3cret" in answer[2]] == []
+
+
+def try_values(tmp_path: Path, cases: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Returns for each value what the settings say against it; nothing if they take it."""
     here = tmp_path / "so/that/a/relative/path/stays/inside"
     here.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "D"))}
@@ -68,10 +106,9 @@ def test_every_hostile_value_is_taken_or_refused_in_one_sentence(tmp_path: Path,
         [sys.executable, "-c", TRY], input=json.dumps(cases), text=True, capture_output=True, check=True, cwd=here,
         env=environment | {"BERTH_DATA_DIR": str(tmp_path / "var"), "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    answers: list[tuple[str, str, str]] = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(answers) == len(cases)
-    assert [answer for answer in answers if answer[2] and not is_one_sentence(*answer)] == []
-    assert len([answer for answer in answers if answer[2]]) > len(answers) // 4
+    return answers
 
 
 def is_one_sentence(name: str, _value: str, text: str) -> bool:

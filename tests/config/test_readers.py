@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env, env_servers
+from config import env, env_addresses, env_servers
 
 
 @pytest.mark.parametrize("value", ["$HOME", "pa$$word", "a#b", "with spaces inside"])
@@ -56,7 +56,7 @@ def test_networks_are_read_with_and_without_a_port(
     monkeypatch: pytest.MonkeyPatch, value: str, networks: list[tuple[str, int | None]]
 ) -> None:
     monkeypatch.setenv("BERTH_X", value)
-    assert env.networks("BERTH_X") == networks
+    assert env_addresses.networks("BERTH_X") == networks
 
 
 @pytest.mark.parametrize(
@@ -96,3 +96,27 @@ def test_a_database_url_names_a_database_of_a_kind_we_know(monkeypatch: pytest.M
     monkeypatch.setenv("DATABASE_URL", url)
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not a database URL"):
         env_servers.database("DATABASE_URL", Path("unused"))
+
+
+@pytest.mark.parametrize(
+    ("url", "name", "host"),
+    [
+        ("sqlite:////dev/shm/x%20y.sqlite3", "/dev/shm/x y.sqlite3", ""),
+        ("postgresql://%2Frun%2Fpostgresql/berth", "berth", "/run/postgresql"),
+        ("postgresql://[fd00::5]:5433/berth", "berth", "fd00::5"),
+        ("postgresql://a.lan,b.lan/berth?target_session_attrs=read-write", "berth", "a.lan,b.lan"),
+    ],
+)
+def test_a_database_url_names_a_file_a_socket_or_servers(
+    monkeypatch: pytest.MonkeyPatch, url: str, name: str, host: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+    database = env_servers.database("DATABASE_URL", Path("unused"))
+    assert (database["NAME"], database["HOST"]) == (name, host)
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"), [("berth.lan", "berth.lan"), ("10.0.0.7", "[10.0.0.7]"), ("::1", "[IPv6:::1]")]
+)
+def test_a_mail_from_an_address_has_it_in_brackets(host: str, domain: str) -> None:
+    assert env_servers.mail_domain(host) == domain

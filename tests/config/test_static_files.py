@@ -79,3 +79,12 @@ def test_machines_that_prepare_at_once_make_one_admin(monkeypatch: pytest.Monkey
     assert locked.pop("migrate") is False  # it takes the lock itself
     assert {"createcachetable", "ensure_admin"} <= locked.keys()
     assert all(locked.values())
+
+
+@pytest.mark.parametrize(("key", "warns"), [("0123456789abcdef", True), ("0123456789abcdef" * 2, False)])
+def test_a_short_key_is_warned_of(
+    source: Path, settings: Any, capsys: pytest.CaptureFixture[str], key: str, warns: bool
+) -> None:
+    settings.SECRET_KEY = key
+    call_command("prepare")
+    assert ("BERTH_SECRET_KEY is shorter than 32 bytes" in capsys.readouterr().err) == warns

@@ -18,6 +18,14 @@ from config.management.full_disk import explain_full_disk
 from config.serving.port import require_port_of_role
 from projects.services.credentials.key_rotation import check_keys
 
+KEY_BYTES = 32
+"""The least length of a key that an attacker cannot find by trying."""
+
+SHORT_KEY = (
+    f"Warning: BERTH_SECRET_KEY is shorter than {KEY_BYTES} bytes. Set another, as `openssl rand -hex 32` makes it; "
+    "everybody then signs in again. A later version refuses the present one."
+)
+
 
 class Command(BaseCommand):
     help = "Migrate the database, make the cache table, collect static files and make the first superuser."
@@ -35,6 +43,8 @@ class Command(BaseCommand):
         require_no_restore()
         if not is_serving:
             require_port_of_role()
+        if len(settings.SECRET_KEY.encode()) < KEY_BYTES:
+            self.stderr.write(SHORT_KEY)
         _migrate()
         with migration_lock(connection):  # others may do the same at this moment
             call_command("createcachetable", verbosity=0)
