@@ -50,7 +50,7 @@ def test_the_second_call_of_a_large_budget_does_not_wait(tmp_path: Path) -> None
     run(tmp_path, Clock(2026, 11, 22), test)
 
 
-def test_as_many_calls_as_come_in_a_second_need_not_wait_for_a_disk_that_is_busy(tmp_path: Path) -> None:
+def test_calls_of_one_second_do_not_wait_for_a_busy_disk(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
         for _ in range(10):
             await call(ledger, MUCH, 2, 3)
@@ -70,7 +70,7 @@ def test_as_many_calls_as_come_in_a_second_need_not_wait_for_a_disk_that_is_busy
     ("seconds", "expected"),
     [([1] * 5, 5), ([1] * 5 + [2], 5), ([1] * 5 + [2] * 7, 7), ([1] * 5 + [3], 2), ([1] * 5 + [2, 3], 2), ([9], 2)],
 )
-def test_an_advance_is_for_as_many_calls_as_come_in_a_second(seconds: list[int], expected: int) -> None:
+def test_an_advance_covers_the_calls_of_one_second(seconds: list[int], expected: int) -> None:
     advance = Advance(hour=1)
     assert [advance.count(second) for second in seconds][-1] == expected
 
@@ -111,7 +111,7 @@ def check(total: Total) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_comes_in_what_order_the_limits_hold_and_nothing_stays_reserved(tmp_path: Path, seed: int) -> None:
+def test_limits_hold_and_nothing_stays_reserved_in_any_order_of_events(tmp_path: Path, seed: int) -> None:
     """Calls begin and end in any order, over an hour's end; in between the totals never exceed the budget."""
     chance, clock = random.Random(seed), Clock(2026, 11, 22, 10)
     entry = Entry(

@@ -8,7 +8,7 @@ from tests.projects.gateway.hosts import HOSTS
 pytestmark = pytest.mark.one_database
 
 
-def test_every_host_that_staff_may_allow_is_one_to_the_gateway() -> None:
+def test_the_gateway_accepts_every_host_that_staff_may_allow() -> None:
     for told in HOSTS.values():
         found = read_host(told)
         assert found is not None, told

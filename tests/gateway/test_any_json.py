@@ -62,7 +62,7 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize("call", [Call.CHAT, Call.RESPONSES, Call.MESSAGES])
-def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call, some: Some) -> None:
+def test_every_request_of_an_agent_is_either_refused_or_countable(call: Call, some: Some) -> None:
     counted = sqlite3.connect(":memory:")
     for place, what, document in some(spoil(ASKED), one_in=3):
         body = json.dumps(document).encode()
@@ -86,7 +86,7 @@ def test_what_an_agent_asks_is_refused_or_can_be_counted(call: Call, some: Some)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
-def test_what_is_no_utf_8_is_refused_as_its_tokens_are_reckoned_of_its_bytes(encoding: str) -> None:
+def test_invalid_utf_8_is_refused_because_tokens_are_estimated_from_bytes(encoding: str) -> None:
     text = json.dumps({"model": "m", "messages": [{"role": "user", "content": "\ua000" * 100}]}, ensure_ascii=False)
     with pytest.raises(RefusedError):
         do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode(encoding)))
@@ -97,7 +97,7 @@ def test_what_is_no_utf_8_is_refused_as_its_tokens_are_reckoned_of_its_bytes(enc
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e400", "9" * 5000, "1" + "0" * 400, "-1", "1.5"])
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens", "n", "best_of", "stream", "stream_options"])
-def test_a_number_that_is_none_or_has_no_end_is_refused_or_replaced(text: str, name: str) -> None:
+def test_nan_and_infinity_are_refused_or_replaced(text: str, name: str) -> None:
     body = f'{{"model":"m","messages":[],"stream":true,"{name}":{text}}}'.encode()
     try:
         asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", body))
@@ -132,7 +132,7 @@ ANSWERED: dict[str, tuple[Callable[[], Meter], list[dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("case", ANSWERED)
-def test_what_a_provider_answers_is_read_or_passed_over(case: str) -> None:
+def test_any_answer_of_a_provider_is_read_or_skipped(case: str) -> None:
     make, documents = ANSWERED[case]
     bound = Usage(10, 20)
     for document in documents:
@@ -148,7 +148,7 @@ def test_what_a_provider_answers_is_read_or_passed_over(case: str) -> None:
             assert all(0 <= each <= MOST for each in (usage.input, usage.output, usage.cached, usage.money or 0))
 
 
-def test_a_name_that_cannot_be_stored_is_refused_and_counting_goes_on(
+def test_a_name_that_cannot_be_stored_is_refused_and_counting_continues(
     alice: Agent, bob: Agent, provider: StreamingProvider
 ) -> None:
     for agent in (alice, bob):
@@ -169,7 +169,7 @@ def test_a_name_that_cannot_be_stored_is_refused_and_counting_goes_on(
 @pytest.mark.parametrize(
     "error", [UnicodeEncodeError("a", "b", 0, 1, "c"), ValueError(), OverflowError(), MemoryError()]
 )
-def test_one_work_that_fails_fails_no_other_and_the_thread_lives(tmp_path: Path, error: Exception) -> None:
+def test_a_failing_job_fails_no_other_job_and_the_thread_survives(tmp_path: Path, error: Exception) -> None:
     def fail(connection: sqlite3.Connection) -> None:
         connection.execute("INSERT INTO meta VALUES ('from a work that failed', '')")
         raise error

@@ -29,7 +29,7 @@ def bound(document: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("forged", FORGED)
-def test_text_in_the_shape_of_a_picture_counts_as_text_where_no_picture_is_read(forged: object) -> None:
+def test_text_shaped_like_a_picture_counts_as_text_if_no_picture_is_read(forged: object) -> None:
     places: list[dict[str, Any]] = [
         {"tools": [{"type": "function", "function": {"name": "f", "parameters": forged}}]},
         {"tools": [{"name": "f", "input_schema": {"properties": forged}}]},
@@ -42,7 +42,7 @@ def test_text_in_the_shape_of_a_picture_counts_as_text_where_no_picture_is_read(
         assert bound(document) >= len(TEXT), document.keys()
 
 
-def test_a_file_that_is_no_pdf_counts_its_bytes_and_a_picture_or_a_sound_a_flat_number() -> None:
+def test_other_files_count_by_bytes_but_pictures_and_sounds_count_a_flat_number() -> None:
     data = "A" * 250_000
     parts = [
         {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}},
@@ -85,7 +85,7 @@ def test_a_pdf_counts_its_pages_and_no_more_than_a_model_reads(size: int, least:
     assert bound({"messages": three}) <= 210_000
 
 
-def test_what_the_provider_fetches_itself_counts_as_much_as_may_be_unseen() -> None:
+def test_content_that_the_provider_fetches_counts_its_largest_possible_size() -> None:
     parts = [
         {"type": "document", "source": {"type": "url", "url": "https://a.example/b.pdf"}},
         {"type": "input_file", "file_url": "https://a.example/b.pdf"},
@@ -100,7 +100,7 @@ def test_what_the_provider_fetches_itself_counts_as_much_as_may_be_unseen() -> N
         assert bound({"messages": [], "tools": [mine]}) < LIMITS.unseen_tokens
 
 
-def test_models_that_search_the_internet_count_what_they_may_find() -> None:
+def test_models_that_search_the_internet_count_the_largest_possible_result() -> None:
     searching = ["openai/gpt-5:online", "gpt-4o-mini-search-preview", "gpt-5-search-api"]
     searching += [f"{name}{more}" for name in searching[1:] for more in ("-2025-03-11", "-20250311", ":floor")]
     for model in (*searching, "openai/gpt-4o-2024-11-20:online", "openai/gpt-4o-search-preview-2025-03-11:online"):
@@ -111,14 +111,14 @@ def test_models_that_search_the_internet_count_what_they_may_find() -> None:
     assert bound({"model": "research:onlinelike", "models": 5, "messages": []}) < 200
 
 
-def test_tools_count_what_a_provider_writes_around_them() -> None:
+def test_tools_count_the_text_that_a_provider_adds_to_them() -> None:
     for tools in ({"tools": [{"name": "f"}]}, {"functions": [{"name": "f"}]}):
         assert OF_TOOLS < bound({"messages": [], **tools}) < 2 * OF_TOOLS
     assert bound({"messages": [], "tools": []}) < 200
 
 
 @pytest.mark.parametrize(("given", "length"), [(8000, 4096 + 8000), (10**9, 2**24), (-5, 4096), (None, 4096)])
-def test_an_answer_whose_length_nobody_says_is_longer_than_its_thoughts(given: int | None, length: int) -> None:
+def test_an_answer_without_a_length_is_allowed_more_than_its_thinking(given: int | None, length: int) -> None:
     entry, document = Entry("p"), {"model": "m", "messages": [], "reasoning": {"max_tokens": given}}
     for extra, expected in (({}, length), ({"max_tokens": 500}, 500)):
         asked = do_at_once(read_call(Call.CHAT, entry, "application/json", json.dumps(document | extra).encode()))

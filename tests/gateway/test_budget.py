@@ -41,7 +41,7 @@ def test_parallel_streams_stay_below_the_budget(alice: Agent, provider: Streamin
     assert costs["input"] + costs["output"] == provider.sold()
 
 
-def test_at_the_limit_the_provider_s_own_words_say_so(alice: Agent, provider: StreamingProvider) -> None:
+def test_at_the_limit_the_agent_gets_the_provider_s_own_quota_error(alice: Agent, provider: StreamingProvider) -> None:
     cases = {"openai": (429, "insufficient_quota"), "anthropic": (400, "credit balance is too low"),
              "openrouter": (402, "Insufficient credits")}  # fmt: skip
     for kind, (status, words) in cases.items():
@@ -81,7 +81,7 @@ def test_an_answer_is_no_longer_than_the_budget_allows(
         ("chat/completions", {"reasoning": {"max_tokens": 800}}),
     ],
 )
-def test_an_answer_is_never_made_shorter_than_its_thoughts_which_providers_refuse(
+def test_an_answer_is_never_capped_below_its_thinking_budget(
     alice: Agent, provider: StreamingProvider, path: str, thoughts: dict[str, Any]
 ) -> None:
     for budget, status in ((2 * LIMIT, 200), (LIMIT, 413)):
@@ -113,7 +113,7 @@ def test_choices_count_one_by_one(alice: Agent, provider: StreamingProvider) -> 
     ],
     ids=["tools", "stored", "file", "picture", "text"],
 )
-def test_what_could_cost_more_than_all_of_it_is_not_asked_for_and_no_budget_is_reached(
+def test_a_call_larger_than_the_whole_budget_is_refused_without_reaching_the_budget(
     alice: Agent, provider: StreamingProvider, extra: dict[str, Any]
 ) -> None:
     limit(alice)
@@ -135,7 +135,7 @@ def test_a_pdf_is_answered_on_a_small_plan(alice: Agent, provider: StreamingProv
     assert (answer.status, answer.json()["error"]["type"]) == (413, "request_too_large")
 
 
-def test_money_counts_where_a_price_is_kept(alice: Agent, provider: StreamingProvider) -> None:
+def test_money_counts_for_models_with_a_price(alice: Agent, provider: StreamingProvider) -> None:
     # Ten tokens of an answer cost a thousandth.
     prices = {"model-a": {"input": 0, "output": 100_000_000}}
     alice.gateway.apply(alice.entry(budget={"day_money": 3000}, prices=prices))
@@ -147,7 +147,7 @@ def test_money_counts_where_a_price_is_kept(alice: Agent, provider: StreamingPro
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_the_owner_is_told_when_the_same_question_has_no_room_any_more(
+def test_the_owner_is_notified_when_the_same_question_no_longer_fits(
     alice: Agent, provider: StreamingProvider, kind: str
 ) -> None:
     """Each is reserved a byte for a token, and costs a third of that: much is left, and of no use."""
@@ -184,7 +184,7 @@ def test_a_kill_in_mid_stream_counts_in_full(
     assert provider.sold() <= LIMIT
 
 
-def test_kills_in_the_middle_of_traffic_lose_no_update_and_never_lead_above_the_budget(
+def test_kills_during_traffic_lose_no_update_and_never_exceed_the_budget(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     """The long run has 50: python -m tests.gateway.long"""

@@ -29,7 +29,7 @@ def masqueraded(agent: DeployedAgent) -> Iterator[None]:
         subprocess.run(["iptables", "-w", "-t", "nat", "-D", *rule], check=True)
 
 
-def test_its_agent_is_asked_to_come_again_and_answers_once_the_rule_is_gone(harbour: Harbour) -> None:
+def test_an_agent_with_a_changed_address_retries_and_answers_once_the_rule_is_gone(harbour: Harbour) -> None:
     agent = harbour.new_agent()
     harbour.tell(agent)
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.one_database
 @pytest.mark.parametrize(
     "data", [b"1\r\n\n\r\n", b"4\r\nabc\n\r\n", b"0A\r\n" + b"a" * 9 + b"\n\r\n", chunk(b"a\n" * 5000)]
 )
-def test_a_whole_chunk_is_told(data: bytes) -> None:
+def test_a_complete_chunk_is_recognised(data: bytes) -> None:
     assert chunk(text_of_chunk(data)).partition(b"\r\n")[2] == data.partition(b"\r\n")[2]
 
 
@@ -57,7 +57,7 @@ def make_chunk(chance: random.Random) -> tuple[bytes, bytes]:
     return text, b"%b\r\n%b\r\n" % (head, text)
 
 
-def test_whatever_is_cut_wherever_comes_as_it_was() -> None:
+def test_a_body_cut_at_any_byte_arrives_unchanged() -> None:
     chance, whole = random.Random(11), 0
     for _ in range(400):
         incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))

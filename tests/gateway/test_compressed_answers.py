@@ -26,7 +26,7 @@ def packed(body: bytes, coding: str = "gzip", kind: str = "application/json") ->
 
 
 @pytest.mark.parametrize("coding", PACKED)
-def test_what_is_compressed_is_read_counted_and_passed_as_it_is(
+def test_a_compressed_answer_is_read_counted_and_passed_unchanged(
     alice: Agent, provider: StreamingProvider, coding: str
 ) -> None:
     provider.answer_with = packed(json.dumps(DOCUMENT).encode(), coding)
@@ -36,7 +36,9 @@ def test_what_is_compressed_is_read_counted_and_passed_as_it_is(
     assert (settled["input"], settled["output"], settled["estimated"]) == (7, 5, 0)
 
 
-def test_a_compressed_stream_passes_without_what_was_not_asked_for(alice: Agent, provider: StreamingProvider) -> None:
+def test_a_compressed_stream_passes_without_the_usage_event_that_the_gateway_requested(
+    alice: Agent, provider: StreamingProvider
+) -> None:
     whole = gzip.compress(stream(*CHAT))
     pieces = [whole[at : at + 9] for at in range(0, len(whole), 9)]
     headers = {"Content-Type": "text/event-stream", "Content-Encoding": "gzip"}
@@ -53,7 +55,7 @@ def test_a_compressed_answer_that_repeats_the_key_is_cut_off(alice: Agent, provi
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "x-gzip", "gzip, br", "compress"])
-def test_what_nobody_can_read_does_not_pass_and_counts_all_that_it_may_have_cost(
+def test_an_unreadable_answer_is_blocked_and_counts_its_largest_possible_cost(
     alice: Agent, provider: StreamingProvider, coding: str
 ) -> None:
     provider.answer_with = packed(json.dumps({"key": alice.key}).encode(), coding)
@@ -63,7 +65,7 @@ def test_what_nobody_can_read_does_not_pass_and_counts_all_that_it_may_have_cost
     assert (settled["output"], settled["estimated"]) == (300, 1)
 
 
-def test_a_compressed_error_tells_what_it_says_without_the_key(alice: Agent, provider: StreamingProvider) -> None:
+def test_a_compressed_error_passes_with_the_key_redacted(alice: Agent, provider: StreamingProvider) -> None:
     said = {"error": {"message": f"Incorrect API key provided: {alice.key}"}}
     provider.answer_with = Answer(401, gzip.compress(json.dumps(said).encode()), {"Content-Encoding": "gzip"})
     answer = alice.chat()
@@ -79,7 +81,7 @@ LONG = gzip.compress(random.Random(11).randbytes(50_000).hex().encode())
     [b"no gzip", gzip.compress(bytes(100_000))[:-40], LONG[:-20_000], LONG[:-1], LONG + LONG[:-1]],
     ids=["another format", "cut off", "cut off late", "without its last byte", "without the last byte of the second"],
 )
-def test_what_is_not_compressed_as_it_says_is_cut_and_counted(
+def test_an_answer_with_a_wrong_content_encoding_is_cut_and_counted(
     alice: Agent, provider: StreamingProvider, body: bytes
 ) -> None:
     provider.answer_with = Answer(200, body, {"Content-Type": "application/json", "Content-Encoding": "gzip"})
@@ -91,13 +93,15 @@ def test_what_is_not_compressed_as_it_says_is_cut_and_counted(
     assert alice.settled()["output"] == 300
 
 
-def test_a_little_that_holds_much_passes_as_fast_as_it_is_read(alice: Agent, provider: StreamingProvider) -> None:
+def test_a_highly_compressed_answer_passes_at_the_speed_of_its_reader(
+    alice: Agent, provider: StreamingProvider
+) -> None:
     provider.answer_with = packed(bytes(4 << 20), kind="audio/mpeg")
     answer = alice.chat(path="audio/speech", input="hello", voice="a")
     assert (answer.status, len(answer.body)) == (200, 4 << 20)
 
 
-def test_what_is_packed_in_several_parts_is_whole_and_so_is_nothing(alice: Agent, provider: StreamingProvider) -> None:
+def test_several_compressed_members_and_an_empty_body_are_complete(alice: Agent, provider: StreamingProvider) -> None:
     whole = json.dumps(DOCUMENT).encode()
     for body in (gzip.compress(whole[:9]) + gzip.compress(whole[9:]), b""):
         headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}

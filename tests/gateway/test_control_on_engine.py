@@ -56,7 +56,7 @@ def forwarding(path: str) -> Iterator[str]:
 
 
 @pytest.mark.skipif(not HERE.startswith("unix://"), reason="the engine is remote")
-def test_a_remote_engine_carries_the_control_side_as_one_that_is_near_does(
+def test_a_remote_engine_carries_the_control_channel_like_a_local_one(
     harbour: Harbour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with forwarding(HERE.removeprefix("unix://")) as address:
@@ -76,7 +76,7 @@ def last_child(pid: int) -> int:
     return pid
 
 
-def test_a_gateway_that_stands_still_is_not_waited_for_and_takes_no_other_call_with_it(harbour: Harbour) -> None:
+def test_a_frozen_gateway_blocks_neither_its_caller_nor_other_calls(harbour: Harbour) -> None:
     found = harbour.engine.inspect_gateway()
     assert found
     pid = last_child(harbour.client.inspect_container(found.container_id)["State"]["Pid"])

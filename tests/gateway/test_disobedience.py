@@ -28,7 +28,7 @@ NOW = (2026, 11, 22)
 
 
 @pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
-def test_a_stream_is_cut_where_the_budget_is_at_its_end(alice: Agent, provider: StreamingProvider, path: str) -> None:
+def test_a_stream_is_cut_when_the_budget_is_spent(alice: Agent, provider: StreamingProvider, path: str) -> None:
     alice.gateway.apply(alice.entry(budget={"day_tokens": 1000}))
     provider.obeys, provider.words = False, ENDLESS
     with pytest.raises(http.client.IncompleteRead) as cut:
@@ -47,7 +47,7 @@ def test_a_stream_is_cut_where_the_budget_is_at_its_end(alice: Agent, provider: 
     assert len(provider.sales) == 1
 
 
-def test_what_the_budget_has_room_for_passes_whole(alice: Agent, provider: StreamingProvider) -> None:
+def test_an_answer_that_fits_the_budget_passes_whole(alice: Agent, provider: StreamingProvider) -> None:
     alice.gateway.apply(alice.entry(budget={"day_tokens": 5000}))
     provider.obeys, provider.words = False, 900
     assert alice.chat(stream=True, max_tokens=100).body.count(b"word") == 900
@@ -55,7 +55,7 @@ def test_what_the_budget_has_room_for_passes_whole(alice: Agent, provider: Strea
     assert (costs["input"] + costs["output"], costs["estimated"]) == (provider.sold(), 0)
 
 
-def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provider: StreamingProvider) -> None:
+def test_an_overlong_answer_in_one_piece_passes_and_counts(alice: Agent, provider: StreamingProvider) -> None:
     alice.gateway.apply(alice.entry(budget={"day_tokens": 1000}))
     provider.obeys, provider.words = False, 2000
     assert [alice.chat(max_tokens=100).status for _ in range(2)] == [200, 429]
@@ -80,7 +80,7 @@ def test_an_answer_in_one_piece_is_known_too_late_and_counts(alice: Agent, provi
         (["internationalization"] * 100, 15),
     ],
 )
-def test_only_what_is_longer_beyond_doubt_is_too_long(texts: list[str], tokens: int) -> None:
+def test_an_answer_is_too_long_only_beyond_doubt(texts: list[str], tokens: int) -> None:
     meter, at_once = ChatMeter(), ChatMeter()
     for number, text in enumerate(texts):
         delta = {"reasoning": text, "reasoning_content": text}
@@ -103,7 +103,7 @@ def test_a_token_may_be_as_long_as_the_longest_of_its_vocabulary(model: str, tok
     assert meter.written() == tokens
 
 
-def test_what_is_longer_is_reserved_as_far_as_there_is_room_and_survives_a_kill(tmp_path: Path) -> None:
+def test_the_excess_of_an_answer_is_reserved_within_the_budget_and_survives_a_kill(tmp_path: Path) -> None:
     entry = Entry("p", budget=Budget(day_tokens=1000, month_money=900), prices={"m": Price(0, MILLION, 0)})
 
     async def lose(ledger: Ledger) -> None:
@@ -126,7 +126,7 @@ def test_what_is_longer_is_reserved_as_far_as_there_is_room_and_survives_a_kill(
     run(tmp_path, Clock(*NOW), look)
 
 
-def test_what_was_reserved_for_a_longer_answer_is_given_back(tmp_path: Path) -> None:
+def test_the_reservation_for_a_longer_answer_is_released(tmp_path: Path) -> None:
     entry = Entry("p", budget=Budget(day_tokens=1000))
 
     async def test(ledger: Ledger) -> None:
@@ -142,7 +142,7 @@ def test_what_was_reserved_for_a_longer_answer_is_given_back(tmp_path: Path) -> 
     run(tmp_path, Clock(*NOW), test)
 
 
-def test_a_long_answer_over_midnight_says_nothing_of_the_new_day() -> None:
+def test_a_long_answer_over_midnight_does_not_count_on_the_new_day() -> None:
     now = Clock(*NOW, 23, 59)
     truth = Truth(now)
     resets = "2026-11-23T00:00:00+00:00"
@@ -154,7 +154,7 @@ def test_a_long_answer_over_midnight_says_nothing_of_the_new_day() -> None:
     assert truth.as_document()["seen"]["p"]["budget_period"] == "month"
 
 
-def test_a_refusal_is_told_when_it_has_stood_and_until_a_call_has_room() -> None:
+def test_a_lasting_refusal_is_reported_until_a_call_fits() -> None:
     now, resets = Clock(*NOW), "2026-12-01T00:00:00+00:00"
     truth = Truth(now)
 

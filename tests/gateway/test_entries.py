@@ -40,7 +40,7 @@ def apply(table: Table, version: int, *documents: dict[str, Any], void: tuple[st
     return asyncio.run(table.apply(changes, version))
 
 
-def test_a_newer_version_takes_the_place_of_an_older_one_and_never_the_other_way_round(table: Table) -> None:
+def test_a_newer_version_replaces_an_older_one_and_never_the_reverse(table: Table) -> None:
     assert apply(table, 5, entry("new")) == {PROJECT: 5}
     assert apply(table, 4, entry("old")) == {PROJECT: 5}
     assert apply(table, 5, entry("same")) == {PROJECT: 5}
@@ -48,7 +48,7 @@ def test_a_newer_version_takes_the_place_of_an_older_one_and_never_the_other_way
     assert table.find(digest("old")) is table.find(digest("same")) is None
 
 
-def test_a_tombstone_makes_void_and_a_late_entry_does_not_raise_the_dead(table: Table) -> None:
+def test_a_tombstone_voids_an_entry_and_a_late_entry_does_not_revive_it(table: Table) -> None:
     apply(table, 1, entry())
     assert apply(table, 3, void=(PROJECT,)) == {PROJECT: 3}
     assert apply(table, 2, entry()) == {PROJECT: 3}
@@ -56,7 +56,7 @@ def test_a_tombstone_makes_void_and_a_late_entry_does_not_raise_the_dead(table: 
     assert table.is_void(digest("v"))
 
 
-def test_of_one_version_the_tombstone_holds_also_after_a_restart(
+def test_a_tombstone_wins_over_an_entry_of_the_same_version_after_a_restart(
     tmp_path: Path, keys: MultiFernet, table: Table
 ) -> None:
     """The answer is the number alone, and whoever asked for a tombstone lets another node begin by it."""
@@ -109,15 +109,13 @@ def test_an_older_key_still_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "short", "not base64 at all!"])
-def test_a_key_that_is_none_is_an_error(tmp_path: Path, content: str) -> None:
+def test_a_malformed_encryption_key_is_an_error(tmp_path: Path, content: str) -> None:
     (tmp_path / "key").write_text(content)
     with pytest.raises(ValueError, match=r"key|Fernet|base64"):
         read_keys(tmp_path / "key")
 
 
-def test_files_that_cannot_be_read_are_left_out_and_the_others_count(
-    tmp_path: Path, keys: MultiFernet, table: Table
-) -> None:
+def test_unreadable_files_are_skipped_and_the_others_count(tmp_path: Path, keys: MultiFernet, table: Table) -> None:
     apply(table, 1, entry(), entry("w", "other"), entry("x", "third"))
     (tmp_path / f"{PROJECT}.entry").write_bytes(b"torn")
     (tmp_path / "third.entry").rename(tmp_path / "stolen.entry")
@@ -127,9 +125,7 @@ def test_files_that_cannot_be_read_are_left_out_and_the_others_count(
     assert not (tmp_path / "half.new").exists()
 
 
-def test_a_disk_that_takes_nothing_changes_nothing(
-    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_changes_no_entry(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apply(table, 1, entry())
     before = (tmp_path / f"{PROJECT}.entry").read_bytes()
 
@@ -150,7 +146,7 @@ def test_two_projects_cannot_have_one_credential(table: Table) -> None:
     assert list(table.versions()) == [PROJECT]
 
 
-def test_what_was_replaced_is_told_once(table: Table) -> None:
+def test_a_replaced_entry_is_reported_once(table: Table) -> None:
     told: list[tuple[str, bool]] = []
 
     async def tell(old: Entry, new: Entry | None) -> None:
@@ -174,7 +170,7 @@ FIELDS = (
 
 
 @pytest.mark.parametrize("field", FIELDS)
-def test_junk_in_any_field_is_an_entry_error_or_no_harm(field: str) -> None:
+def test_junk_in_any_field_is_an_entry_error_or_harmless(field: str) -> None:
     for junk in JUNK:
         document = json.loads(json.dumps(entry()))
         bot = {"virtual": digest("t"), "token": "1:abc", "base": "https://t.example"}

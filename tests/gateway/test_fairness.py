@@ -29,7 +29,7 @@ class Now:
         return self.seconds
 
 
-def test_an_address_that_asks_too_fast_waits_and_no_other_does() -> None:
+def test_only_the_address_that_sends_too_fast_waits() -> None:
     now = Now()
     pace = Pace(64, now)
     waits = [pace.wait_for("a") for _ in range(5000)]
@@ -44,7 +44,7 @@ def test_an_address_that_asks_too_fast_waits_and_no_other_does() -> None:
     assert len(pace._next) == ADDRESSES
 
 
-def test_who_sends_what_takes_long_to_read_is_asked_to_come_again_and_no_other_is(
+def test_only_the_sender_of_slow_requests_is_asked_to_retry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now, processor = Now(), Now()
@@ -69,7 +69,7 @@ def test_who_sends_what_takes_long_to_read_is_asked_to_come_again_and_no_other_i
 
 
 @pytest.mark.parametrize("name", sorted(REQUEST_HEADERS))
-def test_a_header_that_cannot_be_sent_on_is_left_out(name: str) -> None:
+def test_a_header_that_cannot_be_forwarded_is_dropped(name: str) -> None:
     for what, value in VALUES.items():
         if isinstance(value, str):
             passed = request_headers([(name, value)], {})
@@ -95,7 +95,7 @@ def memory_of(agent: Agent) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 
 
-def test_telegram_is_asked_for_answers_that_can_be_read(alice: Agent, telegram: FakeTelegram) -> None:
+def test_telegram_is_asked_for_uncompressed_answers(alice: Agent, telegram: FakeTelegram) -> None:
     seen: list[str | None] = []
     answer = telegram.answer
 
@@ -110,7 +110,7 @@ def test_telegram_is_asked_for_answers_that_can_be_read(alice: Agent, telegram: 
 
 
 @pytest.mark.parametrize("path", ["chat/completions", "responses", "messages"])
-def test_what_an_agent_does_not_read_is_counted_all_the_same(
+def test_an_answer_that_the_agent_does_not_read_counts_too(
     alice: Agent, provider: StreamingProvider, path: str
 ) -> None:
     provider.words = 2000

@@ -39,7 +39,9 @@ def _fail(**_: object) -> None:
         ("/out/CANARY/0123456789abcdef", b'"type": "server_error"'),
     ],
 )
-def test_a_fault_is_answered_as_the_upstream_would(path: str, told: bytes, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fault_gets_an_answer_in_the_upstream_s_format(
+    path: str, told: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.ERROR):
         found = answer(path)
     assert found.status == 500
@@ -49,5 +51,5 @@ def test_a_fault_is_answered_as_the_upstream_would(path: str, told: bytes, caplo
     assert "CANARY" not in caplog.text + str(found.body)
 
 
-def test_a_fault_in_an_answer_that_has_begun_cuts_it() -> None:
+def test_a_fault_in_a_started_answer_cuts_it() -> None:
     assert answer("/llm/v1/chat/completions", has_begun=True).status == 502

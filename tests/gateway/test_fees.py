@@ -34,7 +34,7 @@ WITH_FEES: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("document", WITH_FEES, ids=range(len(WITH_FEES)))
-def test_what_costs_more_than_its_tokens_is_not_paid_from_a_budget_of_money(document: dict[str, Any]) -> None:
+def test_a_call_with_extra_fees_is_refused_under_a_money_budget(document: dict[str, Any]) -> None:
     for call in LENGTHS:
         given = {"model": "m", **document}
         with pytest.raises(RefusedError) as refused:
@@ -60,7 +60,7 @@ def test_an_agent_s_own_tools_cost_their_tokens() -> None:
     )
 
 
-def test_what_a_fallback_or_the_provider_s_own_tool_reads_is_reserved() -> None:
+def test_the_input_of_fallbacks_and_provider_tools_is_reserved() -> None:
     plain = read(Call.CHAT, {"model": "m", "tools": [{"name": "mine"}]}).input
     assert plain < LIMITS.unseen_tokens
     given: tuple[dict[str, Any], ...] = (
@@ -72,7 +72,7 @@ def test_what_a_fallback_or_the_provider_s_own_tool_reads_is_reserved() -> None:
         assert read(Call.CHAT, {"model": "m", **each}, models=None, budget=IN_TOKENS).input > LIMITS.unseen_tokens
 
 
-def test_a_name_chooses_no_dear_host_of_a_model_but_where_its_price_is_kept() -> None:
+def test_a_suffix_for_an_expensive_host_is_removed_unless_staff_keep_its_price() -> None:
     prices = {"m": Price(1, 1, 1), "kept:nitro": Price(5, 5, 5)}
     names = {
         "m:nitro": "m", "a/m:NITRO": "a/m", "m:exacto:floor": "m:floor", "m:nitrogen": "m:nitrogen", "m:free": "m:free",
@@ -86,7 +86,7 @@ def test_a_name_chooses_no_dear_host_of_a_model_but_where_its_price_is_kept() ->
         assert sent["fallbacks"] == [left, {"model": left}]
 
 
-def test_a_model_of_which_nobody_says_what_it_costs_is_not_paid_from_a_budget_of_money() -> None:
+def test_a_model_without_a_price_is_refused_under_a_money_budget() -> None:
     document = {"model": "m", "models": ["b"]}
     kinds = {kind: Provider("v", "k", kind, "http://a.example") for kind in Kind}
     for kind, provider in kinds.items():
@@ -100,7 +100,7 @@ def test_a_model_of_which_nobody_says_what_it_costs_is_not_paid_from_a_budget_of
         assert read(Call.CHAT, {"model": "M-20261122", "models": ["b:free"]}, **each).body
 
 
-def test_openrouter_tells_what_a_call_has_cost_whatever_the_agent_wishes() -> None:
+def test_openrouter_reports_the_cost_of_a_call_in_spite_of_the_agent_s_options() -> None:
     for call, left in ((Call.CHAT, {"include": True}), (Call.RESPONSES, None), (Call.MESSAGES, None)):
         asked = read(call, {"model": "m", "usage": {"include": False}})
         asked.document = json.loads(asked.body)
@@ -112,7 +112,7 @@ def test_openrouter_tells_what_a_call_has_cost_whatever_the_agent_wishes() -> No
         assert asked.hides_usage is hides
 
 
-def test_no_server_between_is_told_of_another_model_or_server() -> None:
+def test_fields_that_make_a_proxy_use_another_model_or_server_are_refused() -> None:
     names = ("extra_body", "extra_headers", "api_base", "base_url", "api_key", "user_config", "model_list", "headers")
     for name in (*names, "context_window_fallback_dict"):
         for call in (*LENGTHS, Call.EMBEDDINGS, Call.SPEECH):

@@ -60,7 +60,7 @@ def gateway(tmp_path: Path, counting: threading.Event) -> Iterator[tuple[int, Ga
         yield port, GatewayClient(SocketTransport(config.socket), within=AT_ONCE)
 
 
-def test_void_is_void_while_an_upstream_floods(
+def test_a_void_credential_ends_a_flooding_answer(
     gateway: tuple[int, GatewayClient], provider: StreamingProvider, counting: threading.Event
 ) -> None:
     port, control = gateway
@@ -97,7 +97,7 @@ def run_polls(older: Callable[[asyncio.Event], Awaitable[web.StreamResponse]]) -
     return asyncio.run(both())
 
 
-def test_a_poll_whose_answer_has_no_end_makes_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_poll_with_an_endless_answer_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     async def flood(answered: asyncio.Event) -> web.StreamResponse:
         answered.set()
         while True:
@@ -108,7 +108,7 @@ def test_a_poll_whose_answer_has_no_end_makes_way(monkeypatch: pytest.MonkeyPatc
     assert newer == b"new"
 
 
-def test_one_whose_answer_comes_to_its_end_is_answered_and_one_without_an_answer_with_nothing() -> None:
+def test_a_replaced_poll_gets_its_started_answer_or_an_empty_result() -> None:
     async def end(answered: asyncio.Event) -> web.StreamResponse:
         answered.set()
         await asyncio.sleep(0)

@@ -46,9 +46,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("head", HEADS.values(), ids=HEADS)
-def test_a_request_that_two_readers_could_understand_in_two_ways_is_refused(
-    alice: Agent, provider: StreamingProvider, head: bytes
-) -> None:
+def test_an_ambiguous_request_is_refused(alice: Agent, provider: StreamingProvider, head: bytes) -> None:
     login = b"Authorization: Bearer " + alice.virtual_key.encode() + b"\r\n"
     request = b"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\n" + login + head + b"\r\n" + BODY
     answer = alice.send(request + SMUGGLED % alice.virtual_key.encode())
@@ -67,7 +65,7 @@ def test_a_request_that_two_readers_could_understand_in_two_ways_is_refused(
         "/llm/v1/realtime?model=m", "/llm/v1/responses", "/llm/v1/batches", "/llm/v1/messages/batches",
     ],
 )  # fmt: skip
-def test_a_path_that_is_not_known_is_not_asked_for(alice: Agent, provider: StreamingProvider, target: str) -> None:
+def test_an_unknown_path_is_not_forwarded(alice: Agent, provider: StreamingProvider, target: str) -> None:
     target = target.format(upstream=f"127.0.0.1:{provider.port}")
     answer = alice.send(
         f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: {alice.virtual_key}\r\n\r\n".encode()
@@ -85,14 +83,16 @@ def test_a_path_that_is_not_known_is_not_asked_for(alice: Agent, provider: Strea
         "file/bot1:{v}/a/./b", "BOT1:{v}/getMe", "bot:{v}/getMe", "bot1:{v}/getMe%00",
     ],
 )  # fmt: skip
-def test_a_path_of_the_bot_api_is_taken_as_it_is_or_not_at_all(alice: Agent, telegram: FakeTelegram, path: str) -> None:
+def test_a_path_of_the_bot_api_is_forwarded_unchanged_or_refused(
+    alice: Agent, telegram: FakeTelegram, path: str
+) -> None:
     path = "/tg/" + path.format(v=alice.virtual_token)
     answer = alice.send(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
     assert answer.startswith((b"HTTP/1.1 404", b"HTTP/1.1 400", b"HTTP/1.1 401")), answer[:100]
     assert not telegram.requests
 
 
-def test_connections_of_one_address_are_bounded_and_nobody_else_notices(alice: Agent, bob: Agent) -> None:
+def test_the_connections_of_one_address_are_limited_and_others_do_not_notice(alice: Agent, bob: Agent) -> None:
     place = ("127.0.0.1", alice.gateway.port)
     with ExitStack() as stack:
         connections = [stack.enter_context(socket.create_connection(place, 10, (alice.address, 0))) for _ in range(300)]
@@ -107,7 +107,7 @@ def _closed(connections: list[socket.socket], least: int) -> int:
     return len(readable) if len(readable) >= least else 0
 
 
-def test_half_a_request_keeps_nobody_waiting(alice: Agent, bob: Agent) -> None:
+def test_an_incomplete_request_delays_nobody(alice: Agent, bob: Agent) -> None:
     with ExitStack() as stack:
         for _ in range(50):
             connection = socket.create_connection(("127.0.0.1", alice.gateway.port), 10, (alice.address, 0))
@@ -116,7 +116,7 @@ def test_half_a_request_keeps_nobody_waiting(alice: Agent, bob: Agent) -> None:
         assert bob.chat().status == 200
 
 
-def test_a_host_of_its_own_changes_nothing(alice: Agent, provider: StreamingProvider) -> None:
+def test_a_forged_host_header_changes_nothing(alice: Agent, provider: StreamingProvider) -> None:
     body = json.dumps({"model": "m", "messages": []})
     with alice.connected() as connection:
         connection.putrequest("POST", "/llm/v1/chat/completions", skip_host=True)
@@ -127,7 +127,7 @@ def test_a_host_of_its_own_changes_nothing(alice: Agent, provider: StreamingProv
     assert provider.sales[0].headers["host"] == f"127.0.0.1:{provider.port}"
 
 
-def test_too_many_calls_at_a_time_or_a_minute_are_refused(alice: Agent, provider: StreamingProvider) -> None:
+def test_too_many_calls_in_parallel_or_per_minute_are_refused(alice: Agent, provider: StreamingProvider) -> None:
     alice.gateway.apply(alice.entry(limits={"parallel": 2}))
     provider.gate.clear()
     with ThreadPoolExecutor(2) as threads:

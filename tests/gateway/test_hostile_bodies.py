@@ -38,9 +38,7 @@ def test_a_body_that_cannot_be_understood_is_refused(alice: Agent, provider: Str
     assert not provider.requests
 
 
-def test_of_two_equal_names_the_provider_reads_the_one_that_was_checked(
-    alice: Agent, provider: StreamingProvider
-) -> None:
+def test_the_provider_reads_the_same_duplicate_key_that_was_checked(alice: Agent, provider: StreamingProvider) -> None:
     alice.gateway.apply(alice.entry(models=["good"]))
     body = b'{"model":"%s","messages":[],"model":"%s"}'
     assert alice.ask("POST", "/llm/v1/chat/completions", body % (b"good", b"bad"), headers=alice.login).status == 404

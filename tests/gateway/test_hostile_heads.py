@@ -92,7 +92,7 @@ for coding in ("gzip", "br", "zstd", "deflate", "identity, gzip", "GZIP"):
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_no_more_is_asked_than_one_can_read(
+def test_pipelined_requests_wait_until_the_client_reads(
     alice: Agent, provider: StreamingProvider, telegram: FakeTelegram, attack: Attack
 ) -> None:
     data = attack.data.replace(b"KEY", alice.virtual_key.encode())
@@ -107,7 +107,7 @@ def test_no_more_is_asked_than_one_can_read(
         assert sale.headers["content-type"] == "application/json"
 
 
-def test_a_thousand_requests_at_once_are_answered_in_their_order_and_keep_nobody_waiting(
+def test_a_thousand_pipelined_requests_are_answered_in_order_and_delay_nobody(
     alice: Agent, bob: Agent, provider: StreamingProvider
 ) -> None:
     one = b"GET /llm/v1/unknown HTTP/1.1\r\nHost: a\r\nx-api-key: KEY\r\n\r\n".replace(

@@ -42,7 +42,7 @@ def inside() -> Inside:
     return Inside(Bindings(lambda: 0.0))
 
 
-def test_the_end_of_a_call_that_its_agent_has_left_hides_no_later_one(inside: Inside) -> None:
+def test_the_end_of_an_abandoned_call_hides_no_later_call(inside: Inside) -> None:
     first = Call(inside, "p")
     first.leave()
     Call(inside, "p").end()
@@ -53,7 +53,7 @@ def test_the_end_of_a_call_that_its_agent_has_left_hides_no_later_one(inside: In
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_after_a_fence_nothing_of_its_project_is_answered_in_any_history(inside: Inside, seed: int) -> None:
+def test_after_a_fence_its_project_gets_no_answer_in_any_history(inside: Inside, seed: int) -> None:
     async def live() -> None:
         chance, calls = random.Random(seed), list[Call]()
         for _ in range(200):

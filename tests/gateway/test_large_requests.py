@@ -55,7 +55,7 @@ def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() ->
     asyncio.run(asyncio.wait_for(test(), 60))
 
 
-def test_who_waits_too_long_or_goes_leaves_nothing_behind() -> None:
+def test_a_waiter_that_times_out_or_disconnects_releases_everything() -> None:
     async def test() -> None:
         memory = Memory(patience=0.01)
         async with memory.borrow("p", EACH):

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_history_of_words_makes_a_lease_longer_than_its_newest_reading(seed: int) -> None:
+def test_no_history_of_messages_extends_a_lease_beyond_its_newest_reading(seed: int) -> None:
     """Readings are taken, and words that were made from them come late, twice, in any order, or never."""
     chance, now = random.Random(seed), [1000.0]
     leases, readings, ends = Leases(lambda: now[0]), [], 0.0
@@ -31,14 +31,14 @@ def test_no_history_of_words_makes_a_lease_longer_than_its_newest_reading(seed: 
         leases.take_ended()
 
 
-def test_another_process_knows_of_none() -> None:
+def test_a_new_process_knows_no_lease() -> None:
     before, after = Leases(), Leases()
     lease = Lease(before.as_document()["epoch"], tick() + 5)
     assert before.grant("p", lease)
     assert not after.grant("p", lease)
 
 
-def test_no_lease_is_longer_than_the_longest() -> None:
+def test_no_lease_exceeds_the_maximum() -> None:
     now = [1000.0]
     leases = Leases(lambda: now[0])
     leases.grant("p", Lease(leases.as_document()["epoch"], 1e9))
@@ -48,7 +48,7 @@ def test_no_lease_is_longer_than_the_longest() -> None:
     assert leases.next_end() is None
 
 
-def test_a_wall_clock_that_is_set_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_the_wall_clock_changes_no_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     leases = Leases()
     leases.grant("p", Lease(leases.as_document()["epoch"], tick() + 5))
     for step in (-86400.0, 86400.0):

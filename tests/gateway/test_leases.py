@@ -51,7 +51,7 @@ def leased(alice: Agent) -> Agent:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_without_a_lease_everybody_is_asked_to_come_again(
+def test_without_a_lease_every_call_is_asked_to_retry(
     leased: Agent, way: str, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     assert WAYS[way](leased, None).status == 503
@@ -59,7 +59,7 @@ def test_without_a_lease_everybody_is_asked_to_come_again(
     assert not provider.requests
 
 
-def test_with_one_an_agent_is_served_until_it_ends(leased: Agent, telegram: FakeTelegram) -> None:
+def test_with_a_lease_an_agent_is_served_until_the_lease_ends(leased: Agent, telegram: FakeTelegram) -> None:
     """A long poll ends with an empty result, well before Telegram would end it."""
     assert renew(leased, SHORT) == [leased.project]
     assert leased.bot("getUpdates", timeout=50).json() == {"ok": True, "result": []}
@@ -86,7 +86,7 @@ def test_a_lease_that_is_renewed_ends_nothing(
     assert poll.result(PATIENCE).json()["result"]
 
 
-def test_what_runs_into_the_end_of_a_lease_is_paid_for_and_nothing_stays_reserved(
+def test_a_call_cut_by_the_end_of_a_lease_counts_and_nothing_stays_reserved(
     leased: Agent, provider: StreamingProvider, threads: ThreadPoolExecutor
 ) -> None:
     most = 2000
@@ -125,12 +125,12 @@ def _renew_after(agent: Agent, change: Callable[[dict[str, Any]], object]) -> li
 
 
 @pytest.mark.parametrize("word", REFUSED)
-def test_a_word_that_is_not_for_now_gives_no_lease(leased: Agent, word: str) -> None:
+def test_an_outdated_message_grants_no_lease(leased: Agent, word: str) -> None:
     assert REFUSED[word](leased) == []
     assert leased.bot("getMe").status in (401, 503)
 
 
-def test_an_entry_that_comes_to_need_a_lease_and_has_none_ends_what_is_in_flight(
+def test_an_entry_that_starts_to_need_a_lease_ends_its_calls_in_flight(
     alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor
 ) -> None:
     poll = threads.submit(alice.bot, "getUpdates", timeout=50)
@@ -142,9 +142,7 @@ def test_an_entry_that_comes_to_need_a_lease_and_has_none_ends_what_is_in_flight
 
 
 @pytest.mark.rare(3)
-def test_after_a_kill_no_lease_is_known_to_hold(
-    own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
-) -> None:
+def test_after_a_kill_no_lease_holds(own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider) -> None:
     agent = new_agent(own_gateway.start(), telegram, provider)
     own_gateway.apply(agent.entry(leased=True))
     clock = own_gateway.ask("ping")
@@ -157,7 +155,7 @@ def test_after_a_kill_no_lease_is_known_to_hold(
     assert agent.bot("getMe").status == 200
 
 
-def test_the_service_speaks_of_leases(gateway: Gateway) -> None:
+def test_the_service_grants_leases(gateway: Gateway) -> None:
     client = GatewayClient(SocketTransport(Path(gateway.env["GATEWAY_SOCKET"])), within=PATIENCE)
     entry = Entry(project="leased", address=None, leased=True)
     assert client.apply(version=1, entries=[entry], lease=client.read_clock().lease()) == {"leased": 1}

@@ -64,7 +64,7 @@ async def spend(ledger: Ledger, tokens: int, **budget: int) -> None:
         ((2028, 2, 29, 23, 59, 59), (2028, 3, 1), {"month_tokens": 100}),
     ],
 )
-def test_a_budget_begins_anew_with_its_day_or_month(
+def test_a_budget_restarts_with_its_day_or_month(
     tmp_path: Path, before: tuple[int, ...], after: tuple[int, ...], budget: dict[str, int]
 ) -> None:
     clock = Clock(*before)
@@ -82,7 +82,7 @@ def test_a_budget_begins_anew_with_its_day_or_month(
     run(tmp_path, clock, test)
 
 
-def test_a_call_over_midnight_counts_on_the_day_on_which_it_was_asked(tmp_path: Path) -> None:
+def test_a_call_over_midnight_counts_on_the_day_of_its_request(tmp_path: Path) -> None:
     clock = Clock(2026, 11, 22, 23, 59, 59)
 
     async def test(ledger: Ledger) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def test_a_month_counts_over_its_days(tmp_path: Path) -> None:
     run(tmp_path, clock, test)
 
 
-def test_what_was_spent_in_any_hour_is_known_again_by_its_day_and_month(tmp_path: Path) -> None:
+def test_the_spending_of_any_hour_is_restored_for_its_day_and_month(tmp_path: Path) -> None:
     clock, hours = Clock(2026, 11, 29), [0, 1, 23, 24, 47, 48, 50, 71, 72]
 
     def totals(ledger: Ledger) -> list[int]:
@@ -132,7 +132,7 @@ def test_what_was_spent_in_any_hour_is_known_again_by_its_day_and_month(tmp_path
     assert run(tmp_path, clock, look) == before
 
 
-def test_what_was_reserved_at_the_loss_of_the_process_counts_in_full(tmp_path: Path) -> None:
+def test_reservations_lost_with_the_process_count_in_full(tmp_path: Path) -> None:
     clock = Clock(2026, 11, 22)
 
     async def lose(ledger: Ledger) -> None:
@@ -149,7 +149,7 @@ def test_what_was_reserved_at_the_loss_of_the_process_counts_in_full(tmp_path: P
     assert (row["input"], row["output"], row["requests"], row["estimated"]) == (20, 80, 2, 1)
 
 
-def test_who_finds_the_rest_reserved_waits_until_it_is_settled(tmp_path: Path) -> None:
+def test_a_call_waits_until_the_reservations_before_it_are_settled(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
         one = entry(day_tokens=100)
         first = await ledger.reserve(one, "m", given=0, least=1, most=100)
@@ -176,7 +176,7 @@ def test_the_disk_has_the_reservation_before_the_provider_is_asked(tmp_path: Pat
     run(tmp_path, Clock(2026, 11, 22), test)
 
 
-def test_usage_is_read_in_the_order_of_its_changes_and_twice_does_no_harm(tmp_path: Path) -> None:
+def test_usage_is_read_in_order_of_change_and_reading_twice_is_harmless(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
         await spend(ledger, 5)
         first = await ledger.read_since(0)

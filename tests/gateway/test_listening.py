@@ -20,7 +20,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.one_database
 
 
-def test_an_address_may_come_later_with_its_network() -> None:
+def test_an_address_may_appear_later_with_its_network() -> None:
     listening = listen(Config(host="198.51.100.7", port=reserve_port()))  # of nobody (RFC 5737)
     assert listening is not None
     with listening:
@@ -28,13 +28,13 @@ def test_an_address_may_come_later_with_its_network() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no address", ""])
-def test_what_cannot_be_listened_to_now_is_left_to_the_gateway_itself(host: str) -> None:
+def test_an_address_that_is_missing_now_is_left_to_the_child(host: str) -> None:
     port = reserve_port()
     with socket.create_server(("127.0.0.1", port)):
         assert listen(Config(host=host, port=port)) is None
 
 
-def test_who_comes_before_it_is_at_work_is_answered_then(
+def test_a_client_that_connects_early_is_answered_once_the_gateway_works(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     """As an agent whose gateway has just been started anew."""

@@ -28,14 +28,14 @@ DEAR = Price(5 * MILLION, 9 * MILLION, MILLION)
         ("claude-opus-4-8", None),
     ],
 )
-def test_a_long_input_makes_calls_of_some_models_dearer(model: str, dearer_from: int | None) -> None:
+def test_a_long_input_costs_more_with_some_models(model: str, dearer_from: int | None) -> None:
     for given in (1, 128_000, 128_001, 200_000, 200_001, 272_000, 272_001, 10**6):
         is_dearer = dearer_from is not None and given >= dearer_from
         price = Price(10 * MILLION, 18 * MILLION, 2 * MILLION) if is_dearer else DEAR
         assert by_length(DEAR, ["cheap", model], given) == price
 
 
-def test_a_long_input_is_reserved_and_counted_as_dear_as_it_is(tmp_path: Path) -> None:
+def test_a_long_input_is_reserved_and_counted_at_its_higher_price(tmp_path: Path) -> None:
     entry = Entry("p", prices={"gpt-5.4": Price(MILLION, MILLION, 0)}, budget=Budget(month_money=10**7))
 
     async def test(ledger: Ledger) -> list[int]:
@@ -55,7 +55,7 @@ def test_a_long_input_is_reserved_and_counted_as_dear_as_it_is(tmp_path: Path) -
 @pytest.mark.parametrize(
     "model", ["openrouter/auto", "Auto:online", "@preset/mine", "~openai/gpt-latest", "openai/gpt-latest", "x:latest"]
 )
-def test_what_stands_for_others_is_reserved_as_the_one_that_is_long_first(tmp_path: Path, model: str) -> None:
+def test_an_alias_is_reserved_at_the_lowest_long_input_threshold(tmp_path: Path, model: str) -> None:
     entry = Entry("p", prices={model: DEAR, "google/gemini-3-pro": DEAR}, budget=Budget(month_money=10**8))
     plain, twice = (Price(each, each, each) for each in (MILLION, 2 * MILLION))
     for given, price in ((128_000, plain), (128_001, twice)):
@@ -72,9 +72,7 @@ def test_what_stands_for_others_is_reserved_as_the_one_that_is_long_first(tmp_pa
 
 
 @pytest.mark.parametrize(("kind", "times"), [(Kind.COMPATIBLE, 2), (Kind.OPENAI, 1)])
-def test_any_name_on_an_own_server_is_reserved_as_one_that_stands_for_others(
-    tmp_path: Path, kind: Kind, times: int
-) -> None:
+def test_any_model_name_on_an_own_server_is_reserved_like_an_alias(tmp_path: Path, kind: Kind, times: int) -> None:
     """`fast` may be what its operator calls gpt-5.4; at OpenAI it would be no other model."""
     provider = Provider("digest", "key", kind, "https://llm.example.com")
     entry = Entry("p", provider=provider, prices={"fast": DEAR}, budget=Budget(month_money=10**8))
@@ -91,7 +89,7 @@ def test_any_name_on_an_own_server_is_reserved_as_one_that_stands_for_others(
 
 
 @pytest.mark.parametrize(("model", "times"), [("fast", 2), ("acme/fast", 2), ("anthropic/claude-x", 1)])
-def test_a_private_alias_at_openrouter_is_reserved_as_dear_as_the_model_behind_it(
+def test_a_private_alias_at_openrouter_is_reserved_at_the_price_of_its_model(
     tmp_path: Path, model: str, times: int
 ) -> None:
     provider = Provider("digest", "key", Kind.OPENROUTER, "https://llm.example.com")

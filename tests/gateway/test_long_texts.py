@@ -45,7 +45,7 @@ def make_value(chance: random.Random, depth: int = 3) -> Any:
     return [make_value(chance, depth - 1) for _ in range(3)] if kind == 3 else make_text(chance)
 
 
-def test_what_is_written_is_what_was_read_whatever_is_in_its_texts() -> None:
+def test_a_document_with_any_texts_is_written_as_it_was_read() -> None:
     chance, lifted = random.Random(11), 0
     for number in range(400):
         document = {"model": "m", "messages": [], "a": make_value(chance), "b": make_text(chance)}
@@ -62,13 +62,13 @@ def test_what_is_written_is_what_was_read_whatever_is_in_its_texts() -> None:
 
 
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
-def test_a_long_text_that_is_none_is_refused_wherever_that_is(junk: bytes) -> None:
+def test_an_invalid_long_text_is_refused_at_any_place(junk: bytes) -> None:
     for before in (0, 34, 38, 40, 41, 80, 200):
         with pytest.raises(RefusedError):
             read(b'{"model":"m","messages":[],"a":"%b%b%b"}' % (b"x" * before, junk, b"x" * 99))
 
 
-def test_what_stands_for_a_text_is_measured_as_the_text() -> None:
+def test_a_placeholder_is_measured_like_its_text() -> None:
     picture, sound, file = "data:image/png;base64," + "QUJD" * 99_999, "QUJD" * 60_000, "JVBERi" + "QUJD" * 500
     parts = [
         {"type": "image_url", "image_url": {"url": picture}},
@@ -90,7 +90,7 @@ def test_a_long_name_of_a_model_is_refused() -> None:
         read(b'{"messages":[],"model":"%b"}' % (b"m" * 300))
 
 
-def test_who_guesses_how_a_text_is_replaced_has_no_use_of_it() -> None:
+def test_guessing_a_placeholder_is_useless() -> None:
     name = long_texts.LongTexts().take(memoryview(b""), "a", 1)
     body = json.dumps({"model": "m", "messages": [], name: name, "b": [name, "x" * 99]}).encode()
     assert json.loads(read(body).body) == json.loads(body)

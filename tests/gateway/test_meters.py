@@ -64,7 +64,7 @@ def test_a_stream_is_read_the_same_however_it_is_cut(case: str, end: str) -> Non
         assert meter.usage == Usage(7, 5, 3)
 
 
-def test_events_are_cut_the_same_at_once_and_byte_by_byte() -> None:
+def test_events_are_split_the_same_way_at_once_and_byte_by_byte() -> None:
     chance = random.Random(11)
     for _ in range(1000):
         text = b"".join(chance.choices([b"\n\n", b"\n", b"\r", b"\r\n", b"data: {}", b"x"], k=chance.randrange(1, 9)))
@@ -89,7 +89,7 @@ DATA = [
 
 @pytest.mark.parametrize("event", DATA, ids=range(len(DATA)))
 @pytest.mark.parametrize("end", [b"", b"\n\n", b"\r\n\r\n"])
-def test_an_event_is_read_as_its_format_says(event: bytes, end: bytes) -> None:
+def test_an_event_is_parsed_as_the_sse_format_says(event: bytes, end: bytes) -> None:
     data = b"\n".join(line[5:] for line in event.splitlines() if line.startswith(b"data:"))
     try:
         expected = json.loads(data)
@@ -122,7 +122,7 @@ def test_junk_in_a_stream_harms_nothing() -> None:
         assert meter.usage is None
 
 
-def test_an_event_without_end_is_passed_on_and_not_kept() -> None:
+def test_an_endless_event_is_forwarded_and_not_kept() -> None:
     meter = ChatMeter(hides=True)
     passed = sum(len(meter.see(b"x" * 65536)) for _ in range(64))
     assert passed + len(meter.finish()) == 64 * 65536
@@ -148,7 +148,7 @@ def test_junk_in_the_place_of_usage_counts_nothing(junk: object) -> None:
         assert (read(junk) or Usage()).tokens == 0
 
 
-def test_what_anthropic_tells_twice_counts_once() -> None:
+def test_usage_that_anthropic_reports_twice_counts_once() -> None:
     first = read_anthropic_usage({"input_tokens": 10, "cache_creation_input_tokens": 5, "output_tokens": 1})
     assert read_anthropic_usage({"input_tokens": 15, "output_tokens": 9}, first) == Usage(15, 9, extra=2)
 

@@ -10,14 +10,14 @@ pytestmark = pytest.mark.one_database
 HISTORIES = 25
 
 
-def test_never_two_whatever_happens() -> None:
+def test_two_containers_never_poll_at_once_in_any_history() -> None:
     worlds = [World(seed) for seed in range(HISTORIES)]
     for world in worlds:
         tell(world)
     assert sum(world.counted for world in worlds) > 500, "The histories are of something."
 
 
-def test_who_waits_less_is_found_out() -> None:
+def test_a_shorter_wait_is_detected() -> None:
     """So these histories find what they are to find."""
     assert any(_goes_wrong(World(seed, waits_for=LEASE / 3)) for seed in range(HISTORIES * 4))
 

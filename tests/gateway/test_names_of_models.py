@@ -18,7 +18,7 @@ def rows_of(answer: dict[str, Any]) -> dict[str, int]:
     return {row["model"]: row["requests"] for row in answer["rows"]}
 
 
-def test_of_many_models_only_so_many_are_told_apart(tmp_path: Path) -> None:
+def test_only_a_limited_number_of_models_is_counted_separately(tmp_path: Path) -> None:
     async def call(ledger: Ledger, model: str, *, written: int, is_error: bool = False) -> None:
         reservation = await ledger.reserve(entry(), model, given=0, least=0, most=written)
         ledger.settle(reservation, Usage(0, written), entry=entry(), is_error=is_error)
@@ -46,7 +46,7 @@ def test_of_many_models_only_so_many_are_told_apart(tmp_path: Path) -> None:
     assert len(run(tmp_path, clock, many)["rows"]) <= 2 * (MOST + 1)
 
 
-def test_old_hours_go_while_the_gateway_runs(tmp_path: Path) -> None:
+def test_old_hours_are_removed_while_the_gateway_runs(tmp_path: Path) -> None:
     clock = Clock(2026, 9, 1)
 
     async def test(ledger: Ledger) -> list[str]:

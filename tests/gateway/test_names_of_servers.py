@@ -10,7 +10,7 @@ from tests.gateway.process import PATIENCE
 pytestmark = pytest.mark.one_database
 
 
-def test_names_that_nobody_answers_keep_no_other_project_waiting_and_nobody_for_ever(
+def test_unanswered_name_lookups_end_in_time_and_delay_no_other_project(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked: list[asyncio.Future[list[str]]] = []

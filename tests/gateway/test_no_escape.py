@@ -78,7 +78,7 @@ def changes() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("call", LENGTHS)
-def test_no_field_lets_an_answer_be_longer_or_dearer_than_was_reserved(call: Call) -> None:
+def test_no_field_makes_an_answer_longer_or_more_expensive_than_reserved(call: Call) -> None:
     taken = 0
     for change in changes():
         try:
@@ -122,12 +122,12 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("document", ELSEWHERE.values(), ids=ELSEWHERE)
-def test_what_stands_elsewhere_is_reserved_for(document: dict[str, Any]) -> None:
+def test_content_stored_at_the_provider_is_reserved_for(document: dict[str, Any]) -> None:
     for call in LENGTHS:
         assert read(call, {"model": "m", **document}, budget=IN_TOKENS).input >= LIMITS.unseen_tokens
 
 
-def test_what_only_looks_like_it_is_not() -> None:
+def test_content_that_only_looks_stored_is_not_reserved_for() -> None:
     schema = {"type": "object", "properties": {"id": {"type": "string"}}}
     talk: list[dict[str, Any]] = [
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"id": "5"}}]},
@@ -151,7 +151,7 @@ def test_a_picture_counts_by_the_model_that_looks_at_it() -> None:
             assert (asked.input >= OF_A_DEAR_PICTURE) == is_dear
 
 
-def test_another_model_that_may_answer_must_be_allowed_and_comes_without_wishes_of_its_own() -> None:
+def test_a_fallback_model_must_be_allowed_and_carries_no_options_of_its_own() -> None:
     assert read(Call.CHAT, {"model": "m", "fallbacks": ["a", {"model": "a"}]}).others == ("a", "a")
     for change in (
         {"fallbacks": ["b"]}, {"fallbacks": [{"model": "b"}]}, {"fallbacks": [{"model": "a", "max_tokens": 9**9}]},
@@ -163,7 +163,7 @@ def test_another_model_that_may_answer_must_be_allowed_and_comes_without_wishes_
     assert mine.others == ("@preset/mine",)
 
 
-def test_a_long_input_at_twice_the_price_is_not_asked_for() -> None:
+def test_a_long_input_at_twice_the_price_is_refused() -> None:
     for given, left in (
         ("context-1m-2025-08-07", {}), ("a-1, context-1m-2025-08-07,b-2", {"anthropic-beta": "a-1,b-2"}),
         ("a-1", {"anthropic-beta": "a-1"}), ("", {}),
@@ -173,7 +173,7 @@ def test_a_long_input_at_twice_the_price_is_not_asked_for() -> None:
         assert headers == left
 
 
-def test_no_dearer_host_of_a_model_is_chosen_and_what_hosts_may_keep_is_still_said() -> None:
+def test_no_more_expensive_host_is_selected_and_data_retention_choices_pass() -> None:
     private = {"data_collection": "deny", "zdr": True}
     dear: dict[str, Any] = {
         "only": ["dear"], "order": ["dear"], "ignore": ["cheap"], "sort": "throughput", "allow_fallbacks": False,
@@ -189,7 +189,7 @@ def test_no_dearer_host_of_a_model_is_chosen_and_what_hosts_may_keep_is_still_sa
             assert json.loads(asked.body).get("provider") == left, given
 
 
-def test_what_is_written_beside_an_answer_counts_too() -> None:
+def test_content_written_alongside_an_answer_counts_too() -> None:
     told = {"input_tokens": 100, "output_tokens": 10}
     rounds = [{"type": "compaction", "input_tokens": 900, "output_tokens": 50}, {"type": "message", **told}]
     assert read_anthropic_usage({**told, "iterations": rounds}) == Usage(1000, 60)

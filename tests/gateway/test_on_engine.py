@@ -57,9 +57,7 @@ def test_an_agent_without_any_credential_answers_its_chat(harbour: Harbour, alic
     assert used["usage"] - used["stats"].get("inactive_file", 0) <= MOST_WHILE_IDLE
 
 
-def test_a_voice_message_is_written_down_by_the_provider_answered_and_counted(
-    harbour: Harbour, alice: DeployedAgent
-) -> None:
+def test_a_voice_message_is_transcribed_answered_and_counted(harbour: Harbour, alice: DeployedAgent) -> None:
     """The sound passes from Telegram to the agent and from it to the provider, each time with another credential."""
     voice = upload(harbour.telegram.add_bot(alice.token), b"OggS" + bytes(20_000))
     harbour.provider.transcribe_as("Where is the whale?")
@@ -86,7 +84,7 @@ def test_a_new_key_works_with_the_next_message_in_the_same_container(harbour: Ha
     assert harbour.client.inspect_container(alice.name)["Id"] == container
 
 
-def test_so_does_a_new_token(harbour: Harbour, bob: DeployedAgent) -> None:
+def test_a_new_token_works_with_the_next_message_in_the_same_container(harbour: Harbour, bob: DeployedAgent) -> None:
     container = harbour.client.inspect_container(bob.name)["Id"]
     bob.token += "new"
     harbour.telegram.add_bot(bob.token)
@@ -96,7 +94,7 @@ def test_so_does_a_new_token(harbour: Harbour, bob: DeployedAgent) -> None:
     assert harbour.client.inspect_container(bob.name)["Id"] == container
 
 
-def test_no_real_credential_is_anywhere_in_the_agent_or_the_engine(harbour: Harbour, alice: DeployedAgent) -> None:
+def test_neither_the_agent_nor_the_engine_holds_a_real_credential(harbour: Harbour, alice: DeployedAgent) -> None:
     gateway = harbour.engine.inspect_gateway()
     assert gateway
     for name in (alice.name, gateway.container_id):
@@ -113,7 +111,7 @@ def test_no_real_credential_is_anywhere_in_the_agent_or_the_engine(harbour: Harb
     assert kept == "looked\n"
 
 
-def test_another_agent_and_the_host_are_refused_and_nobody_upstream_hears_of_it(
+def test_another_agent_and_the_host_are_refused_without_asking_upstream(
     harbour: Harbour, alice: DeployedAgent, bob: DeployedAgent
 ) -> None:
     url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {alice.virtual_key}"}
@@ -127,7 +125,7 @@ def test_another_agent_and_the_host_are_refused_and_nobody_upstream_hears_of_it(
     assert asked == (len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme")))
 
 
-def test_void_is_void_at_once_and_a_new_entry_counts_at_once(harbour: Harbour, bob: DeployedAgent) -> None:
+def test_a_void_entry_and_a_new_entry_take_effect_at_once(harbour: Harbour, bob: DeployedAgent) -> None:
     with stopped(harbour.client, bob.name):  # an agent that is told 401 ends
         harbour.void(bob)
         before = harbour.calls_of(bob)

@@ -38,7 +38,7 @@ PRICES = {"cheap": CHEAP, "dear": DEAR, "odd": ODD, "cheap-mini": ODD}
         (["dear-2026"], None),
     ],
 )
-def test_the_dearest_counts_beforehand(models: list[str], price: Price | None) -> None:
+def test_the_most_expensive_model_is_reserved(models: list[str], price: Price | None) -> None:
     assert dearest_of(PRICES, models) == price
 
 
@@ -60,21 +60,21 @@ def test_the_dearest_counts_beforehand(models: list[str], price: Price | None) -
         (["free"], "dear-20261122", ("free", DEAR)),
     ],
 )
-def test_the_one_that_the_answer_names_counts_then(
+def test_the_model_named_in_the_answer_is_settled(
     models: list[str], named: str, found: tuple[str, Price | None]
 ) -> None:
     assert settle_price(PRICES, models, named) == found
 
 
 @pytest.mark.parametrize("document", [{"model": "m"}, {"response": {"model": "m"}}, {"message": {"model": "m"}}])
-def test_an_answer_names_its_model_where_its_kind_has_it(document: dict[str, Any]) -> None:
+def test_the_model_is_read_from_each_kind_of_answer(document: dict[str, Any]) -> None:
     assert read_model(document) == "m"
     others: tuple[dict[str, Any], ...] = ({}, {"model": 5}, {"model": None, "response": [], "message": "m"})
     assert [read_model(other) for other in others] == ["", "", ""]
 
 
 @pytest.mark.parametrize("read", [read_openai_usage, read_anthropic_usage])
-def test_what_is_no_object_names_none(read: Any) -> None:
+def test_an_answer_that_is_no_object_names_no_model(read: Any) -> None:
     for body in (b"[]", b"nothing", b'{"model":5}', b'"model"'):
         meter = DocumentMeter(read)
         meter.see(body)
@@ -109,20 +109,20 @@ KEPT = {"openai/gpt-5": CHEAP, "claude-x": DEAR, "Llama": ODD, "openai/gpt-5:exa
         (":nitro", None),
     ],
 )
-def test_no_other_name_of_a_model_is_free(model: str, price: Price | None) -> None:
+def test_no_alias_of_a_model_is_free(model: str, price: Price | None) -> None:
     assert price_of(KEPT, model) == price
     assert settle_price(KEPT, [model], "") == (model, price)
 
 
 @pytest.mark.parametrize("model", ["openrouter/auto", "openrouter/auto:online", "@preset/mine", "a/router", "Auto"])
-def test_whoever_leaves_the_choice_to_the_provider_may_get_the_dearest(model: str) -> None:
+def test_a_choice_left_to_the_provider_is_reserved_at_the_highest_price(model: str) -> None:
     dearest = Price(7 * MILLION, 9 * MILLION, MILLION)
     assert dearest_of(KEPT, [model]) == dearest_of(KEPT, ["claude-x", model]) == dearest
     assert dearest_of({**KEPT, model: CHEAP}, [model]) == CHEAP
     assert settle_price(KEPT, [model], "claude-x-20261122") == (model, DEAR)
 
 
-def test_what_the_provider_says_counts_where_it_is_more_than_the_price() -> None:
+def test_the_provider_s_own_cost_counts_if_it_exceeds_the_price() -> None:
     usage = Usage(1, 1, money=50)
     for model, cost in (("cheap", 50), ("cheap:nitro", 50), ("cheap-20261122", 50), ("free", 50)):
         _, price = settle_price(PRICES, [model], "")
@@ -130,7 +130,7 @@ def test_what_the_provider_says_counts_where_it_is_more_than_the_price() -> None
     assert cost_by(CHEAP, Usage(40, 20, money=50)) == cost_by(CHEAP, Usage(40, 20)) == 60
 
 
-def test_a_budget_of_money_is_never_exceeded_whichever_answers(tmp_path: Path) -> None:
+def test_a_money_budget_is_never_exceeded_by_any_fallback(tmp_path: Path) -> None:
     entry = Entry("p", prices=PRICES, budget=Budget(day_money=100))
 
     async def test(ledger: Ledger) -> list[int]:
@@ -149,7 +149,7 @@ def test_a_budget_of_money_is_never_exceeded_whichever_answers(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_agent_that_names_a_cheap_model_first_pays_what_has_answered(
+def test_an_agent_that_lists_a_cheap_model_first_pays_for_the_model_that_answered(
     alice: Agent, provider: StreamingProvider, stream: bool
 ) -> None:
     prices = {"cheap": {"input": 0, "output": 0}, "dear": {"input": 0, "output": 2 * MILLION}}

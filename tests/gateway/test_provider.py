@@ -16,7 +16,7 @@ PATHS = {"chat/completions": "openai", "responses": "openai", "messages": "anthr
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_an_answer_passes_and_what_it_cost_is_counted(
+def test_an_answer_passes_and_its_cost_is_counted(
     alice: Agent, provider: StreamingProvider, path: str, stream: bool
 ) -> None:
     alice.gateway.apply(alice.entry(kind=PATHS[path]))
@@ -31,7 +31,7 @@ def test_an_answer_passes_and_what_it_cost_is_counted(
     assert sale.key == alice.key
 
 
-def test_the_provider_sees_nothing_but_what_it_must(alice: Agent, provider: StreamingProvider) -> None:
+def test_the_provider_sees_only_the_necessary_headers(alice: Agent, provider: StreamingProvider) -> None:
     alice.ask(
         "POST", "/llm/v1/chat/completions?api_key=x&beta=true",
         {"model": "model-a", "messages": []},
@@ -105,7 +105,7 @@ def test_a_new_key_works_at_once(alice: Agent, provider: StreamingProvider) -> N
     assert [sale.key for sale in provider.sales][1] == alice.key
 
 
-def test_a_model_that_is_not_on_the_list_is_not_asked_for(alice: Agent, provider: StreamingProvider) -> None:
+def test_a_model_outside_the_list_is_refused(alice: Agent, provider: StreamingProvider) -> None:
     alice.gateway.apply(alice.entry(models=["model-b"]))
     answer = alice.chat()
     assert answer.status == 404
@@ -136,7 +136,7 @@ def test_an_answer_that_repeats_the_key_is_cut_off(alice: Agent, provider: Strea
         alice.chat()
 
 
-def test_a_redirect_is_neither_followed_nor_told(alice: Agent, provider: StreamingProvider) -> None:
+def test_a_redirect_is_neither_followed_nor_passed_on(alice: Agent, provider: StreamingProvider) -> None:
     elsewhere = f"{provider.url}/elsewhere?key={alice.key}"
     provider.answer_with = FakeAnswer(307, b"", {"Location": elsewhere})
     answer = alice.chat()
@@ -175,7 +175,7 @@ FORM = (
 
 
 @pytest.mark.parametrize("budget", [{}, {"day_money": 10**9}, {"day_tokens": 10**6}], ids=["none", "money", "tokens"])
-def test_a_sound_passes_as_it_came_and_counts_a_flat_number(
+def test_a_sound_passes_unchanged_and_counts_a_flat_number(
     alice: Agent, provider: StreamingProvider, budget: dict[str, int]
 ) -> None:
     provider.tells_usage = False

@@ -96,7 +96,7 @@ def near(harbour: Harbour) -> list[str]:
     return [str(harbour.network.host), address_of_host(), exits["Gateway"]]
 
 
-def test_an_agent_reaches_the_internet_and_of_what_is_near_the_gateway_alone(
+def test_an_agent_reaches_the_internet_and_only_the_gateway_on_private_networks(
     harbour: Harbour, free: DeployedAgent, other: DeployedAgent, public: str
 ) -> None:
     name, outside = gateway_of(harbour)
@@ -110,12 +110,12 @@ def test_an_agent_reaches_the_internet_and_of_what_is_near_the_gateway_alone(
     assert "reached" in connect(harbour, name, near(harbour)[-1])  # its own way out is another one
 
 
-def test_the_gateway_begins_no_connection_to_an_agent(harbour: Harbour, other: DeployedAgent) -> None:
+def test_the_gateway_opens_no_connection_to_an_agent(harbour: Harbour, other: DeployedAgent) -> None:
     name, _ = gateway_of(harbour)
     assert "reached" not in connect(harbour, name, other.address)
 
 
-def test_who_may_reach_the_gateway_alone_reaches_nothing_else(
+def test_an_agent_confined_to_the_gateway_reaches_nothing_else(
     harbour: Harbour, alone: DeployedAgent, other: DeployedAgent, public: str
 ) -> None:
     assert harbour.ask_from(alone, harbour.get_me(alone)).startswith("200 ")
@@ -132,7 +132,7 @@ def test_who_may_reach_the_gateway_alone_reaches_nothing_else(
     assert harbour.engine.ensure_firewall() is None
 
 
-def test_through_the_gateway_an_agent_reaches_the_hosts_that_are_allowed_to_it_and_no_other(
+def test_through_the_gateway_an_agent_reaches_only_its_allowed_hosts(
     harbour: Harbour, alone: DeployedAgent, free: DeployedAgent, public: str
 ) -> None:
     alone.hosts = (f"door.example.org:{DOOR}", f"near.example.org:{DOOR}", f"agent.example.org:{DOOR}")
@@ -146,7 +146,7 @@ def test_through_the_gateway_an_agent_reaches_the_hosts_that_are_allowed_to_it_a
         assert tunnel(harbour, free, f"door.example.org:{DOOR}").startswith("403 ")
 
 
-def test_who_may_reach_the_gateway_alone_is_told_no_name(harbour: Harbour, alone: DeployedAgent) -> None:
+def test_an_agent_confined_to_the_gateway_resolves_no_name(harbour: Harbour, alone: DeployedAgent) -> None:
     """That nobody is asked for one: `tests/containers/firewall/test_name_servers.py`."""
     assert "gaierror" in connect(harbour, alone.name, "example.org")
     kept = harbour.client.inspect_container(alone.name)["HostConfig"]["Dns"]

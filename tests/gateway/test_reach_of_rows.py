@@ -37,7 +37,7 @@ def service(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, settings: Any) ->
 
 
 @pytest.mark.rare(2)
-def test_an_agent_reaches_what_its_owner_has_chosen(service: Harbour) -> None:
+def test_an_agent_has_the_egress_that_its_owner_chose(service: Harbour) -> None:
     agent, api = service.new_agent(), api_of(make_person("alice"))
     body = PROJECT | {"telegramToken": agent.token, "apiKey": agent.key, "egress": "gateway"}
     answer = api.post("/api/projects", body)

@@ -31,7 +31,7 @@ def web() -> Iterator[FakeWeb]:
         yield fake
 
 
-def test_a_server_is_found_by_its_name_and_asked_with_a_credential_that_its_agent_never_has(
+def test_a_server_is_resolved_by_name_and_asked_with_a_credential_that_the_agent_never_has(
     harbour: Harbour, deployed: DeployedAgent, web: FakeWeb
 ) -> None:
     hosts, header = ("tools", "near", "missing"), {"header": "authorization", "value": f"Bearer {CANARY_API_KEY}"}

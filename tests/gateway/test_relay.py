@@ -21,7 +21,7 @@ LINES = pytest.mark.parametrize("end", [b"", b"\n"], ids=["any", "lines"])
 
 
 @LINES
-def test_no_task_is_woken_for_a_piece(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_task_is_woken_for_each_piece(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     goes = []
 
     async def go_on(self: Relay, before: Any = Relay.go_on) -> float:
@@ -44,7 +44,7 @@ def test_no_task_is_woken_for_a_piece(end: bytes, monkeypatch: pytest.MonkeyPatc
     run(scene)
 
 
-def test_a_credential_in_two_pieces_is_not_completed() -> None:
+def test_a_credential_split_over_two_pieces_does_not_pass() -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
         await stage.take(reader, b"key: sk-the-re")
@@ -56,7 +56,7 @@ def test_a_credential_in_two_pieces_is_not_completed() -> None:
 
 
 @pytest.mark.parametrize("version", [b"1.0", b"1.1"])
-def test_an_answer_that_the_end_of_its_connection_ends_is_whole(version: bytes) -> None:
+def test_an_answer_ended_by_closing_the_connection_is_complete(version: bytes) -> None:
     async def scene(stage: Scene) -> None:
         reader, stage.agent = await asyncio.open_connection("127.0.0.1", stage.port)
         stage.agent.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -87,7 +87,7 @@ def test_an_upstream_that_breaks_off_ends_the_answer_before_its_time(last: bytes
 
 
 @LINES
-def test_an_agent_that_reads_nothing_holds_the_upstream_up_and_gets_all_in_the_end(end: bytes) -> None:
+def test_an_agent_that_stops_reading_pauses_the_upstream_and_gets_everything_later(end: bytes) -> None:
     piece, count = b"x" * 50_000 + end, 250
 
     async def scene(stage: Scene) -> None:
@@ -107,7 +107,7 @@ def test_an_agent_that_reads_nothing_holds_the_upstream_up_and_gets_all_in_the_e
 
 
 @LINES
-def test_who_comes_too_fast_waits_and_loses_nothing(end: bytes) -> None:
+def test_an_upstream_that_sends_too_fast_is_paused_and_loses_nothing(end: bytes) -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
         stage.waits = [0.01] * 5
@@ -118,7 +118,7 @@ def test_who_comes_too_fast_waits_and_loses_nothing(end: bytes) -> None:
     run(scene)
 
 
-def test_what_comes_in_a_chunk_for_each_byte_is_paid_for_by_the_time_that_it_takes() -> None:
+def test_an_answer_in_one_byte_chunks_is_charged_for_its_processing_time() -> None:
     spent = []
 
     async def scene(stage: Scene) -> None:
@@ -135,7 +135,7 @@ def test_what_comes_in_a_chunk_for_each_byte_is_paid_for_by_the_time_that_it_tak
     assert spent[1] > 5 * spent[0]
 
 
-def test_an_upstream_that_says_for_ever_that_it_is_about_to_answer_is_left() -> None:
+def test_an_upstream_that_sends_informational_answers_forever_is_abandoned() -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
         stage.upstream.write(b"0\r\n\r\n")
@@ -151,7 +151,7 @@ def test_an_upstream_that_says_for_ever_that_it_is_about_to_answer_is_left() -> 
 
 
 @LINES
-def test_an_agent_that_goes_is_left(end: bytes) -> None:
+def test_an_agent_that_disconnects_ends_its_relay(end: bytes) -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
         await stage.take(reader, b"piece" + end)
@@ -163,7 +163,7 @@ def test_an_agent_that_goes_is_left(end: bytes) -> None:
     run(scene)
 
 
-def test_one_timer_tells_of_silence_since_the_last_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_timer_measures_the_silence_since_the_last_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     timers: list[tuple[float, Callable[[], None]]] = []
     silences: list[float] = []
     clock = [0.0]

@@ -26,7 +26,7 @@ async def see_the_next_one(stage: Scene, reader: asyncio.StreamReader, go_on: Ca
     await stage.take(other, b"piece 3")
 
 
-def test_who_has_waited_leaves_the_connection_to_whose_it_is_by_now(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relay_that_waited_leaves_the_connection_to_its_new_owner(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene(stage: Scene) -> None:
         is_due = asyncio.Event()
         waiting = SimpleNamespace(sleep=lambda _seconds: is_due.wait(), timeout=asyncio.timeout)
@@ -37,7 +37,7 @@ def test_who_has_waited_leaves_the_connection_to_whose_it_is_by_now(monkeypatch:
     run(scene)
 
 
-def test_an_agent_that_reads_slowly_leaves_the_connection_to_whose_it_is_by_now() -> None:
+def test_a_slow_reader_leaves_the_connection_to_its_new_owner() -> None:
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
         agent = stage.requests[0].protocol
@@ -55,7 +55,7 @@ def connected() -> Incoming:
     return incoming
 
 
-def test_what_it_took_to_read_an_answer_is_paid_for_by_whose_it_is() -> None:
+def test_the_time_to_read_an_answer_is_charged_to_its_project() -> None:
     incoming, spent = connected(), []
     for _ in range(2):
         incoming.set_response_params(read_until_eof=True)
@@ -66,7 +66,7 @@ def test_what_it_took_to_read_an_answer_is_paid_for_by_whose_it_is() -> None:
     assert spent[0].take() == 0
 
 
-def test_a_chunk_for_each_byte_is_paid_for_by_its_time_in_small_pieces_too() -> None:
+def test_one_byte_chunks_in_small_pieces_are_charged_for_their_time_too() -> None:
     spent = []
     for piece in (chunk(b"x" * 682), chunk(b"x") * 682):
         incoming = connected()
@@ -78,7 +78,7 @@ def test_a_chunk_for_each_byte_is_paid_for_by_its_time_in_small_pieces_too() -> 
     assert spent[1] > 5 * spent[0] > 0
 
 
-def test_an_answer_that_has_ended_when_its_head_is_read_is_paid_for_too() -> None:
+def test_an_answer_that_ends_with_its_head_is_charged_for_too() -> None:
     spent = []
 
     async def scene(stage: Scene) -> None:

@@ -41,7 +41,7 @@ def as_shown(identity: Identity) -> bytes:
     return ssl.PEM_cert_to_DER_cert(identity.certificate)
 
 
-def test_they_are_read_again_and_what_cannot_be_read_changes_nothing(gateway: Gateway) -> None:
+def test_renewed_certificates_are_read_again_and_unreadable_ones_change_nothing(gateway: Gateway) -> None:
     control, authorities = (gateway.folder / name for name in ("control", "authorities"))
     first, now = shown(gateway), datetime.now(UTC)
     second = issue(Role.NODE, name_of_node(NODE), now=now + timedelta(days=31))

@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.one_database
 
 
-def test_a_gateway_that_is_stopped_ends_polls_with_nothing_and_its_successor_takes_them(
+def test_a_stopped_gateway_ends_polls_with_an_empty_result_and_its_successor_takes_over(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, threads: ThreadPoolExecutor
 ) -> None:
     agent = new_agent(own_gateway.start(), telegram, provider)
@@ -28,7 +28,7 @@ def test_a_gateway_that_is_stopped_ends_polls_with_nothing_and_its_successor_tak
     assert len(agent.bot("getUpdates", timeout=50).json()["result"]) == 1
 
 
-def test_a_gateway_that_is_killed_in_mid_poll_loses_no_message(
+def test_a_gateway_killed_during_a_poll_loses_no_message(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, threads: ThreadPoolExecutor
 ) -> None:
     """An agent confirms a message by its next poll, so that Telegram keeps what did not come through."""

@@ -49,7 +49,7 @@ def make_document(chance: random.Random) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("_of_few_bytes")
-def test_what_is_read_in_runs_is_what_it_is_at_once() -> None:
+def test_a_document_read_in_runs_equals_the_one_read_at_once() -> None:
     chance = random.Random(11)
     for _ in range(150):
         body = spell(make_document(chance), chance).encode(errors="surrogatepass")
@@ -67,7 +67,7 @@ def test_what_is_read_in_runs_is_what_it_is_at_once() -> None:
 
 
 @pytest.mark.usefixtures("_of_few_bytes")
-def test_what_is_no_object_or_no_json_is_refused_wherever_it_ends() -> None:
+def test_a_document_that_is_no_json_object_is_refused_at_any_cut() -> None:
     whole = b'{"model": "m", "a": [1, {"b": "\xc3\xa4"}, 1.5e3], "c": {"d": [true]}} '
     for end in range(len(whole) - 1):
         with pytest.raises(RefusedError):
@@ -89,7 +89,7 @@ def read(document: dict[str, Any]) -> Asked:
     return asked
 
 
-def test_a_talk_of_a_million_tokens_passes_in_short_messages() -> None:
+def test_a_conversation_of_a_million_tokens_passes_in_short_messages() -> None:
     words = 'Она сказала: "да, {нет}, [может быть]". '
     talk = [{"role": "user", "content": words * 40}] * 1500  # 9 MB with its escapes
     asked = read({"model": "m", "messages": talk})
@@ -100,7 +100,7 @@ def test_a_talk_of_a_million_tokens_passes_in_short_messages() -> None:
 
 
 @pytest.mark.parametrize("half", ["\\ud800", "\\udfff"])
-def test_half_of_a_pair_makes_nothing_longer_than_it_came(half: str) -> None:
+def test_a_lone_surrogate_does_not_lengthen_the_document(half: str) -> None:
     text = "é漢\U0001f600" * 500
     body = f'{{"model":"m","messages":[{{"role":"user","content":"{text}{half}"}}],"{half}":1}}'.encode()
     asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
@@ -108,7 +108,7 @@ def test_half_of_a_pair_makes_nothing_longer_than_it_came(half: str) -> None:
     assert asked.body == body
 
 
-def test_no_more_values_are_read_at_once_than_there_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_values_read_at_once_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though all of them are in the last half of what may be one element."""
     marks, decoder = [], runs.DECODER
 

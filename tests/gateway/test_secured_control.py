@@ -77,7 +77,7 @@ STRANGERS: dict[str, Callable[[], ssl.SSLContext | None]] = {
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
-def test_a_stranger_is_told_nothing(gateway: Gateway, stranger: str) -> None:
+def test_a_stranger_gets_no_answer(gateway: Gateway, stranger: str) -> None:
     assert come(gateway, STRANGERS[stranger]()) == b""
 
 
@@ -85,7 +85,7 @@ def test_the_service_is_answered(gateway: Gateway) -> None:
     assert json.loads(come(gateway, showing(Role.SERVICE, SERVICE)))["ok"]
 
 
-def test_few_of_one_address_may_say_nothing_and_the_service_comes_in(gateway: Gateway) -> None:
+def test_silent_connections_of_one_address_are_limited_and_the_service_still_connects(gateway: Gateway) -> None:
     address, stranger = ("127.0.0.1", port_of(gateway)), ("127.0.0.9", 0)
     silent = [socket.create_connection(address, PATIENCE, stranger) for _ in range(12)]
     try:
@@ -111,18 +111,14 @@ def _has_ended(connection: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize(("keys", "node"), [([KEYS[1]], NODE), ([KEYS[0]], "node2")])
-def test_the_service_tells_nothing_to_what_is_not_the_gateway_of_this_node(
-    gateway: Gateway, keys: list[str], node: str
-) -> None:
+def test_the_service_sends_nothing_to_an_impostor_of_the_gateway(gateway: Gateway, keys: list[str], node: str) -> None:
     with pytest.raises(EngineUnavailableError, match=NOT_TRUSTED):
         GatewayClient(secured(gateway, keys=keys, node=node)).apply(version=1, void=["alice"])
     assert "alice" not in GatewayClient(secured(gateway)).versions()
 
 
 @pytest.mark.parametrize("known", [[KEYS[0]], [KEYS[1], KEYS[0]], [KEYS[0], KEYS[1]]])
-def test_a_gateway_that_has_not_heard_of_the_new_key_goes_by_the_one_before_it(
-    gateway: Gateway, known: list[str]
-) -> None:
+def test_a_gateway_without_the_new_key_uses_the_previous_one(gateway: Gateway, known: list[str]) -> None:
     assert GatewayClient(secured(gateway, keys=known)).ping() == 1
 
 
@@ -163,7 +159,7 @@ def _flood(flooding: socket.socket, context: ssl.SSLContext) -> None:
             return
 
 
-def test_certificates_are_the_same_for_a_month_and_outlive_it() -> None:
+def test_certificates_stay_the_same_for_a_month_and_are_valid_for_longer() -> None:
     authority = Authority(KEYS[0], instance=INSTANCE)
     now = datetime(2026, 11, 23, tzinfo=UTC)
     made = [authority.issue(Role.NODE, "n", now=now + timedelta(days=days)) for days in (0, 1, 31)]
@@ -174,7 +170,7 @@ def test_certificates_are_the_same_for_a_month_and_outlive_it() -> None:
     assert Authority(KEYS[0], instance="other").certificate != authority.certificate
 
 
-def test_the_service_renews_what_it_shows() -> None:
+def test_the_service_renews_its_own_certificate() -> None:
     now = [datetime.now(UTC)]
     contexts = ServiceContexts(KEYS[:1], instance=INSTANCE, now=lambda: now[0])
     first = contexts()

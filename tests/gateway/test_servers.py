@@ -67,7 +67,7 @@ def ask(running: Running, way: str, method: str = "GET", *, source: str = ALICE,
         connection.close()
 
 
-def test_the_assistants_tools_reach_servers_that_know_them_by_a_credential_which_it_never_sees(
+def test_the_assistant_s_tools_reach_servers_with_a_credential_that_it_never_sees(
     running: Running, web: FakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(str(IMAGES / "assistant"))
@@ -95,7 +95,7 @@ def test_the_assistants_tools_reach_servers_that_know_them_by_a_credential_which
     assert "about tides" in searched
 
 
-def test_nobody_else_asks_in_its_name_and_it_asks_nothing_else(running: Running, web: FakeWeb) -> None:
+def test_only_the_agent_asks_its_servers_and_it_asks_no_other_server(running: Running, web: FakeWeb) -> None:
     (way,) = tell(running, at("tools.example.org", web, "/page"))
     assert ask(running, way)[0] == 200
     before = len(web.requests)
@@ -113,7 +113,7 @@ def test_nobody_else_asks_in_its_name_and_it_asks_nothing_else(running: Running,
     assert len(web.requests) == before
 
 
-def test_a_call_ends_with_the_credential_that_it_was_made_with(running: Running, web: FakeWeb) -> None:
+def test_a_call_ends_when_its_credential_is_replaced(running: Running, web: FakeWeb) -> None:
     server = at("tools.example.org", web, "/mcp")
     web.logins, web.streams, web.stays_open = {}, True, True
     (way,) = tell(running, server)
@@ -129,9 +129,7 @@ def test_a_call_ends_with_the_credential_that_it_was_made_with(running: Running,
     connection.close()
 
 
-def test_only_servers_of_the_internet_are_asked_and_where_only_hosts_are_allowed_only_these(
-    running: Running, web: FakeWeb
-) -> None:
+def test_only_public_servers_and_only_allowed_hosts_are_asked(running: Running, web: FakeWeb) -> None:
     for host in (*PRIVATE, "missing.example.org"):
         (way,) = tell(running, at(host, web, "/page"))
         assert ask(running, way)[0] == 502, host
@@ -157,7 +155,7 @@ def test_answers_that_quote_the_credential_are_redacted_or_cut_and_redirects_are
     assert ask(running, way)[0] == 502
 
 
-def test_an_entry_names_a_server_by_its_name_and_a_header_that_leaves_the_request_what_it_is() -> None:
+def test_an_entry_accepts_only_valid_server_names_and_harmless_headers() -> None:
     from gateway.entries.entry import read_entry
     from gateway.entries.fields import EntryError
 

@@ -41,7 +41,7 @@ def upload(calls: TelegramCalls, entry: Entry, size: int) -> int:
     return asyncio.run(read())
 
 
-def test_who_uploads_without_end_is_asked_to_wait_and_no_other_is() -> None:
+def test_only_the_endless_uploader_is_slowed_down() -> None:
     now: Any = Now()
     nothing: Any = None
     calls = TelegramCalls(nothing, nothing, nothing, nothing, Rates(now))
@@ -75,7 +75,7 @@ class Transport:
         self.is_cut = True
 
 
-def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> None:
+def test_only_the_connections_of_an_address_that_opens_too_many_are_cut() -> None:
     now: Any = Now()
 
     async def handle(_request: Any) -> Any:
@@ -102,7 +102,7 @@ def test_connections_that_one_address_opens_too_fast_are_cut_and_no_others() -> 
     asyncio.run(flood())
 
 
-def test_a_share_is_kept_to_over_time_and_is_nobody_elses() -> None:
+def test_a_share_holds_over_time_and_belongs_to_one_address() -> None:
     now = Now()
     share = Share(0.05, now)
     taken = 0.0
@@ -118,7 +118,7 @@ def test_a_share_is_kept_to_over_time_and_is_nobody_elses() -> None:
     assert len(share._busy_until) == REMEMBERED
 
 
-def test_answers_that_come_faster_than_a_project_may_take_them_come_in_larger_pieces() -> None:
+def test_answers_above_the_rate_of_a_project_arrive_in_larger_pieces() -> None:
     now: Any = Now()
     rates = Rates(now)
     alice, bob = Entry("alice"), Entry("bob")

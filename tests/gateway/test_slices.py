@@ -75,7 +75,7 @@ def test_others_have_their_turn_while_a_large_request_is_read(shape: str) -> Non
     assert least <= slices <= 3 * least + 20
 
 
-def test_what_would_keep_everybody_waiting_is_not_read() -> None:
+def test_a_request_that_would_block_everybody_is_not_read() -> None:
     for most, is_one in ((MOST_LEFT, False), (MOST_OF_ONE, True)):
         for size, is_read in ((most // 4000 - 10, True), (most // 4000 + (100 if is_one else 10), False)):
             texts = ["\n" * 1998] * size
@@ -94,7 +94,7 @@ def check_whether_it_is_read(body: bytes, *, is_read: bool) -> None:
     assert "shorter than 8 kB" in refused.value.words
 
 
-def test_of_each_project_one_waits_so_that_nobody_waits_behind_the_many_of_another() -> None:
+def test_one_request_of_each_project_waits_in_turn() -> None:
     async def scene() -> None:
         turns, order = Turns(), []
 
@@ -110,7 +110,7 @@ def test_of_each_project_one_waits_so_that_nobody_waits_behind_the_many_of_anoth
     run(scene)
 
 
-def test_a_turn_that_is_given_up_or_fails_is_the_next_ones() -> None:
+def test_an_abandoned_or_failed_turn_passes_to_the_next() -> None:
     async def scene() -> None:
         turns = Turns()
 
@@ -133,13 +133,13 @@ def test_a_turn_that_is_given_up_or_fails_is_the_next_ones() -> None:
 
 
 @pytest.mark.parametrize("text", ['"\\ud800"', "9" * 30, "[" * 600 + "]" * 600, '"é\\u0000"', "1.0", "-0.0", "1e300"])
-def test_what_is_written_is_what_was_read(text: str) -> None:
+def test_the_written_document_equals_the_one_that_was_read(text: str) -> None:
     body = f'{{"model":"m","messages":[],"a":{text}}}'.encode()
     asked = do_at_once(read_call(Call.CHAT, ENTRY, "application/json", body))
     do_at_once(write(asked))
     assert json.loads(asked.body) == json.loads(body)
 
 
-def test_a_number_without_end_is_refused_as_it_is_read() -> None:
+def test_an_endless_number_is_refused_while_it_is_read() -> None:
     with pytest.raises(RefusedError):
         do_at_once(read_call(Call.CHAT, ENTRY, "application/json", b'{"model":"m","a":1e999}'))

@@ -38,12 +38,12 @@ def test_a_sound_costs_no_more_than_is_reserved(kilobits: int, minutes: int) -> 
     assert bound(minutes * 60 * kilobits * 125) >= minutes * (60 * 10 + 250 * 2)
 
 
-def test_an_ordinary_voice_message_is_little_on_the_smallest_plan() -> None:
+def test_an_ordinary_voice_message_fits_the_smallest_plan_easily() -> None:
     assert bound(60_000) < FREE_PLAN / 100  # 20 seconds
     assert bound(1_200_000) < FREE_PLAN / 10  # five minutes
 
 
-def test_what_is_written_down_of_a_sound_is_bound_by_what_is_reserved_and_never_cut(tmp_path: Path) -> None:
+def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Path) -> None:
     """A budget of exactly that has room for all of it."""
     entry = Entry("p", budget=Budget(day_tokens=bound(60_000)))
     asked = Asked(Call.TRANSCRIPTION, {}, "m", bound(60_000), output=0, choices=1, is_stream=False)
@@ -62,7 +62,7 @@ def test_what_is_written_down_of_a_sound_is_bound_by_what_is_reserved_and_never_
     run(tmp_path, Clock(2026, 11, 22), test)
 
 
-def test_a_provider_that_tells_seconds_is_believed_and_nonsense_is_not() -> None:
+def test_the_seconds_that_a_provider_reports_count_unless_they_are_nonsense() -> None:
     assert read_openai_usage({"type": "duration", "seconds": 20.1}) == Usage(402, is_estimated=True)
     nonsense: list[object] = [None, 0, -1, True, "9", float("nan"), float("inf"), [], 10**9]
     for seconds in nonsense:

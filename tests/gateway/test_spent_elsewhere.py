@@ -45,14 +45,14 @@ def _rest(spent: Spent) -> tuple[str, int, int]:
     return spent.period, spent.tokens, spent.money
 
 
-def test_what_other_stores_have_told_counts_beside_what_this_one_has(tmp_path: Path) -> None:
+def test_spending_reported_by_other_stores_is_added_to_this_store_s(tmp_path: Path) -> None:
     told = Spent("lost", DAY, 300, 0), Spent("older", DAY, 200, 0)
     assert room(tmp_path / "one", *told) == 500
     assert room(tmp_path / "two", *told, own=100) == 400
     assert room(tmp_path / "three", *told, own=501) == 0
 
 
-def test_of_this_store_the_larger_one_counts(tmp_path: Path) -> None:
+def test_the_larger_of_two_figures_of_this_store_counts(tmp_path: Path) -> None:
     for own, told, left in ((100, 300, 700), (300, 100, 700), (0, 1000, 0)):
         assert room(tmp_path / f"{own}", Spent("own", DAY, told, 0), own=own) == left
 
@@ -63,7 +63,7 @@ def test_only_the_present_day_and_month_count(tmp_path: Path) -> None:
     assert room(tmp_path / "month", *told, month_tokens=1000) == 600
 
 
-def test_a_file_that_is_torn_is_set_aside(tmp_path: Path) -> None:
+def test_a_torn_file_is_set_aside(tmp_path: Path) -> None:
     file = tmp_path / "usage.sqlite3"
     first = Disk(file)
     first.close()
@@ -74,7 +74,7 @@ def test_a_file_that_is_torn_is_set_aside(tmp_path: Path) -> None:
         assert (tmp_path / "usage.sqlite3.torn").read_bytes() == torn
 
 
-def test_junk_is_an_entry_error_or_no_harm() -> None:
+def test_junk_is_an_entry_error_or_harmless() -> None:
     good = {"project": "p", "spent": [{"store": "a", "period": DAY, "tokens": 1, "money": 2}]}
     assert read_entry(good).spent == (Spent("a", DAY, 1, 2),)
     refused = 0

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.one_database
 SCHEMA: Any = {"properties": {"keys": {"type": "array", "x-berth-credentials": True}}}
 
 
-def test_the_gateway_takes_every_name_of_a_server_that_is_stored_and_looks_for_the_same_secrets() -> None:
+def test_the_gateway_accepts_every_stored_server_name_and_redacts_the_same_secrets() -> None:
     drawn, taken = Random(51), 0
     for _ in range(600):
         host = ".".join("".join(drawn.choices("ab0-", k=drawn.randint(1, 3))) for _ in range(drawn.randint(1, 3)))

@@ -27,7 +27,7 @@ def request(agent: Agent, *, version: str = "1.1", more: str = "", body: bytes =
     return f"{head}{more}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-def test_a_stream_to_a_client_of_1_0_ends_with_its_connection(alice: Agent) -> None:
+def test_a_stream_to_an_http_1_0_client_ends_with_its_connection(alice: Agent) -> None:
     answer = alice.send(request(alice, version="1.0", more="Connection: keep-alive\r\n"))
     assert answer.startswith(b"HTTP/1.0 200")
     assert answer.endswith(b"data: [DONE]\n\n")
@@ -35,21 +35,19 @@ def test_a_stream_to_a_client_of_1_0_ends_with_its_connection(alice: Agent) -> N
 
 
 @pytest.mark.parametrize("version", ["0.9", "2.0"])
-def test_a_version_that_nobody_speaks_by_lines_of_text_is_refused(
-    alice: Agent, provider: StreamingProvider, version: str
-) -> None:
+def test_an_unknown_http_version_is_refused(alice: Agent, provider: StreamingProvider, version: str) -> None:
     assert b" 400 " in alice.send(request(alice, version=version)).partition(b"\r\n")[0]
     assert not provider.requests
 
 
-def test_only_a_client_that_knows_of_it_is_told_to_go_on(alice: Agent) -> None:
+def test_only_a_client_that_expects_it_gets_100_continue(alice: Agent) -> None:
     more = "Expect: 100-continue\r\nConnection: close\r\n"
     assert alice.send(request(alice, more=more)).startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200")
     assert alice.send(request(alice, version="1.0", more=more)).startswith(b"HTTP/1.0 200")
 
 
 @pytest.mark.parametrize("status", [101, 304, 600, 999])
-def test_a_status_that_is_no_answer_is_not_passed_on(
+def test_an_informational_status_is_not_passed_on(
     alice: Agent, provider: StreamingProvider, telegram: FakeTelegram, status: int
 ) -> None:
     provider.answer_with = Answer(status, b"")
@@ -58,7 +56,7 @@ def test_a_status_that_is_no_answer_is_not_passed_on(
     assert alice.bot("getMe").status == 502
 
 
-def test_what_stands_beside_a_body_is_read_at_the_pace_of_its_address(
+def test_chunk_extensions_and_trailers_are_read_at_the_rate_of_their_address(
     alice: Agent, provider: StreamingProvider
 ) -> None:
     """The extension of a chunk has no end, and nobody but the parser sees it."""
@@ -108,7 +106,7 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
     asyncio.run(asyncio.wait_for(send(), PATIENCE))
 
 
-def test_what_it_takes_to_receive_bytes_is_paid_for_and_a_new_connection_waits_for_it_too(
+def test_the_time_to_receive_bytes_is_charged_to_the_address_across_connections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: 0.0)
@@ -138,7 +136,7 @@ async def nobody(_request: object) -> web.StreamResponse:
     raise AssertionError
 
 
-def test_a_credential_is_found_as_json_and_addresses_write_it() -> None:
+def test_a_credential_is_found_in_its_json_and_url_encodings() -> None:
     assert forms_of("sk-abc_DEF") == ["sk-abc_DEF"]
     secret = 'a/b+"c'
     for text in (b'a/b+"c', b'{"k":"a/b+\\"c"}', b'"a\\/b+\\"c"', b"?key=a%2Fb%2B%22c"):

@@ -24,7 +24,7 @@ TEXT = {"choices": [{"delta": {"content": "four"}}]}
 
 
 @pytest.mark.parametrize("junk", NO_COUNTS, ids=map(str, range(len(NO_COUNTS))))
-def test_what_is_no_count_makes_no_answer_free(junk: object) -> None:
+def test_an_invalid_count_makes_no_answer_free(junk: object) -> None:
     for name in ("prompt_tokens", "completion_tokens", "total_tokens"):
         assert read_openai_usage({"prompt_tokens": 1, "completion_tokens": 2, name: junk}) is None
     for name in ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"):
@@ -32,25 +32,25 @@ def test_what_is_no_count_makes_no_answer_free(junk: object) -> None:
     assert read_openai_usage({"input_tokens": 1, "input_tokens_details": {"cached_tokens": junk}}) is None
 
 
-def test_nothing_and_whole_fractions_are_counts() -> None:
+def test_zero_and_whole_floats_are_counts() -> None:
     assert read_openai_usage({"prompt_tokens": 8.0, "completion_tokens": None, "total_tokens": 8}) == Usage(8, 0)
     assert read_anthropic_usage({"input_tokens": None, "output_tokens": 3}) == Usage(0, 3)
     assert read_openai_usage({"prompt_tokens": None, "completion_tokens": None}) is None
 
 
-def test_what_a_model_has_thought_counts_though_only_the_total_tells_it() -> None:
+def test_thinking_that_only_the_total_includes_counts() -> None:
     told = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}  # as xAI says it
     assert read_openai_usage(told) == Usage(32, 103)
 
 
 @pytest.mark.parametrize("junk", [None, {"prompt_tokens": -5, "completion_tokens": -5}, {"total_tokens": "9"}, [], 7])
-def test_a_stream_that_tells_junk_is_estimated_and_marked(junk: object) -> None:
+def test_a_stream_with_junk_usage_is_estimated_and_marked(junk: object) -> None:
     meter = ChatMeter(hides=True)
     meter.see(stream(TEXT, {"choices": [], "usage": junk}))
     assert meter.final(BOUND) == Usage(100, 1, is_estimated=True)
 
 
-def test_a_server_that_always_says_nothing_but_zeros_says_nothing() -> None:
+def test_a_server_that_always_reports_zeros_is_estimated() -> None:
     meter = ChatMeter()
     zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     meter.see(stream(*[TEXT] * 30, {"choices": [], "usage": zeros}))
@@ -61,7 +61,7 @@ def test_a_server_that_always_says_nothing_but_zeros_says_nothing() -> None:
     assert whole.final(BOUND) == Usage(100, 50, is_estimated=True)
 
 
-def test_a_usage_that_is_told_before_the_text_is_not_believed() -> None:
+def test_usage_reported_before_the_text_is_not_trusted() -> None:
     meter = ChatMeter()
     early: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 0}}
     meter.see(stream(early, *[TEXT] * 30))
@@ -70,7 +70,7 @@ def test_a_usage_that_is_told_before_the_text_is_not_believed() -> None:
     assert meter.final(BOUND) == Usage(7, 31)
 
 
-def test_what_is_written_to_a_cache_costs_more_and_is_reserved_for() -> None:
+def test_cache_writes_cost_more_and_are_reserved_for() -> None:
     price = Price(input=1_000_000, output=5_000_000, cached=100_000)
     told = {"input_tokens": 10, "cache_creation_input_tokens": 100, "output_tokens": 1}
     hour = {"ephemeral_1h_input_tokens": 100}
@@ -88,9 +88,7 @@ def test_what_is_written_to_a_cache_costs_more_and_is_reserved_for() -> None:
     assert reserved_by(Price(1, 2, 9), is_cached=False) == Price(9, 2, 9)
 
 
-def test_an_answer_of_which_nothing_can_be_believed_counts_what_was_reserved(
-    alice: Agent, provider: StreamingProvider
-) -> None:
+def test_an_answer_without_trustworthy_usage_counts_its_reservation(alice: Agent, provider: StreamingProvider) -> None:
     alice.gateway.apply(alice.entry(budget={"day_tokens": 100_000}))
     usage = b'{"usage": {"prompt_tokens": -3, "completion_tokens": "none"}}'
     provider.answer_with = Answer(200, usage)
@@ -104,7 +102,9 @@ def test_an_answer_of_which_nothing_can_be_believed_counts_what_was_reserved(
     assert alice.settled(2)["estimated"] == 2
 
 
-def test_money_that_is_bounded_buys_no_dearer_way_of_being_answered(alice: Agent, provider: StreamingProvider) -> None:
+def test_under_a_money_budget_no_more_expensive_service_tier_is_selected(
+    alice: Agent, provider: StreamingProvider
+) -> None:
     prices = {"model-a": {"input": 1, "output": 1}}
     for budget, left in (({"day_money": 10**9}, {"flex"}), ({"day_tokens": 10**6}, {"flex", "priority", "fast"})):
         alice.gateway.apply(alice.entry(budget=budget, prices=prices))
@@ -115,7 +115,7 @@ def test_money_that_is_bounded_buys_no_dearer_way_of_being_answered(alice: Agent
         assert asked - {None} == left
 
 
-def test_other_names_of_the_longest_answer_are_kept_to_the_budget_too(
+def test_other_names_of_the_output_limit_are_capped_to_the_budget_too(
     alice: Agent, provider: StreamingProvider
 ) -> None:
     alice.gateway.apply(alice.entry(kind="compatible", budget={"day_tokens": 1000}))

@@ -56,11 +56,11 @@ def test_a_signal_to_end_it_ends_the_child_and_then_the_parent(number: signal.Si
     assert result(process) == 128 + number
 
 
-def test_one_that_comes_before_there_is_a_child_is_not_lost_and_meets_no_other_process() -> None:
+def test_a_signal_before_the_first_child_is_kept_and_reaches_no_other_process() -> None:
     assert result(start(SIGNALLED_BEFORE)) == 128 + signal.SIGTERM
 
 
-def test_what_agents_come_to_is_closed_once_and_before_the_last_child_is_told_to_end() -> None:
+def test_the_agents_socket_is_closed_once_before_the_last_child_is_asked_to_end() -> None:
     """While it is open, agents wait for a child that is to follow."""
     process = start(CALM.replace("signal.pause())", "signal.pause()), end=lambda: print('closed', flush=True)"))
     assert process.stdout is not None
@@ -73,7 +73,7 @@ def test_what_agents_come_to_is_closed_once_and_before_the_last_child_is_told_to
     assert result(process) == 128 + signal.SIGTERM
 
 
-def test_a_child_that_is_stopped_for_a_while_has_not_ended() -> None:
+def test_a_paused_child_has_not_ended() -> None:
     process = start(CALM)
     assert process.stdout is not None
     process.stdout.readline()
@@ -88,7 +88,7 @@ def test_a_child_that_is_stopped_for_a_while_has_not_ended() -> None:
     assert result(process) == 128 + signal.SIGTERM
 
 
-def test_what_kills_every_child_ends_it() -> None:
+def test_the_supervisor_ends_if_every_child_is_killed() -> None:
     process = start(RESTLESS)
     wait_until(lambda: process.poll() is not None)
     assert result(process) == 128 + signal.SIGKILL

@@ -39,7 +39,7 @@ def test_parameters_pass_in_the_query_and_in_forms(alice: Agent, telegram: FakeT
     "method",
     ["setWebhook", "SETWEBHOOK", "logOut", "close", "getManagedBotToken", "replaceManagedBotToken"],
 )
-def test_methods_that_take_the_bot_away_are_refused_as_telegram_refuses(
+def test_methods_that_would_take_the_bot_away_are_refused_in_telegram_s_format(
     alice: Agent, telegram: FakeTelegram, method: str
 ) -> None:
     answer = alice.bot(method, url="https://example.org/")
@@ -49,19 +49,19 @@ def test_methods_that_take_the_bot_away_are_refused_as_telegram_refuses(
     assert telegram.calls(alice.token) == []
 
 
-def test_taking_a_webhook_away_is_answered_here(alice: Agent, telegram: FakeTelegram) -> None:
+def test_deleting_a_webhook_is_answered_locally(alice: Agent, telegram: FakeTelegram) -> None:
     assert alice.bot("deleteWebhook", drop_pending_updates=True).json()["result"] is True
     assert telegram.calls(alice.token) == []
 
 
-def test_a_webhook_that_telegram_has_complained_of_is_taken_away(alice: Agent, telegram: FakeTelegram) -> None:
+def test_a_webhook_that_telegram_reports_as_a_conflict_is_deleted(alice: Agent, telegram: FakeTelegram) -> None:
     telegram._set(alice.token, webhook="https://example.org/")
     assert alice.bot("getUpdates").status == 409
     assert alice.bot("deleteWebhook").json()["result"] is True
     assert alice.bot("getUpdates").status == 200
 
 
-def test_the_newest_poll_wins_and_the_older_one_ends_with_nothing(
+def test_the_newest_poll_wins_and_the_older_one_ends_with_an_empty_result(
     alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor
 ) -> None:
     older = threads.submit(alice.bot, "getUpdates", offset=0, timeout=50)
@@ -82,7 +82,7 @@ def test_a_poll_that_the_agent_gives_up_ends_at_telegram(alice: Agent, telegram:
 
 
 @pytest.mark.parametrize("status", [409, 429, 500, 502])
-def test_errors_of_telegram_are_handed_on(alice: Agent, telegram: FakeTelegram, status: int) -> None:
+def test_errors_of_telegram_are_passed_on(alice: Agent, telegram: FakeTelegram, status: int) -> None:
     if status == 409:
         telegram.conflict(alice.token, times=1)
     elif status == 429:

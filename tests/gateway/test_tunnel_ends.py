@@ -29,7 +29,7 @@ def test_an_error_of_the_far_end_ends_the_tunnel(error: OSError) -> None:
     asyncio.run(test())
 
 
-def test_an_agent_that_is_let_go_on_too_early_is_held_again_while_the_far_end_takes_nothing() -> None:
+def test_an_agent_resumed_too_early_is_paused_again_while_the_far_end_reads_nothing() -> None:
     """As by the end of its address' pause."""
 
     async def test() -> None:

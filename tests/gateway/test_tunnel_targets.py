@@ -27,7 +27,7 @@ def test_a_target_is_a_name_with_a_port(text: str, expected: tuple[str, int] | N
     assert read_target(text) == expected
 
 
-def test_an_allowed_host_allows_itself_and_with_a_star_what_is_below_it() -> None:
+def test_an_allowed_host_allows_itself_and_with_a_wildcard_its_subdomains() -> None:
     from gateway.tunnels.target import Target, is_allowed, read_host
 
     read = [read_host(text) for text in ("example.org", "*.example.net", "example.com:8443")]
@@ -55,7 +55,7 @@ def test_an_allowed_host_allows_itself_and_with_a_star_what_is_below_it() -> Non
         "239.255.255.255", "240.0.0.1", "255.255.255.255", "::1", "::ffff:8.8.8.8", "", "8.8.8", "08.8.8.8",
     ],
 )  # fmt: skip
-def test_what_is_not_the_internets_is_not_public(address: str) -> None:
+def test_an_address_outside_the_internet_is_not_public(address: str) -> None:
     from gateway.tunnels.target import is_public
 
     assert not is_public(address)

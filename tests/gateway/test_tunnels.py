@@ -37,7 +37,7 @@ def host(echo: EchoServer) -> str:
     return f"echo.example.org:{echo.port}"
 
 
-def test_bytes_go_both_ways_also_those_that_come_with_the_head(running: Running, host: str) -> None:
+def test_bytes_pass_both_ways_including_those_sent_with_the_head(running: Running, host: str) -> None:
     running.tell("alice", ALICE, host)
     with running.open(host, early=b"early ") as connection:
         assert read_head(connection).startswith(b"HTTP/1.1 200 ")
@@ -45,7 +45,7 @@ def test_bytes_go_both_ways_also_those_that_come_with_the_head(running: Running,
         assert read_exactly(connection, 14) == b"early and late"
 
 
-def test_a_lot_goes_through_as_fast_as_the_slower_end_takes_it(running: Running, host: str) -> None:
+def test_a_large_transfer_passes_at_the_speed_of_the_slower_end(running: Running, host: str) -> None:
     running.tell("alice", ALICE, host)
     data = bytes(range(256)) * 40_000
     with running.open(host) as connection:
@@ -66,7 +66,7 @@ def test_an_end_that_hangs_up_ends_the_other(running: Running, host: str, echo: 
     wait_until(lambda: running.status(host) == 200, within=PATIENCE)
 
 
-def test_other_hosts_and_private_addresses_are_refused_and_nobody_is_asked(
+def test_other_hosts_and_private_addresses_are_refused_without_a_connection(
     running: Running, host: str, echo: EchoServer
 ) -> None:
     running.tell("alice", ALICE, host, *(f"{name}:{echo.port}" for name in (*PRIVATE, "missing.example.org")))
@@ -80,7 +80,7 @@ def test_other_hosts_and_private_addresses_are_refused_and_nobody_is_asked(
     assert echo.connections == 0
 
 
-def test_who_is_not_known_is_asked_to_come_again_and_then_refused(running: Running, host: str) -> None:
+def test_an_unknown_client_is_asked_to_retry_and_then_refused(running: Running, host: str) -> None:
     assert running.status(host) == 503
     wait_until(lambda: running.status(host) == 403, within=PATIENCE)
     running.tell("alice", ALICE, host)
@@ -104,7 +104,7 @@ def test_without_an_address_the_credential_counts(running: Running, host: str) -
 
 
 @pytest.mark.parametrize("end", ["void", "other hosts"])
-def test_a_tunnel_ends_with_the_right_to_it(running: Running, host: str, end: str) -> None:
+def test_a_tunnel_ends_when_its_permission_ends(running: Running, host: str, end: str) -> None:
     running.tell("alice", ALICE, host)
     with running.open(host, early=b"x") as connection:
         read_head(connection)
@@ -115,7 +115,9 @@ def test_a_tunnel_ends_with_the_right_to_it(running: Running, host: str, end: st
     assert running.status(host) in {403, 503}
 
 
-def test_a_project_has_so_many_tunnels_at_a_time(running: Running, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_parallel_tunnels_of_a_project_are_limited(
+    running: Running, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gateway.tunnels.tunnel.MOST", 3)
     running.tell("alice", ALICE, host)
     running.tell("bob", BOB, host)
@@ -127,9 +129,7 @@ def test_a_project_has_so_many_tunnels_at_a_time(running: Running, host: str, mo
     wait_until(lambda: running.status(host) == 200, within=PATIENCE)
 
 
-def test_a_tunnel_through_which_nothing_goes_is_closed(
-    running: Running, host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_tunnel_is_closed(running: Running, host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.tunnels.tunnel.IDLE_FOR", 0.2)
     running.tell("alice", ALICE, host)
     with running.open(host) as connection:
@@ -137,7 +137,7 @@ def test_a_tunnel_through_which_nothing_goes_is_closed(
         assert connection.recv(1) == b""
 
 
-def test_a_body_and_lengths_on_a_connect_are_nothing_but_bytes_for_the_far_end(running: Running, host: str) -> None:
+def test_a_body_after_a_connect_is_passed_on_as_plain_bytes(running: Running, host: str) -> None:
     """Whatever it may look like, none of it is a request to the gateway."""
     running.tell("alice", ALICE, host)
     smuggled = b"GET /llm/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"

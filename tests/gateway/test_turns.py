@@ -33,7 +33,7 @@ def successor(gateway_image: Path, own_gateway: Gateway, tmp_path: Path) -> Iter
     successor.kill()
 
 
-def test_a_successor_waits_until_its_predecessor_has_ended_and_knows_what_that_was_told_last(
+def test_a_successor_waits_for_its_predecessor_and_knows_its_last_entries(
     own_gateway: Gateway, successor: Gateway, telegram: FakeTelegram, provider: StreamingProvider,
     threads: ThreadPoolExecutor,
 ) -> None:  # fmt: skip
@@ -53,7 +53,7 @@ def test_a_successor_waits_until_its_predecessor_has_ended_and_knows_what_that_w
     assert agent.bot("getMe").status == 200
 
 
-def test_polls_go_on_while_the_last_answers_of_providers_are_awaited(
+def test_polls_continue_while_the_last_provider_answers_are_awaited(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, threads: ThreadPoolExecutor
 ) -> None:
     own_gateway.env["GATEWAY_LAST_ANSWERS"] = str(PATIENCE)
@@ -73,7 +73,7 @@ def test_polls_go_on_while_the_last_answers_of_providers_are_awaited(
 
 
 @pytest.mark.rare(2)
-def test_one_takes_over_from_another_with_kills_between_the_steps(
+def test_a_handover_survives_kills_between_its_steps(
     own_gateway: Gateway, gateway_image: Path, tmp_path: Path, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     """A sample of `python -m tests.gateway.long`."""
@@ -90,7 +90,7 @@ def child_of(gateway: Gateway) -> int:
     return int(found[0]) if found else 0
 
 
-def test_one_that_is_killed_is_at_work_again_in_the_same_container(
+def test_a_killed_child_is_restarted_in_the_same_container(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     own_gateway.env["GATEWAY_SUPERVISED"] = "1"
@@ -117,7 +117,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("deed", ENDS)
-def test_the_container_ends_as_its_child_does_and_not_before_it_was_killed_often(
+def test_the_container_ends_with_its_child_only_after_repeated_kills(
     deed: str, gateway_image: Path, tmp_path: Path
 ) -> None:
     script = (

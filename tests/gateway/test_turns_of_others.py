@@ -55,7 +55,7 @@ async def pass_pieces(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("work", [see, pass_pieces])
-def test_after_each_piece_others_have_their_turn(work: Callable[[Any], Any]) -> None:
+def test_other_tasks_run_after_each_piece(work: Callable[[Any], Any]) -> None:
     async def scene() -> int:
         steps, is_over = 0, False
 
@@ -84,7 +84,7 @@ def _each_look_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_each_look_a_second")
-def test_what_goes_on_unpacking_is_paid_though_nothing_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_continued_decompression_is_charged_without_new_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.data_received", lambda *_: None)
     incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0)))
     incoming.data_received(b"")
@@ -94,7 +94,7 @@ def test_what_goes_on_unpacking_is_paid_though_nothing_has_come(monkeypatch: pyt
 
 
 @pytest.mark.usefixtures("_each_look_a_second")
-def test_what_a_meter_takes_for_a_long_piece_is_paid() -> None:
+def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
     metered, paid = Metered(BlindMeter()), list[float]()
 
     def pay(_size: int, spent: float = 0.0, /) -> float:

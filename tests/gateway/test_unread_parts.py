@@ -55,14 +55,14 @@ CASES: list[Any] = [
 
 
 @pytest.mark.parametrize(("make", "event"), CASES)
-def test_what_is_no_text_counts_too(make: type[EventMeter], event: dict[str, Any]) -> None:
+def test_parts_other_than_text_count_too(make: type[EventMeter], event: dict[str, Any]) -> None:
     meter = make()
     meter.see(stream(event))
     assert 1000 <= meter.estimate(BOUND).output <= 1100
     assert meter.written() <= 1000
 
 
-def test_what_stands_in_two_places_counts_once() -> None:
+def test_text_that_appears_in_two_places_counts_once() -> None:
     meter = ChatMeter()
     thought = {"reasoning": "four", "reasoning_details": [{"type": "reasoning.text", "text": "four"}]}
     for _ in range(100):
@@ -74,9 +74,7 @@ def test_what_stands_in_two_places_counts_once() -> None:
 
 
 @pytest.mark.parametrize("make", [ChatMeter, ResponsesMeter, MessagesMeter])
-def test_what_a_model_has_thought_in_silence_counts_by_its_time(
-    monkeypatch: pytest.MonkeyPatch, make: type[EventMeter]
-) -> None:
+def test_hidden_thinking_counts_by_its_duration(monkeypatch: pytest.MonkeyPatch, make: type[EventMeter]) -> None:
     now = [100.0]
     monkeypatch.setattr("gateway.meters.unread.time.monotonic", lambda: now[0])
     meters = [make(thinks=True), make()]
@@ -117,7 +115,7 @@ def test_what_a_model_has_thought_in_silence_counts_by_its_time(
         *(({"model": name}, True) for name in ("gemma-4-27b", "gpt-40", "a-model-of-tomorrow")),
     ],
 )
-def test_who_may_think_in_silence(asked: dict[str, Any], thinks: bool) -> None:
+def test_models_that_may_think_silently(asked: dict[str, Any], thinks: bool) -> None:
     assert may_think(asked) == thinks
 
 
@@ -131,7 +129,7 @@ def test_who_may_think_in_silence(asked: dict[str, Any], thinks: bool) -> None:
         "x-ai/grok-4-fast-non-reasoning",
     ],
 )  # fmt: skip
-def test_who_never_thinks(model: str) -> None:
+def test_models_that_never_think(model: str) -> None:
     assert not any(may_think({"model": model} | extra) for extra in ({}, {"reasoning_effort": "none"}))
 
 
@@ -155,7 +153,7 @@ OFF: dict[str, dict[str, Any]] = {
         (Call.RESPONSES, Kind.OPENAI, {"reasoning", "enabled"}),
     ],
 )
-def test_who_is_told_not_to_think(call: Call, kind: Kind, obeyed: set[str]) -> None:
+def test_models_with_thinking_turned_off(call: Call, kind: Kind, obeyed: set[str]) -> None:
     provider = Provider("", "", kind, "")
     for name, said in OFF.items():
         body = json.dumps({"model": "gpt-5.4", "messages": [], **said}).encode()

@@ -13,7 +13,7 @@ from tests.gateway.test_entries import PROJECT, apply, entry
 pytestmark = pytest.mark.one_database
 
 
-def test_what_is_void_on_this_node_is_asked_to_come_again_for_a_while(tmp_path: Path) -> None:
+def test_a_credential_void_on_this_node_is_asked_to_retry_for_a_while(tmp_path: Path) -> None:
     """A node that has missed that the agent runs again ends nothing for good. Elsewhere it is refused at once."""
     now, keys = [0.0], MultiFernet([Fernet(Fernet.generate_key())])
     table = Table(Store(tmp_path, keys))
@@ -31,7 +31,7 @@ def test_what_is_void_on_this_node_is_asked_to_come_again_for_a_while(tmp_path: 
             assert callers.identify(credential="w", address="10.0.0.7") is Stranger.NOBODY
 
 
-def test_a_node_that_nobody_compares_refuses_nobody_for_good_and_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_node_without_comparison_neither_refuses_permanently_nor_admits(tmp_path: Path) -> None:
     """Neither what is void here, perhaps alone, nor what it has never heard of."""
     now = [0.0]
     comparison = Comparison(lambda: now[0])

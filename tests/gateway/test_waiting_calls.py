@@ -34,7 +34,7 @@ BODIES = {
 
 @pytest.mark.parametrize("shape", BODIES)
 @pytest.mark.parametrize("waits_for_others", [False, True])
-def test_what_was_read_is_not_kept_while_it_waits(
+def test_a_waiting_call_does_not_keep_its_parsed_document(
     monkeypatch: pytest.MonkeyPatch, shape: str, waits_for_others: bool
 ) -> None:
     document = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": BODIES[shape]}]}
@@ -77,7 +77,7 @@ def test_what_was_read_is_not_kept_while_it_waits(
     assert json.loads(sent[0].body) == document
 
 
-def test_only_what_finds_no_room_is_told_that_it_waits(tmp_path: Path) -> None:
+def test_only_a_call_without_room_is_reported_as_waiting(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
         entry, waits = Entry("p", budget=Budget(day_tokens=100)), list[int]()
 

@@ -55,7 +55,7 @@ def test_a_credential_counts_only_from_its_own_address(
     assert untouched()
 
 
-def test_so_it_is_while_its_agent_is_heard(
+def test_a_credential_stays_bound_while_its_agent_is_active(
     alice: Agent, bob: Agent, ask: Callable[..., Answer], telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     """Connections from before a rule that changes addresses keep theirs: an agent polls on one, and asks on others."""
@@ -94,7 +94,7 @@ def test_a_credential_that_was_replaced_is_refused_at_once(
     assert ask(alice).status == 401
 
 
-def test_an_unknown_credential_is_asked_to_come_again(
+def test_an_unknown_credential_is_asked_to_retry(
     alice: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
 ) -> None:
     alice.virtual_key, alice.virtual_token = "bvk_unknown", "unknown"
@@ -104,7 +104,7 @@ def test_an_unknown_credential_is_asked_to_come_again(
     assert untouched()
 
 
-def test_an_unknown_credential_is_refused_in_the_end(
+def test_an_unknown_credential_is_refused_after_a_while(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
     own_gateway.env["GATEWAY_GRACE"] = "0.2"
@@ -136,13 +136,13 @@ def test_real_credentials_open_nothing(alice: Agent, untouched: Callable[[], boo
     assert untouched()
 
 
-def test_two_credentials_are_none(alice: Agent, untouched: Callable[[], bool]) -> None:
+def test_two_credentials_in_one_request_are_refused(alice: Agent, untouched: Callable[[], bool]) -> None:
     both = {**alice.login, "x-api-key": alice.virtual_key}
     assert alice.ask("GET", "/llm/v1/models", headers=both).status == 401
     assert untouched()
 
 
-def test_what_was_applied_survives_the_loss_of_the_process(
+def test_applied_entries_survive_the_loss_of_the_process(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, tmp_path: Path
 ) -> None:
     own_gateway.start()
@@ -159,7 +159,7 @@ def test_what_was_applied_survives_the_loss_of_the_process(
             assert b"CANARY" not in file.read_bytes(), file.name
 
 
-def test_where_the_engine_gives_addresses_the_one_counts_that_uses_the_credential(
+def test_if_the_engine_assigns_addresses_the_first_user_of_a_credential_is_bound(
     alice: Agent, bob: Agent, ask: Callable[..., Answer], telegram: FakeTelegram, threads: ThreadPoolExecutor
 ) -> None:
     """Another one is asked to come again, and never refused for good: it may be the agent's next container."""
@@ -178,7 +178,7 @@ def test_where_the_engine_gives_addresses_the_one_counts_that_uses_the_credentia
     assert ask(alice, bob.address).status in (200, 404)
 
 
-def test_one_that_the_service_tells_is_the_only_one(
+def test_an_address_given_by_the_service_is_the_only_valid_one(
     alice: Agent, bob: Agent, ask: Callable[..., Answer], untouched: Callable[[], bool]
 ) -> None:
     alice.gateway.apply(alice.entry(assigned=True, address=bob.address))

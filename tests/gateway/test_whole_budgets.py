@@ -75,7 +75,7 @@ def test_only_a_budget_that_is_spent_is_reached(
         ("day_money", 50, Why.TOO_LARGE, False),
     ],
 )
-def test_a_budget_is_reached_where_calls_as_large_as_before_have_no_room(
+def test_a_budget_is_reached_if_calls_as_large_as_before_do_not_fit(
     tmp_path: Path, name: str, more: int, why: Why, is_started_anew: bool
 ) -> None:
     """Each may take 132 tokens and takes 48: nearly 9 in 10 are spent when the next one has no room."""
@@ -101,7 +101,7 @@ def test_a_budget_is_reached_where_calls_as_large_as_before_have_no_room(
         run(tmp_path, Clock(2026, 11, 22), step)
 
 
-def test_what_was_large_on_another_day_says_nothing_of_this_one(tmp_path: Path) -> None:
+def test_large_calls_of_another_day_do_not_count(tmp_path: Path) -> None:
     one, clock = Entry("p", budget=Budget(day_tokens=1000)), Clock(2026, 11, 22)
 
     async def test(ledger: Ledger) -> None:
@@ -114,7 +114,7 @@ def test_what_was_large_on_another_day_says_nothing_of_this_one(tmp_path: Path) 
     run(tmp_path, clock, test)
 
 
-def test_one_large_call_of_old_says_nothing_of_those_of_late(tmp_path: Path) -> None:
+def test_one_large_old_call_does_not_count_against_recent_ones(tmp_path: Path) -> None:
     one = Entry("p", budget=Budget(month_tokens=100_000))
 
     async def ask(ledger: Ledger, given: int) -> None:

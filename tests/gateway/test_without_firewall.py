@@ -26,7 +26,7 @@ def harbour() -> Iterator[Harbour]:
             yield harbour
 
 
-def test_the_credential_alone_counts_and_staff_are_told(harbour: Harbour) -> None:
+def test_without_a_firewall_the_credential_alone_counts_and_staff_are_notified(harbour: Harbour) -> None:
     assert harbour.warning
     assert not harbour.address.knows_sources
     assert harbour.address.host == str(harbour.network.host)

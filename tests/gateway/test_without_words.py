@@ -30,7 +30,7 @@ def event(text: str) -> bytes:
 
 @pytest.mark.parametrize("text", WITHOUT_WORDS)
 @pytest.mark.parametrize("budget", [1000, 100_000])
-def test_what_has_no_words_is_cut_and_counted_too(tmp_path: Path, text: str, budget: int) -> None:
+def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str, budget: int) -> None:
     """Of 16 tokens that are asked for 200,000 characters come: 1562 tokens beyond doubt, and likely 50,000 or more."""
     entry = Entry("p", budget=Budget(day_tokens=budget))
 
@@ -55,7 +55,7 @@ def test_what_has_no_words_is_cut_and_counted_too(tmp_path: Path, text: str, bud
     run(tmp_path, Clock(*NOW), test)
 
 
-def test_a_sound_in_a_response_says_nothing_of_its_length() -> None:
+def test_a_sound_in_a_response_does_not_set_its_length() -> None:
     meter = ResponsesMeter()
     meter.see(b"data: " + json.dumps({"type": "response.audio.delta", "delta": "A" * 9000}).encode() + b"\n\n")
     assert (meter.written(), meter.likely()) == (0, 2250)

@@ -94,7 +94,7 @@ def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
 
 
 @pytest.mark.parametrize("type_", [*SHIPPED, *SCRIPTS])
-def test_no_real_credential_is_in_anything_that_the_engine_has(
+def test_the_engine_holds_no_real_credential_anywhere(
     harbour: Harbour, image_of: Callable[[str], str], type_: str
 ) -> None:
     agent = deploy(harbour, type_, image_of(type_))

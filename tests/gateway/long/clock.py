@@ -93,7 +93,7 @@ def moved(harbour: Harbour) -> Iterator[InContainer]:
 
 
 @pytest.mark.parametrize("period", Period)
-def test_what_is_sold_over_an_end_counts_on_its_side_and_neither_budget_is_exceeded(
+def test_calls_around_the_end_of_a_period_count_in_their_period_and_exceed_no_budget(
     harbour: Harbour, moved: InContainer, period: Period
 ) -> None:
     end = end_of(period, hour_of(datetime.now(UTC).timestamp()))

@@ -66,7 +66,7 @@ def spec() -> GatewaySpec:
     return GatewaySpec(key=Fernet.generate_key().decode())
 
 
-def test_it_comes_back_with_its_engine_and_what_it_was_told_counts(
+def test_the_gateway_returns_with_its_engine_and_keeps_its_entries(
     private: PrivateEngine, spec: GatewaySpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with engine_at(private.url, monkeypatch) as engine:

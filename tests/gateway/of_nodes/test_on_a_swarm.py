@@ -39,7 +39,7 @@ def ships(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         yield found
 
 
-def test_an_agent_on_its_ways_from_node_to_node(ships: Fleet, pytestconfig: pytest.Config) -> None:
+def test_an_agent_moves_between_nodes_and_only_one_container_polls(ships: Fleet, pytestconfig: pytest.Config) -> None:
     """One agent all along, because three engines take long to start."""
     project = ships.deploy()
     report(f"answers {ships.answers('ahoy', within=PATIENCE):.1f} s after its deploy")
