@@ -50,8 +50,17 @@ def checkout(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "config/bin/check-release", tmp_path / "config/bin")
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## [1.2.3] - 2026-11-23\n\n## [1.2.2] - 2026-11-01\n")
-    (tmp_path / "Dockerfile").write_text('LABEL org.opencontainers.image.version="1.2.3"\n')
+    write_dockerfile(tmp_path, "1.2.3", "1.2.3")
     return tmp_path
+
+
+def write_dockerfile(checkout: Path, *versions: str) -> None:
+    """An image of each version, or one without a label where it is empty, after the stage that builds."""
+    stages = [
+        f"FROM python AS image{number}\n" + (f'LABEL org.opencontainers.image.version="{version}"\n' if version else "")
+        for number, version in enumerate(versions)
+    ]
+    (checkout / "Dockerfile").write_text("".join(["FROM python AS build\n", *stages]))
 
 
 def check(checkout: Path, *tag: str) -> tuple[int, str]:
@@ -64,10 +73,22 @@ def test_a_tag_is_held_against_version_changelog_and_labels(checkout: Path) -> N
     for tag in ((), ("1.2.3",), ("v1.2.4",), ("v1.2.3 ",), ("v1x2.3",)):
         code, said = check(checkout, *tag)
         assert (code, "pyproject.toml says 1.2.3" in said) == (1, True)
-    (checkout / "Dockerfile").write_text('LABEL org.opencontainers.image.version="1.2.2"\n')
+    write_dockerfile(checkout, "1.2.3", "1.2.2")
     assert "labels an image 1.2.2" in check(checkout, "v1.2.3")[1]
     (checkout / "CHANGELOG.md").write_text("## [1.2.3] - unreleased\n")
     assert "no chapter [1.2.3]" in check(checkout, "v1.2.3")[1]
+
+
+@pytest.mark.parametrize("versions", [("", ""), ("1.2.3", ""), ("", "1.2.3")])
+def test_an_image_without_a_version_is_not_released(checkout: Path, versions: tuple[str, str]) -> None:
+    write_dockerfile(checkout, *versions)
+    code, said = check(checkout, "v1.2.3")
+    assert (code, "does not label each of its images" in said) == (1, True)
+
+
+def test_this_checkout_labels_each_of_its_images(checkout: Path) -> None:
+    shutil.copy(ROOT / "Dockerfile", checkout)
+    assert "does not label" not in check(checkout, "v1.2.3")[1]
 
 
 def test_a_stack_has_no_secret_in_its_environment() -> None:

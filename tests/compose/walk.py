@@ -36,7 +36,10 @@ class Walk:
         return self.service.call(method, path, body, self.token)
 
     def up(self) -> None:
-        self.installation.compose("up", "--detach", "--no-build")
+        try:
+            self.installation.compose("up", "--detach", "--no-build")
+        except RuntimeError as error:
+            raise RuntimeError(f"{error}\n{self.installation.compose('logs', '--tail=40')}") from error
         wait_until(self.is_ready, within=WITHIN, every=1, what=lambda: self.installation.compose("logs", "--tail=40"))
 
     def is_ready(self) -> bool:
