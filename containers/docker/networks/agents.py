@@ -44,22 +44,15 @@ def ensure_network(connection: Connection) -> bool:
 
     def make() -> None:
         nonlocal made
-        _create(connection, _find_subnet(connection))
+        # If somebody else takes these addresses meanwhile, the engine refuses, and the next try finds others. A
+        # network without chosen addresses would be larger than `PREFIX` allows.
+        subnet = _find_subnet(connection)
+        with connection.call() as client:
+            client.create_network_from(agents_network_payload(subnet=subnet))
         made = True
 
     find_or_make(lambda: _network_exists(connection) or None, make)
     return made
-
-
-def _create(connection: Connection, subnet: str) -> None:
-    try:
-        with connection.call() as client:
-            client.create_network_from(agents_network_payload(subnet=subnet))
-    except EngineRefusedError:
-        if not subnet or _network_exists(connection):
-            raise
-        # Another network has taken these addresses meanwhile.
-        _create(connection, "")
 
 
 def _find_subnet(connection: Connection) -> str:

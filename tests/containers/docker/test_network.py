@@ -64,11 +64,14 @@ def test_what_a_killed_process_left_of_the_trial_is_used_and_goes(client: Any) -
     assert subnet_of(client).prefixlen == PREFIX
 
 
-def test_where_somebody_takes_its_addresses_the_engine_chooses_others(
+def test_where_somebody_takes_its_addresses_others_of_the_same_size_are_found(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Such as another server that is about to create this network with the same addresses."""
     taken = client.inspect_network("bridge")["IPAM"]["Config"][0]["Subnet"]
-    monkeypatch.setattr(network, "_find_subnet", lambda _connection: taken)
+    find, answers = network._find_subnet, [taken]
+    monkeypatch.setattr(network, "_find_subnet", lambda engine: answers.pop() if answers else find(engine))
     assert ensure_network(Connection())
     assert not subnet_of(client).overlaps(ip_network(taken))
+    assert subnet_of(client).prefixlen == PREFIX
     client.remove_network(network_name())
