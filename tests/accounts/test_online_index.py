@@ -88,9 +88,9 @@ def test_others_write_meanwhile_and_one_that_was_cut_off_is_made_anew(table: Tab
         adding.start()
         wait_until(lambda: table.index() == "broken", within=30)
         with other.cursor() as cursor:
-            cursor.execute("SET lock_timeout = 1000")
-            cursor.execute(WRITE)  # nobody else waits
-            cursor.execute("RESET lock_timeout")  # the pool keeps this connection
+            # Nobody else waits. The limit ends with the transaction, because the pool keeps this connection: a RESET
+            # would leave the server's default, which is no limit.
+            cursor.execute(f"BEGIN; SET LOCAL lock_timeout = 1000; {WRITE}; COMMIT")
         is_creating = "query LIKE 'CREATE INDEX%' AND datname = current_database()"
         other.cursor().execute(f"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE {is_creating}")
         adding.join(30)

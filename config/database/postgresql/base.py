@@ -3,10 +3,10 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, ClassVar, TypeVar
 
-from django.db import InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.db.backends.base.base import RAN_DB_VERSION_CHECK
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, sql
@@ -147,7 +147,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
     def migration_limits(self) -> Iterator[None]:
         """Gives statements all the time they need, and locks little, because others who need the table wait.
 
-        After an error these limits stay, and the connection is to be closed.
+        The usual limits return also after an error, because the pool keeps a connection that is closed.
         """
         limits = {"lock_timeout": str(int(MIGRATION_LOCK * 1000)), "statement_timeout": "0"}
         with self.cursor() as cursor:
@@ -157,9 +157,10 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             yield
         finally:
             self.is_migrating = False
-        with self.cursor() as cursor:
-            for name, value in kept.items():
-                _set_config(cursor, name, value)
+            # If the transaction has failed, its end restores them. If the connection has failed, nobody uses it again.
+            with suppress(DatabaseError, InterfaceError), self.cursor() as cursor:
+                for name, value in kept.items():
+                    _set_config(cursor, name, value)
 
 
 def _is_trusted(connection: BoundedConnection) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import call_command
-from django.db import OperationalError, connections, transaction
+from django.db import OperationalError, ProgrammingError, connections, transaction
 from django.utils.connection import ConnectionProxy
 
 from config.database import limits
@@ -170,6 +170,12 @@ def test_the_check_of_connections_has_one_time_limit(monkeypatch: pytest.MonkeyP
 def test_a_migration_waits_shortly_for_locks_and_is_not_limited_otherwise() -> None:
     with limits.without_limits(), limits.time_limit(-1), connection.migration_limits():
         assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("2s", "0")
+    assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("8s", "10s")
+
+
+def test_a_migration_that_fails_gives_the_pool_a_connection_with_the_usual_limits() -> None:
+    with pytest.raises(ProgrammingError), connection.migration_limits():
+        connection.cursor().execute("SELECT 1 FROM there_is_no_such_table")
     assert (server_setting("lock_timeout"), server_setting("statement_timeout")) == ("8s", "10s")
 
 
