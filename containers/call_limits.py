@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from containers.deadlines import Deadline
-from containers.look_ups import find_addresses
+from containers.dns_lookups import find_addresses
 from containers.side_work import LONGEST
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.gateway.words import ADDRESS_LABEL, GatewaySpec, Reach
+from containers.gateway.vocabulary import ADDRESS_LABEL, GatewaySpec, Reach
 from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec
 
 MEBIBYTE = 1024 * 1024

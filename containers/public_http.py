@@ -23,7 +23,7 @@ from urllib3.util import parse_url
 from containers import call_limits
 from containers.bounded_http import BoundedConnection, BoundedTLSConnection, bounded_tls
 from containers.call_limits import size_limit, time_limit
-from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
 
 HEAD_SIZE = 32 * 1024
 """The most bytes of an answer that are read. A TLS handshake does not count."""

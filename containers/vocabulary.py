@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from containers.agent_contract import AGENT_USER
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 
 INSTANCE_LABEL = "berth.instance"
 """The label with the value of `BERTH_INSTANCE`."""

@@ -21,7 +21,7 @@ from containers.docker.networks.endpoints import connect
 from containers.docker_api.client import Connection, DockerClient
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout, understand_answer
 from containers.errors import AlteredError, EngineRefusedError, EngineUnavailableError
-from containers.gateway.words import ADDRESS_LABEL
+from containers.gateway.vocabulary import ADDRESS_LABEL
 from containers.hardening import NEVER_BY_ENGINE
 from containers.identity import is_ours
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, Observation

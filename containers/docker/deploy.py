@@ -7,13 +7,13 @@ from functools import partial
 
 from containers.call_limits import time_limit
 from containers.docker.containers import Containers
+from containers.docker.existing_containers import Room
 from containers.docker.lookup import AgentVolumes, Lookup
-from containers.docker.room import Room
 from containers.docker.volumes.handover import Handover
 from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, as_refusal
-from containers.docker_api.reading import beside
+from containers.docker_api.read_limits import beside
 from containers.errors import (
     AlteredError,
     EngineError,

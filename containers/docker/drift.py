@@ -11,7 +11,7 @@ from typing import Any
 from containers.docker_api.errors import EngineFailedError
 from containers.errors import AddressUnusableError, EngineRefusedError
 from containers.firewall.boot import restarts_by_engine
-from containers.gateway.words import ADDRESS_LABEL
+from containers.gateway.vocabulary import ADDRESS_LABEL
 from containers.hardening import BY_ENGINE, LIMITS_LABEL, NEVER_BY_ENGINE, NO_NEW_PRIVILEGES
 from containers.vocabulary import QUARANTINE_LABEL
 

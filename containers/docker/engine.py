@@ -11,16 +11,16 @@ from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
-from containers.docker.ending import ANSWERS_WITHIN, require_open, unless_it_ends
 from containers.docker.event_verbs import EventVerbs
+from containers.docker.existing_containers import Room
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
 from containers.docker.lookup import Lookup
 from containers.docker.networks.agents import describe_host, read_engine_start
 from containers.docker.networks.name_limits import NameLimits
-from containers.docker.room import Room
 from containers.docker.secrets import read_secrets
+from containers.docker.shutdown import ANSWERS_WITHIN, require_open, unless_it_ends
 from containers.docker.trials.runs import Trial
 from containers.docker.volumes.data_directory import OwnDirectory
 from containers.docker.volumes.disk_meter import DiskMeter
@@ -32,7 +32,7 @@ from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
 from containers.docker_api.errors import MissingError
 from containers.docker_api.images import describe_image, read_image_id
-from containers.docker_api.reading import beside
+from containers.docker_api.read_limits import beside
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
 from containers.docker_api.unused_images import remove_unused

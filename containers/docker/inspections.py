@@ -11,7 +11,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.observations import Details, is_plain
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
-from containers.docker_api.reading import longest_wait, with_my_limits
+from containers.docker_api.read_limits import longest_wait, with_my_limits
 from containers.engine.lists import Keys, is_as_listed
 from containers.errors import EngineUnavailableError
 from containers.identity import is_ours

@@ -17,7 +17,7 @@ from django.conf import settings
 from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
 from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
-from containers.docker_api.reading import this_thread
+from containers.docker_api.read_limits import this_thread
 from containers.docker_api.swarm_calls import SwarmCalls
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from containers.gateway.transport import Transport
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.vocabulary import Observation
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.firewall.neighbours import room_by_script
+from containers.firewall.neighbour_table import room_by_script
 from containers.firewall.rules import BRIDGE_PREFIX, CLOSED
 
 UNIT = "berth-firewall.service"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.firewall.passage import passage_of
+from containers.firewall.gateway_openings import passage_of
 from containers.firewall.rules import BRIDGE_PREFIX
 from containers.identity import installation_id, network_name
 from containers.programs import ProgramError, run_program

@@ -8,10 +8,10 @@ from pathlib import Path
 from django.conf import settings
 
 from containers.firewall.bridge import bridges_to_guard, gateway_bridge_name, is_here
-from containers.firewall.bridged import show_packets, shows_packets
-from containers.firewall.neighbours import make_room
-from containers.firewall.passage import passage_of
-from containers.firewall.path import own_rules, parse_chains, without
+from containers.firewall.bridge_netfilter import show_packets, shows_packets
+from containers.firewall.gateway_openings import passage_of
+from containers.firewall.neighbour_table import make_room
+from containers.firewall.packet_paths import own_rules, parse_chains, without
 from containers.firewall.resolvers import need_rules, read_resolvers
 from containers.firewall.rules import CLOSED, PROGRAMS, Hook, RuleSet, first_of_all, leads_to_rules, make_rules
 from containers.programs import ProgramError, find_program, is_root, run_program

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 
-from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
-from containers.firewall.passage import Door, Passage
-from containers.firewall.path import comes_to
+from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.gateway_openings import Door, Passage
+from containers.firewall.packet_paths import comes_to
 
 Exceptions = Iterable[tuple[str, int | None]]
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from containers.firewall.bridged import show_by_script
-from containers.firewall.neighbours import room_by_script
+from containers.firewall.bridge_netfilter import show_by_script
+from containers.firewall.neighbour_table import room_by_script
 from containers.firewall.rules import CLOSED, Hook, RuleSet, first_of_all
 
 

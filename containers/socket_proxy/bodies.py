@@ -4,9 +4,9 @@ import json
 from ipaddress import IPv4Address, IPv4Network
 
 from containers.socket_proxy.addresses import address, subnet
+from containers.socket_proxy.constants import INSTANCE_LABEL, TALK, Scope
 from containers.socket_proxy.fields import LIMITS, restarts
 from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, either, exactly, fields, items, mapping, text
-from containers.socket_proxy.words import INSTANCE_LABEL, TALK, Scope
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of a body that is read at once. A container that measures thousands of volumes names them all."""

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 
+from containers.socket_proxy.constants import DATA_PATH, FIREWALL_IMAGE, SECRETS_PATH, Kind, Scope
 from containers.socket_proxy.fields import (
     CONFINED,
     DOOR,
@@ -22,7 +23,6 @@ from containers.socket_proxy.fields import (
     unprivileged,
 )
 from containers.socket_proxy.shapes import ANY_FLAG, OFF, ON, Check, either, exactly, fields, items, mapping, text
-from containers.socket_proxy.words import DATA_PATH, FIREWALL_IMAGE, SECRETS_PATH, Kind, Scope
 
 _MOST_MOUNTS = 4096
 _NOBODY, _ROOT = "65534:65534", "0:0"

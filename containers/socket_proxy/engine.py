@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from containers.socket_proxy.constants import Kind, Scope
 from containers.socket_proxy.requests import HEAD_SIZE, RefusedError
-from containers.socket_proxy.words import Kind, Scope
 
 CONNECT_WITHIN = 5.0
 ASK_WITHIN = 15.0

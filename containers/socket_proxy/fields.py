@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 from containers.socket_proxy.addresses import address
+from containers.socket_proxy.constants import GATEWAY_PORT
 from containers.socket_proxy.shapes import (
     ANY_FLAG,
     OFF,
@@ -18,7 +19,6 @@ from containers.socket_proxy.shapes import (
     text,
     whole,
 )
-from containers.socket_proxy.words import GATEWAY_PORT
 
 MOST = 1 << 50
 NO_PRIVILEGES = "no-new-privileges:true"

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from containers.socket_proxy import bodies
+from containers.socket_proxy.checks import put_id, read_filters, require, texts, unless_missing
+from containers.socket_proxy.constants import DATA_PATH, PROJECT_LABEL, SECRETS_PATH, Kind
 from containers.socket_proxy.containers import ContainerShapes
 from containers.socket_proxy.engine import AnsweredError, Engine
-from containers.socket_proxy.judging import put_id, read_filters, require, texts, unless_missing
 from containers.socket_proxy.past_events import is_of_all
 from containers.socket_proxy.requests import RefusedError, Request
 from containers.socket_proxy.routes import Route, Rule, find_route
-from containers.socket_proxy.words import DATA_PATH, PROJECT_LABEL, SECRETS_PATH, Kind
 
 ENGINES_OWN = "bridge"
 """The network that the engine creates at each start, from which Berth learns the time of the start."""

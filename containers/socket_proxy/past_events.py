@@ -6,10 +6,10 @@ import json
 from asyncio import StreamReader
 from collections.abc import Iterator
 
+from containers.socket_proxy.constants import Scope
 from containers.socket_proxy.engine import within
 from containers.socket_proxy.requests import Request, read_chunks
 from containers.socket_proxy.streams import Pair, find_length, first_of, read_all, wait_for_end
-from containers.socket_proxy.words import Scope
 
 LARGEST = 4 * 1024 * 1024
 """Bytes of an answer. Docker remembers 256 events, each with all labels of its object."""

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from containers.socket_proxy import bodies
+from containers.socket_proxy.checks import as_bytes
 from containers.socket_proxy.engine import AnsweredError, Engine, EngineAwayError
 from containers.socket_proxy.gate import Gate
-from containers.socket_proxy.judging import as_bytes
 from containers.socket_proxy.past_events import is_of_all, pass_past_events
 from containers.socket_proxy.requests import PIECE, RefusedError, Request, pass_body, read_body, read_request
 from containers.socket_proxy.routes import Rule

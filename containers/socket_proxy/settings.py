@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from containers.socket_proxy.words import Scope
+from containers.socket_proxy.constants import Scope
 
 
 def listen_path() -> Path:

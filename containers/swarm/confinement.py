@@ -8,8 +8,8 @@ from django.conf import settings
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineRefusedError
+from containers.swarm.missing_protections import api_of, explain_refusal, find_missing
 from containers.swarm.nodes import Node, list_nodes
-from containers.swarm.what_specs_hold import api_of, explain_refusal, find_missing
 
 DAEMON_LABEL = "berth.no-new-privileges"
 """The label of a node's daemon.json by which its operator says that the same file has `"no-new-privileges": true`.

@@ -15,9 +15,9 @@ from containers.errors import (
     SupersededError,
 )
 from containers.identity import carries, is_ours
-from containers.swarm.refusals import has_run, lacks_room, refusal_of
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
+from containers.swarm.task_errors import has_run, lacks_room, refusal_of
 from containers.swarm.tasks import BY_THEMSELVES, Run, Service, observe
 from containers.swarm.verbs import SILENT, Verbs
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation

@@ -20,23 +20,23 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
 from containers.swarm.confinement import Confinement
 from containers.swarm.deploy import Deployment
-from containers.swarm.emptying import Emptying
 from containers.swarm.events import watch
 from containers.swarm.gateway.verbs import GatewayVerbs
 from containers.swarm.images import name_for_nodes
 from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
-from containers.swarm.looks import Looks
-from containers.swarm.memory import Memory
 from containers.swarm.nodes import list_nodes
+from containers.swarm.observations import Looks
 from containers.swarm.placement import Placement, place
 from containers.swarm.secrets import Secrets
 from containers.swarm.service_spec import service_payload
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import make_folder, volume_driver
 from containers.swarm.state_verbs import StateVerbs
+from containers.swarm.state_writer import Memory
 from containers.swarm.usage import Usages
 from containers.swarm.verbs import Verbs
+from containers.swarm.volume_cleanup import Emptying
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 from containers.docker_api.client import Connection
 from containers.errors import NoRoomError
-from containers.swarm.arrivals import find_home
+from containers.swarm.awaited_states import find_home
+from containers.swarm.capacity import constraints_of, nodes_for, require_room
 from containers.swarm.images import require_pulled
 from containers.swarm.nodes import Node, list_nodes, require_settled
-from containers.swarm.room import constraints_of, nodes_for, require_room
 from containers.swarm.services import Services
-from containers.swarm.traces import kept_on
+from containers.swarm.state_locations import kept_on
 from containers.vocabulary import ContainerSpec
 
 HOME_AWAY = "The machine that has the agent's memory takes no agents now{}. The agent can only start there."

@@ -1,6 +1,6 @@
 """The body of POST /services/create for an agent. Pure: equal arguments give equal payloads.
 
-An agent is confined as `containers.hardening` says for a container. `containers.swarm.what_specs_hold` lists what a
+An agent is confined as `containers.hardening` says for a container. `containers.swarm.missing_protections` lists what a
 service cannot have.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from containers.hardening import MEBIBYTE, NO_NAMES, SECCOMP_PROFILE, ULIMITS, container_labels, data_volume
 from containers.vocabulary import ContainerSpec
 

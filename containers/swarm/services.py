@@ -13,8 +13,8 @@ from containers.docker_api.errors import EngineFailedError, MissingError, unders
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, KEPT_ON_LABEL
+from containers.swarm.state_locations import NotedTraces, kept_on
 from containers.swarm.tasks import Run, Service, read_run, read_service
-from containers.swarm.traces import NotedTraces, kept_on
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
 LIST_SIZE = 128 * 1024 * 1024

@@ -17,7 +17,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError
 from containers.identity import container_name
-from containers.swarm.memory import remove_left
+from containers.swarm.state_writer import remove_left
 from containers.vocabulary import ContainerSpec
 from containers.volume_containers import carrier_payload, handover_name
 

@@ -6,10 +6,10 @@ States are on the nodes' disks or where the volumes' driver keeps them. A manage
 from collections.abc import Iterable, Iterator, Mapping
 
 from containers.errors import EngineRefusedError
-from containers.swarm.emptying import Emptying
-from containers.swarm.memory import Memory
 from containers.swarm.services import Services
+from containers.swarm.state_writer import Memory
 from containers.swarm.verbs import Verbs
+from containers.swarm.volume_cleanup import Emptying
 
 OUT_OF_REACH = "Agents' memory is on the nodes of the Swarm, where Berth cannot read it. Back up the volumes there."
 

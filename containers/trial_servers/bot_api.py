@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Any
 
-from containers.trial_servers.words import ANSWERED, POLLED, QUESTION, as_number, tell
+from containers.trial_servers.constants import ANSWERED, POLLED, QUESTION, as_number, tell
 
 PERSON = 1001
 _UPDATE = 700_000_001

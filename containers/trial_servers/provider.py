@@ -5,7 +5,7 @@ import time
 from email.message import Message
 from typing import Any
 
-from containers.trial_servers.words import ASKED, REPLY, tell
+from containers.trial_servers.constants import ASKED, REPLY, tell
 
 _KEY_REJECTED = "Incorrect API key provided."
 

@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from containers.trial_servers.bot_api import Bot
+from containers.trial_servers.constants import LISTENING, PORT, PROVIDER, TELEGRAM, as_number, tell
 from containers.trial_servers.provider import Provider
-from containers.trial_servers.words import LISTENING, PORT, PROVIDER, TELEGRAM, as_number, tell
 
 
 class _Requests(BaseHTTPRequestHandler):

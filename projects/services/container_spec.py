@@ -9,7 +9,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.agent_contract import AGENT_USER, SECRETS_PATH, SecretFile, Variable
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from containers.identity import installation_id
 from containers.vocabulary import INSTALLATION_LABEL, INSTANCE_LABEL, PROJECT_LABEL, ContainerSpec
 from projects.credentials.verification import PROBES

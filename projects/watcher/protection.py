@@ -8,7 +8,7 @@ from django.conf import settings
 
 from accounts import clock
 from containers.errors import EngineError
-from containers.gateway.words import AgentsNetwork, Reach
+from containers.gateway.vocabulary import AgentsNetwork, Reach
 from containers.get_engine import get_engine
 from projects.models import Gateway, Project, Watch
 from projects.rules.permissions import Egress

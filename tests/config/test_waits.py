@@ -26,7 +26,7 @@ REASONS = {
     "config/serving/watcher_port.py:finish_request: join": "It is cancelled, or shuts a socket, which never waits.",
     "config/serving/watcher_port.py:open_watcher_port: Thread": BOOTS,
     "config/serving/threads.py:_work: get": "A thread that waits for work. Nobody waits for it.",
-    "containers/look_ups.py:find_addresses: result": "It is there: `wait` has said so.",
+    "containers/dns_lookups.py:find_addresses: result": "It is there: `wait` has said so.",
     "containers/side_work.py:_results_of: result": "Its error is there already.",
     "containers/management/commands/build_images.py:_build_all: ThreadPoolExecutor": NO_PROCESS,
     "containers/management/commands/build_images.py:_build_all: with ThreadPoolExecutor": NO_PROCESS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from containers import call_limits, look_ups, side_work
+from containers import call_limits, dns_lookups, side_work
 from containers.bounded_http import bounded_tls
 from containers.call_limits import AnswerTooLargeError, connect, size_limit, time_limit
 from tests.certificates import make_authority
@@ -160,8 +160,8 @@ def test_a_name_server_that_is_silent_keeps_nobody(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("is_given", [False, True], ids=["no thread", "a thread without memory"])
 def test_a_look_up_that_cannot_begin_holds_no_place(monkeypatch: pytest.MonkeyPatch, is_given: bool) -> None:
-    monkeypatch.setattr(look_ups, "BEGINS_WITHIN", 0.01)
-    monkeypatch.setattr(look_ups, "_places", threading.BoundedSemaphore(1))
+    monkeypatch.setattr(dns_lookups, "BEGINS_WITHIN", 0.01)
+    monkeypatch.setattr(dns_lookups, "_places", threading.BoundedSemaphore(1))
     monkeypatch.setattr(side_work, "begin_thread", lambda _: is_given)
     for _ in range(2):
         with time_limit(GUARD), pytest.raises(OSError, match="No thread"):
@@ -169,8 +169,8 @@ def test_a_look_up_that_cannot_begin_holds_no_place(monkeypatch: pytest.MonkeyPa
 
 
 def test_neither_do_many_look_ups_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(look_ups, "_places", threading.BoundedSemaphore(1))
-    look_ups._places.acquire()
+    monkeypatch.setattr(dns_lookups, "_places", threading.BoundedSemaphore(1))
+    dns_lookups._places.acquire()
     began = time.monotonic()
     with time_limit(LIMIT), pytest.raises(TimeoutError):
         connect("localhost", 443)

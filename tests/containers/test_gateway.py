@@ -11,7 +11,7 @@ from containers.docker.gateway import containers as docker_gateways
 from containers.errors import AddressUnusableError, EngineUnavailableError, GatewaySilentError, ImageMissingError
 from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient, Standing
-from containers.gateway.words import GatewaySpec, Reach
+from containers.gateway.vocabulary import GatewaySpec, Reach
 from containers.vocabulary import INSTANCE_LABEL, ContainerState
 from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec, yes
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from containers.hardening import SECCOMP_PROFILE, container_payload
 from containers.vocabulary import ContainerSpec
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from containers import public_http
-from containers.firewall.networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address, is_public, post
 from tests.certificates import make_authority
 from tests.fakes.hostile_answers import HEAD

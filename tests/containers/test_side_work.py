@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from containers.call_limits import time_limit
-from containers.docker_api import reading
-from containers.docker_api.reading import beside
+from containers.docker_api import read_limits
+from containers.docker_api.read_limits import beside
 from containers.errors import EngineUnavailableError
 from containers.side_work import SideWork, do_side_by_side
 from tests.paths import ROOT
@@ -67,7 +67,7 @@ def test_its_error_is_the_callers() -> None:
 
 
 def test_a_thread_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MARGIN", 0.0)
+    monkeypatch.setattr(read_limits, "MARGIN", 0.0)
     begun, released = threading.Event(), threading.Event()
 
     def hang() -> None:
@@ -113,7 +113,7 @@ def test_the_first_error_ends_it() -> None:
 
 STARVED = """
 import resource, threading, time
-from containers.docker_api.reading import beside
+from containers.docker_api.read_limits import beside
 for each in range(4):  # their stacks are kept for the next ones, so that the kernel has no part in it
     threading.Thread(target=time.sleep, args=(0.1,)).start()
 while threading.active_count() > 1:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from containers.agent_reports import health_after
 from containers.engine.lists import is_as_listed
-from containers.gateway.words import ADDRESS_LABEL
+from containers.gateway.vocabulary import ADDRESS_LABEL
 from containers.identity import is_ours
 from containers.vocabulary import (
     PROJECT_LABEL,

@@ -14,7 +14,7 @@ from containers.errors import (
     ImageMissingError,
 )
 from containers.gateway.transport import NOT_THERE, Transport
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 from tests.fakes.gateway import MemoryGateway
 from tests.fakes.memory_container import MemoryContainer

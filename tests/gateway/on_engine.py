@@ -26,7 +26,7 @@ from containers.gateway.entries import (
     new_virtual_token,
 )
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
 from containers.identity import container_name, gateway_name, own_labels
 from containers.vocabulary import PROJECT_LABEL, ContainerSpec
 from tests.containers.inside import run_inside

@@ -12,7 +12,7 @@ from gateway.pipes.memory import ALL, EACH, SMALL, Memory
 from gateway.providers.call import LARGEST
 from gateway.rules.refusals import RefusedError, Why
 
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from tests.fakes.messages import Answer
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import override_settings
 
-from containers.gateway.words import PORT, Reach
+from containers.gateway.vocabulary import PORT, Reach
 from containers.identity import exit_network_name
 from containers.programs import is_root
 from tests.containers.firewall.test_firewall import can_filter, fake_internet, listener

@@ -6,7 +6,7 @@ import pytest
 
 from accounts import clock
 from containers import get_engine
-from containers.gateway.words import PORT
+from containers.gateway.vocabulary import PORT
 from containers.identity import container_name
 from containers.programs import is_root
 from projects.models import Gateway

@@ -15,7 +15,7 @@ from containers.docker.gateway import egress
 from containers.docker.volumes import measuring
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
-from containers.firewall import names, rules
+from containers.firewall import query_limits, rules
 from containers.hardening import confinement, limits
 from projects.dashboard.views import account as account_views
 from projects.rules.disk import BYTES_PER_FILE, WARN_AT
@@ -42,10 +42,11 @@ SENTENCES = [
         f"and asks name servers {rules.QUERIES_RATE.removesuffix('/sec')} times a second"
     ),
     (
-        f"Of its packets to that server {names.QUESTIONS_RATE.removesuffix('/sec')} a second arrive "
-        f"({names.QUESTIONS_BURST} in a burst, and {names.STREAM_RATE.removesuffix('kb/s')} KiB a second over TCP)"
+        f"Of its packets to that server {query_limits.QUESTIONS_RATE.removesuffix('/sec')} a second arrive "
+        f"({query_limits.QUESTIONS_BURST} in a burst, "
+        f"and {query_limits.STREAM_RATE.removesuffix('kb/s')} KiB a second over TCP)"
     ),
-    f"lets it ask, {names.QUESTIONS_RATE.removesuffix('/sec')} times a second",
+    f"lets it ask, {query_limits.QUESTIONS_RATE.removesuffix('/sec')} times a second",
     f"measured every {disk.EVERY / MINUTE:.0f} minutes",
     f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
     f"cannot be counted in {measuring._COUNT_FOR} seconds is counted in part",

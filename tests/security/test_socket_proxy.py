@@ -14,7 +14,7 @@ from django.test import override_settings
 from containers.docker.engine import DockerEngine
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import network_name
 from tests.containers.proxied import socket_proxy

@@ -14,6 +14,7 @@ from containers.docker.networks.rules_container import set_rules
 from containers.docker_api.client import Connection
 from containers.errors import EngineError, FirewallMissingError
 from containers.firewall.bridge import bridge_name, gateway_bridge_name, is_here, mark_bridge, restore_bridge_name
+from containers.firewall.gateway_openings import Passage, passage_of
 from containers.firewall.iptables import (
     apply_rules,
     are_open,
@@ -23,7 +24,6 @@ from containers.firewall.iptables import (
     is_on_this_host,
     rules_hold,
 )
-from containers.firewall.passage import Passage, passage_of
 from containers.programs import ProgramError, find_program, is_root
 
 logger = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from containers.errors import (
     ImageMissingError,
 )
 from containers.gateway.transport import NOT_THERE
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import gateway_name
 from containers.vocabulary import Observation

@@ -14,8 +14,8 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import exit_bridge_name, gateway_bridge_name, trial_bridge_name
-from containers.firewall.passage import Passage, note_passage
-from containers.gateway.words import PORT, AgentsNetwork, Reach
+from containers.firewall.gateway_openings import Passage, note_passage
+from containers.gateway.vocabulary import PORT, AgentsNetwork, Reach
 from containers.identity import exit_network_name, gateway_network_name, is_labelled
 
 _LARGEST, _SMALLEST = 21, 26

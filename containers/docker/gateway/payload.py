@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
-from containers.gateway.words import PORT, AgentsNetwork, GatewaySpec
+from containers.gateway.vocabulary import PORT, AgentsNetwork, GatewaySpec
 from containers.hardening import NO_TERMINAL, SECCOMP_PROFILE, data_volume, limits, secrets_volume
 from containers.identity import exit_network_name, gateway_name, helper_labels
 

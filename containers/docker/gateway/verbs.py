@@ -8,10 +8,10 @@ from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
 from containers.docker.networks.agents import ensure_network
 from containers.docker_api.client import Connection
-from containers.docker_api.reading import beside
+from containers.docker_api.read_limits import beside
 from containers.errors import AddressUnusableError, FirewallMissingError
 from containers.gateway.transport import Transport
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
 from containers.vocabulary import ContainerSpec, Observation
 
 

@@ -19,7 +19,7 @@ from containers.docker_api.image_build import FIREWALL, inspect_image
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridges_to_guard
 from containers.firewall.iptables import rules_for
-from containers.firewall.path import parse_chains
+from containers.firewall.packet_paths import parse_chains
 from containers.firewall.resolvers import parse_resolvers
 from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules
 from containers.firewall.script import as_removal, as_script

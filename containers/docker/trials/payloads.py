@@ -9,7 +9,7 @@ from containers.agent_contract import DATA_PATH, SECRETS_PATH
 from containers.hardening import NEVER_BY_ENGINE, NO_TERMINAL, confinement, container_payload, limits
 from containers.vocabulary import ContainerSpec
 
-_MODULES = ("words", "bot_api", "provider", "server")
+_MODULES = ("constants", "bot_api", "provider", "server")
 """The modules of `containers.trial_servers`, each after the ones that it imports."""
 
 _LOADER = """\

@@ -20,7 +20,7 @@ from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
 from containers.engine.trials import TrialRun
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
-from containers.trial_servers.words import ANSWERED, LISTENING, POLLED
+from containers.trial_servers.constants import ANSWERED, LISTENING, POLLED
 from containers.vocabulary import AgentReport, ContainerSpec
 
 _LOOK_EVERY, _LOOK_SELDOM = 0.1, 0.5

@@ -9,11 +9,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from containers.firewall.bridge import bridge_name, gateway_bridge_name
-from containers.firewall.node import NodeNetwork, node_script, split_subnet
-from containers.firewall.passage import Door
+from containers.firewall.gateway_openings import Door
+from containers.firewall.node_script import NodeNetwork, node_script, split_subnet
 from containers.firewall.resolvers import need_rules
 from containers.firewall.rules import make_rules
-from containers.gateway.words import PORT, AgentsNetwork
+from containers.gateway.vocabulary import PORT, AgentsNetwork
 from containers.identity import gateway_network_name, network_name
 
 

@@ -16,11 +16,11 @@ from containers.errors import EngineRefusedError, EngineUnavailableError, ImageN
 from containers.gateway.authority import name_of_node
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.tls_transport import ServiceContexts, TlsTransport
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from containers.identity import is_our_helper
-from containers.swarm.gateway.image_there import ImageThere
-from containers.swarm.gateway.neighbours import require_own_port
-from containers.swarm.gateway.papers import Papers
+from containers.swarm.gateway.certificates import Papers
+from containers.swarm.gateway.conflicts import require_own_port
+from containers.swarm.gateway.image_availability import ImageThere
 from containers.swarm.gateway.payload import (
     ANSWERED,
     ANSWERED_LABEL,

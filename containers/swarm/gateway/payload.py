@@ -14,7 +14,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from containers.agent_contract import DATA_PATH
-from containers.gateway.words import MEBIBYTE, PORT, GatewaySpec
+from containers.gateway.vocabulary import MEBIBYTE, PORT, GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import gateway_name, helper_labels
 from containers.swarm.service_spec import confinement, own_directory

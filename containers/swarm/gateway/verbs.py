@@ -10,15 +10,15 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
-from containers.firewall.node import CONFIG, split_subnet
+from containers.firewall.node_script import CONFIG, split_subnet
 from containers.gateway.transport import NOT_THERE, Transport
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.identity import gateway_network_name, network_name
-from containers.swarm.gateway.image_there import find_image
-from containers.swarm.gateway.neighbours import require_own_addresses
+from containers.swarm.agent_nodes import find_places
+from containers.swarm.gateway.conflicts import require_own_addresses
+from containers.swarm.gateway.image_availability import find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.nodes import list_nodes
-from containers.swarm.places import find_places
 from containers.vocabulary import Observation
 
 NO_RULES = (

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.views.decorators.debug import sensitive_variables
 
 from containers.gateway.entries import MARK, ProviderKind, new_virtual_key, new_virtual_token
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project
 from projects.models.agent_address import has_address, take_address

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from containers.gateway.words import ADDRESS_LABEL
+from containers.gateway.vocabulary import ADDRESS_LABEL
 from containers.vocabulary import Observation
 from projects.models import Project
 from projects.models.columns.behind_gateway import NEXT_VERSION

@@ -14,7 +14,7 @@ from django.views.decorators.debug import sensitive_variables
 from accounts import clock
 from accounts.moments import is_recent
 from containers.errors import EngineRefusedError, GatewayMissingError, GatewaySilentError
-from containers.gateway.words import AgentsNetwork, GatewayAddress, GatewaySpec
+from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.get_engine import get_engine
 from projects.models import AgentType, Gateway
 from projects.rules.permissions import Egress

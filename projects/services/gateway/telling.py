@@ -10,7 +10,7 @@ from django.conf import settings
 
 from containers.errors import FirewallMissingError
 from containers.gateway.protocol import WITHIN
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from containers.side_work import SideWork
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError

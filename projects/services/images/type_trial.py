@@ -13,7 +13,7 @@ from containers.errors import EngineError, EngineUnavailableError, ImageMissingE
 from containers.get_engine import get_engine
 from containers.identity import helper_labels, installation_id
 from containers.side_work import do_side_by_side
-from containers.trial_servers.words import PORT, PROVIDER, TELEGRAM
+from containers.trial_servers.constants import PORT, PROVIDER, TELEGRAM
 from containers.vocabulary import ContainerSpec
 from projects.errors import UnusableSettingsError
 from projects.models import AgentType

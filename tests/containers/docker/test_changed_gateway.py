@@ -10,7 +10,7 @@ from cryptography.fernet import Fernet
 from django.conf import settings
 
 from containers.gateway.protocol import GatewayClient, Standing
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.gateway.image import ensure_gateway_image
 from tests.waiting import wait_until

@@ -12,7 +12,7 @@ from containers.docker.engine import DockerEngine
 from containers.docker.gateway.egress import Egress
 from containers.errors import EngineRefusedError, FirewallMissingError
 from containers.firewall.bridge import bridge_name
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from containers.hardening import container_payload
 from containers.identity import network_name, own_labels
 from containers.vocabulary import PROJECT_LABEL, ContainerState, Health

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from containers.firewall import names
-from containers.firewall.names import QUESTIONS_BURST
+from containers.firewall import query_limits
+from containers.firewall.query_limits import QUESTIONS_BURST
 from containers.programs import is_root, run_program
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
@@ -97,7 +97,7 @@ def test_each_start_of_an_agent_has_its_limit_and_nobody_else_has(
         entered.append(arguments[0])
         return run_program(name, *arguments, **options)
 
-    monkeypatch.setattr(names, "run_program", run)
+    monkeypatch.setattr(query_limits, "run_program", run)
     engine, client = docker_under_test.engine, docker_under_test.client
     made = deploy(docker_under_test).container_id
     foreign = docker_under_test.foreign(f"{docker_under_test.name}-other", {})
@@ -106,7 +106,7 @@ def test_each_start_of_an_agent_has_its_limit_and_nobody_else_has(
     assert len(entered) == 1
     client.restart(made, timeout=0)
     rules = "iptables", "-w", "-t", "raw", "-S"
-    assert names.NAME_SERVER not in inside(docker_under_test, *rules)
+    assert query_limits.NAME_SERVER not in inside(docker_under_test, *rules)
     assert engine.limit_names([made, foreign]) is None
-    assert inside(docker_under_test, *rules).count(names.NAME_SERVER) == 3
+    assert inside(docker_under_test, *rules).count(query_limits.NAME_SERVER) == 3
     assert len(set(entered)) == len(entered) == 2

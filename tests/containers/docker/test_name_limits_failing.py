@@ -12,14 +12,14 @@ from containers.docker.networks import name_limits
 from containers.docker.networks.name_limits import AGAIN_AFTER, NameLimits
 from containers.docker_api.errors import MissingError
 from containers.errors import EngineUnavailableError
-from containers.firewall import names
+from containers.firewall import query_limits
 from containers.identity import own_labels
 from containers.programs import ProgramError
 from containers.vocabulary import PROJECT_LABEL
 
 pytestmark = pytest.mark.one_database
 
-AGENT, NAMESPACE = "a" * 64, names.Namespace("/run/docker/netns/1", 4, 4026531840)
+AGENT, NAMESPACE = "a" * 64, query_limits.Namespace("/run/docker/netns/1", 4, 4026531840)
 
 
 class Docker:
@@ -142,17 +142,17 @@ def test_an_engine_that_does_not_answer_says_so(docker: Docker, limits: NameLimi
     (False, "", "not root"), (True, "nsenter", "nsenter is not"), (True, "iptables-restore", "iptables-restore is not"),
 ])  # fmt: skip
 def test_what_this_host_lacks_is_told(monkeypatch: pytest.MonkeyPatch, root: bool, missing: str, told: str) -> None:
-    monkeypatch.setattr(names, "is_root", lambda: root)
-    monkeypatch.setattr(names, "find_program", lambda name: None if name == missing else f"/bin/{name}")
+    monkeypatch.setattr(query_limits, "is_root", lambda: root)
+    monkeypatch.setattr(query_limits, "find_program", lambda name: None if name == missing else f"/bin/{name}")
     nobody: Any = None
     assert told in str(NameLimits(nobody).set_for([AGENT]))
     if missing == "iptables-restore":
         with pytest.raises(ProgramError, match="not installed"):
-            names.limit_questions(NAMESPACE)
+            query_limits.limit_questions(NAMESPACE)
 
 
 def test_its_own_namespace_and_plain_files_are_none_to_enter(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch()
     for path in ("/proc/self/ns/net", str(plain), str(tmp_path / "none"), "", "\0"):
-        assert names.find_namespace(path) is None
+        assert query_limits.find_namespace(path) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.firewall import names
+from containers.firewall import query_limits
 from containers.firewall.boot import SCRIPT
 from containers.firewall.rules import CLOSED
 from containers.firewall.script import as_script
@@ -106,7 +106,7 @@ def test_an_agents_namespace_can_be_entered_inside_berths_own(
 ) -> None:
     script = tmp_path / "names"
     script.write_text(
-        f"nsenter --net=/run/netns/{router.name}agent iptables-restore -w <<'RULES'\n{names.RULES}RULES\n"
+        f"nsenter --net=/run/netns/{router.name}agent iptables-restore -w <<'RULES'\n{query_limits.RULES}RULES\n"
     )
     done = run_as(units["berth.service"], router, script)
     assert (done.returncode, done.stderr) == (0, "")

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from containers.firewall import bridged, iptables
-from containers.firewall.bridged import show_by_script
+from containers.firewall import bridge_netfilter, iptables
+from containers.firewall.bridge_netfilter import show_by_script
 from containers.firewall.rules import make_rules
 from containers.firewall.script import as_script
 from containers.programs import ProgramError, is_root, run_program
@@ -87,11 +87,13 @@ def host(two_agents: Host, monkeypatch: pytest.MonkeyPatch) -> Host:
             "nsenter", f"--net=/run/netns/{two_agents.name}host", name, *arguments, seconds=seconds, given=given
         )
 
-    for module in (bridged, iptables):
+    for module in (bridge_netfilter, iptables):
         monkeypatch.setattr(module, "run_program", there)
-    monkeypatch.setattr(bridged, "is_here", lambda _name: True)
-    monkeypatch.setattr(bridged, "_read", lambda switch: two_agents.sh(f"cat {switch} 2>/dev/null || :").strip())
-    monkeypatch.setattr(bridged, "_write", lambda switch, value: two_agents.sh(f"echo {value} >{switch}"))
+    monkeypatch.setattr(bridge_netfilter, "is_here", lambda _name: True)
+    monkeypatch.setattr(
+        bridge_netfilter, "_read", lambda switch: two_agents.sh(f"cat {switch} 2>/dev/null || :").strip()
+    )
+    monkeypatch.setattr(bridge_netfilter, "_write", lambda switch, value: two_agents.sh(f"echo {value} >{switch}"))
     monkeypatch.setattr(iptables, "bridges_to_guard", lambda: [two_agents.bridge])
     monkeypatch.setattr(iptables, "is_on_this_host", lambda: True)
     monkeypatch.setattr(iptables, "read_resolvers", list)
@@ -105,7 +107,7 @@ def without_ip(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_name: str, *_arguments: str, seconds: float) -> str:
         raise ProgramError(str(seconds))
 
-    monkeypatch.setattr(bridged, "run_program", fail)
+    monkeypatch.setattr(bridge_netfilter, "run_program", fail)
 
 
 @pytest.mark.parametrize("has_ip", [True, False])
@@ -145,7 +147,7 @@ def test_where_it_cannot_be_mended_the_rules_do_not_count(host: Host, monkeypatc
         raise PermissionError
 
     without_ip(monkeypatch)
-    monkeypatch.setattr(bridged, "_write", refuse)
+    monkeypatch.setattr(bridge_netfilter, "_write", refuse)
     host.hide()
     said = iptables.apply_rules()
     assert said
@@ -172,7 +174,7 @@ def test_the_script_says_where_it_cannot(host: Host) -> None:
 
 
 def test_a_bridge_that_is_not_here_yet_hides_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridged, "is_here", lambda _name: False)
+    monkeypatch.setattr(bridge_netfilter, "is_here", lambda _name: False)
     host.hide()
-    assert bridged.shows_packets(host.bridge, "iptables")
-    bridged.show_packets(host.bridge, "iptables")
+    assert bridge_netfilter.shows_packets(host.bridge, "iptables")
+    bridge_netfilter.show_packets(host.bridge, "iptables")

@@ -15,7 +15,7 @@ from containers.docker.gateway.rows import Row
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError
 from containers.errors import EngineUnavailableError, GatewaySilentError
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from containers.identity import exit_network_name, gateway_network_name
 
 pytestmark = pytest.mark.one_database

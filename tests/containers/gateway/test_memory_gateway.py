@@ -7,7 +7,7 @@ import pytest
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient, Standing, read_all_usage
-from containers.gateway.words import AgentsNetwork, GatewaySpec, Reach
+from containers.gateway.vocabulary import AgentsNetwork, GatewaySpec, Reach
 from tests.fakes.engine import MemoryEngine
 
 pytestmark = pytest.mark.one_database

@@ -7,8 +7,8 @@ from asyncio import StreamReader, StreamWriter
 from dataclasses import dataclass, field
 from typing import Any
 
+from containers.socket_proxy.constants import TALK
 from containers.socket_proxy.routes import ROUTES, Rule
-from containers.socket_proxy.words import TALK
 from tests.containers.socket_proxy.made import changed, make_bodies
 from tests.containers.socket_proxy.wire import GATEWAY, OUR_NETWORK, OUR_VOLUME, OURS, RUN, Wire
 

@@ -9,7 +9,7 @@ from containers.docker.networks import rules_container
 from containers.docker.trials import payloads as trials
 from containers.docker.volumes.measuring import measuring_payload
 from containers.engine.trials import TRIAL_LABEL
-from containers.gateway.words import AgentsNetwork, GatewaySpec, Reach
+from containers.gateway.vocabulary import AgentsNetwork, GatewaySpec, Reach
 from containers.hardening import container_payload
 from containers.identity import helper_labels, network_name, own_labels
 from containers.volume_containers import carrier_payload, handover_payload, keeper_payload

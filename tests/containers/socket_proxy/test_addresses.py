@@ -8,7 +8,7 @@ from containers.docker.gateway import networks
 from containers.docker.networks.agents import PREFIX
 from containers.socket_proxy import bodies
 from containers.socket_proxy.addresses import LARGEST, SMALLEST
-from containers.socket_proxy.words import Scope
+from containers.socket_proxy.constants import Scope
 from tests.containers.socket_proxy.kept_wire import NETWORK
 
 pytestmark = pytest.mark.one_database

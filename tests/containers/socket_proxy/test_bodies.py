@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from containers.hardening import SECCOMP_FILE
+from containers.socket_proxy.constants import Scope
 from containers.socket_proxy.containers import ContainerShapes
-from containers.socket_proxy.words import Scope
 from tests.containers.socket_proxy.hostile import HOSTILE
 from tests.containers.socket_proxy.made import changed, make_bodies, without
 

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from containers.socket_proxy.words import TALK
+from containers.socket_proxy.constants import TALK
 from tests.containers.socket_proxy.made import changed, make_bodies
 from tests.containers.socket_proxy.wire import (
     GATEWAY,

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from containers.socket_proxy.constants import TALK
 from containers.socket_proxy.routes import Rule
-from containers.socket_proxy.words import TALK
 from tests.containers.socket_proxy.kept_wire import one_of_each
 from tests.containers.socket_proxy.made import changed, make_bodies
 from tests.containers.socket_proxy.wire import (

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from containers.hardening import SECCOMP_FILE
+from containers.socket_proxy.constants import Scope
 from containers.socket_proxy.engine import Engine
 from containers.socket_proxy.requests import HEAD_SIZE
 from containers.socket_proxy.server import Server
-from containers.socket_proxy.words import Scope
 from tests.waiting import wait_until
 
 OURS, THEIRS, GATEWAY, RULES, RUN = ("a" * 64, "b" * 64, "c" * 64, "d" * 64, "e" * 64)

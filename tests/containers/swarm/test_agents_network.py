@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from containers.errors import EngineRefusedError
-from containers.firewall.node import CONFIG
+from containers.firewall.node_script import CONFIG
 from containers.swarm.gateway.verbs import GatewayVerbs
 from tests.containers.swarm.manager import Manager
 from tests.fakes.messages import Answer, Request

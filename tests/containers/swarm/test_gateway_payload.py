@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from containers.swarm.gateway.payload import NodePlan, service_payload
 
 pytestmark = pytest.mark.one_database

@@ -9,7 +9,7 @@ import pytest
 from containers.swarm import liveness
 from containers.swarm.liveness import Liveness
 from containers.swarm.nodes import Node, read_node
-from tests.containers.swarm.test_room import node
+from tests.containers.swarm.test_capacity import node
 
 FOUND, REFUSED, SILENT = 0, errno.ECONNREFUSED, errno.EINPROGRESS
 LOCAL = [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS, errno.EADDRNOTAVAIL, errno.EPERM, errno.ENETUNREACH]

@@ -7,19 +7,19 @@ import pytest
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineUnavailableError, NoRoomError
+from containers.swarm.capacity import require_room
 from containers.swarm.images import require_pulled
 from containers.swarm.liveness import Liveness
 from containers.swarm.nodes import Node
 from containers.swarm.placement import _require_home
 from containers.swarm.pulls import job_name
-from containers.swarm.room import require_room
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
 from containers.swarm.verbs import Verbs
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
+from tests.containers.swarm.test_capacity import node
 from tests.containers.swarm.test_liveness import FOUND, SILENT, look, told  # noqa: F401 - a fixture
-from tests.containers.swarm.test_room import node
 from tests.fakes.messages import Answer
 
 BETWEEN = ("unknown", "disconnected")

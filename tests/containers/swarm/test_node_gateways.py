@@ -9,8 +9,8 @@ from cryptography.fernet import Fernet
 from containers.docker_api.client import Connection
 from containers.errors import EngineUnavailableError, ImageNotPulledError
 from containers.gateway.protocol import GatewayClient
-from containers.gateway.words import GatewaySpec
-from containers.swarm.gateway.image_there import NOT_PUSHED, ImageThere, find_image
+from containers.gateway.vocabulary import GatewaySpec
+from containers.swarm.gateway.image_availability import NOT_PUSHED, ImageThere, find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.gateway.payload import NODE_LABEL
 from containers.swarm.pulls import job_name

@@ -11,7 +11,7 @@ from containers.errors import ImageNotPulledError
 from containers.swarm.images import name_for_nodes, require_pulled
 from containers.swarm.pulls import TRIES, Pulled, job_name, runs_by_node
 from tests.containers.swarm.manager import Manager, manager
-from tests.containers.swarm.test_room import node
+from tests.containers.swarm.test_capacity import node
 from tests.fakes.messages import Answer
 
 DIGEST = "r:5/berth/assistant@sha256:" + "a" * 64

@@ -7,7 +7,7 @@ import pytest
 from containers.agent_reports import Waits, parse_report
 from containers.docker_api.client import Connection
 from containers.swarm.logs import Logs
-from containers.swarm.looks import Looks
+from containers.swarm.observations import Looks
 from containers.swarm.service_spec import HOME_LABEL
 from containers.swarm.services import Services
 from containers.swarm.tasks import observe, read_service

@@ -20,7 +20,7 @@ from containers.docker.engine import DockerEngine
 from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineUnavailableError
 from containers.gateway.protocol import GatewayClient, Standing
-from containers.gateway.words import GatewaySpec
+from containers.gateway.vocabulary import GatewaySpec
 from containers.vocabulary import ContainerState
 from tests.chaos.private_engine import PrivateEngine
 from tests.engines import connect

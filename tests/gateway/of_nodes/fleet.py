@@ -17,8 +17,8 @@ from django.test import override_settings
 
 from containers import get_engine
 from containers.docker_api.image_build import GATEWAY
-from containers.firewall.node import CONFIG
-from containers.gateway.words import PORT
+from containers.firewall.node_script import CONFIG
+from containers.gateway.vocabulary import PORT
 from containers.identity import network_name
 from containers.swarm.liveness import GOSSIP_PORT
 from projects.models import AgentType, Project

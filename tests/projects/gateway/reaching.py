@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from containers.gateway.words import AgentsNetwork, Reach
+from containers.gateway.vocabulary import AgentsNetwork, Reach
 from projects.models import Actor, AgentType, Project
 from projects.rules.permissions import Egress
 from projects.services.limits.permissions import impose_egress

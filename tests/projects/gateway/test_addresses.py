@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from containers.errors import AddressUnusableError
-from containers.gateway.words import AgentsNetwork, Reach
+from containers.gateway.vocabulary import AgentsNetwork, Reach
 from projects.models import Project
 from projects.services.commands.start_and_stop import ADDRESSES
 from projects.watcher.gateway.upkeep import look_after_gateway

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from containers.errors import EngineUnavailableError
-from containers.gateway.words import AgentsNetwork, Reach
+from containers.gateway.vocabulary import AgentsNetwork, Reach
 from projects.errors import NoCapacityError
 from projects.models import Event, Gateway, Installation, Project
 from projects.models.agent_address import take_address

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from projects.models import AgentType, Event, Project
 from projects.rules.permissions import Egress, egress_in_force
 from projects.services.limits.permissions import impose_egress

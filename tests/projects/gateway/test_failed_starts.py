@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from containers.errors import EngineRefusedError, ImageMissingError, ImageNotPulledError, NameTakenError
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from projects.errors import UnusableSettingsError
 from projects.models import Project
 from projects.rules.permissions import Egress

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.gateway.words import Reach
+from containers.gateway.vocabulary import Reach
 from projects.models import Gateway, Project, Watch
 from projects.rules.permissions import Egress
 from projects.services.gateway.place import describe_trouble

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from containers.errors import EngineRefusedError
-from containers.firewall.node import CONFIG
+from containers.firewall.node_script import CONFIG
 from containers.identity import network_name, own_labels
 from containers.swarm import liveness
 from containers.swarm.engine import SwarmEngine

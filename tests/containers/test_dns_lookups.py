@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from containers import look_ups
+from containers import dns_lookups
 from containers.call_limits import resolve, time_limit
 
 pytestmark = pytest.mark.one_database
@@ -27,7 +27,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         raise socket.gaierror
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
-    monkeypatch.setattr(look_ups, "_places", threading.BoundedSemaphore(look_ups.OF_ONE + 1))
+    monkeypatch.setattr(dns_lookups, "_places", threading.BoundedSemaphore(dns_lookups.OF_ONE + 1))
     yield answered.set
     answered.set()
 
@@ -38,7 +38,7 @@ def hang(asker: str) -> None:
 
 
 def test_one_person_s_hosts_take_few_places_and_give_them_back(answer: Callable[[], None]) -> None:
-    for _ in range(look_ups.OF_ONE + 2):
+    for _ in range(dns_lookups.OF_ONE + 2):
         hang("7")
     for asker in ("", "8"):
         with time_limit(GUARD):

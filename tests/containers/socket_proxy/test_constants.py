@@ -10,16 +10,16 @@ from containers.docker.networks import rules_container
 from containers.docker.volumes import measuring
 from containers.docker_api import exec_transport, image_build
 from containers.engine import trials
-from containers.gateway.words import PORT
+from containers.gateway.vocabulary import PORT
 from containers.identity import container_name, exit_network_name, former_name, gateway_network_name, network_name
-from containers.socket_proxy import words
-from containers.socket_proxy.words import Scope
+from containers.socket_proxy import constants
+from containers.socket_proxy.constants import Scope
 
 pytestmark = pytest.mark.one_database
 
 
 def test_they_are_the_same() -> None:
-    known = {name: value for name, value in vars(words).items() if isinstance(value, str | int | list)}
+    known = {name: value for name, value in vars(constants).items() if isinstance(value, str | int | list)}
     assert {name: value for name, value in known.items() if name[0] != "_"} == {
         "INSTANCE_LABEL": vocabulary.INSTANCE_LABEL,
         "PROJECT_LABEL": vocabulary.PROJECT_LABEL,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from containers.firewall import neighbours
+from containers.firewall import neighbour_table
 from containers.firewall.boot import SCRIPT
-from containers.firewall.neighbours import PLACES, make_room, room_by_script
+from containers.firewall.neighbour_table import PLACES, make_room, room_by_script
 from containers.firewall.script import as_script
 from containers.identity import network_name
 from containers.programs import ProgramError, is_root
@@ -66,8 +66,8 @@ class Kernel:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, most: str, ways: set[str]) -> None:
         self.limits, self.ways, self.called = {MOST: most, FROM: "512"}, ways, 0
         for name in ("run_program", "_read", "_write"):
-            monkeypatch.setattr(neighbours, name, getattr(self, name))
-        monkeypatch.setattr(neighbours._Told, "is_told", False)
+            monkeypatch.setattr(neighbour_table, name, getattr(self, name))
+        monkeypatch.setattr(neighbour_table._Told, "is_told", False)
 
     def run_program(self, *words: str, seconds: float) -> None:
         self.called += 1
@@ -108,7 +108,7 @@ def test_where_it_may_not_the_log_says_so_once(
     with caplog.at_level(logging.WARNING):
         make_room()
         make_room()
-    assert [record.message for record in caplog.records if "gc_thresh3" in record.message] == [neighbours._TOO_FEW]
+    assert [record.message for record in caplog.records if "gc_thresh3" in record.message] == [neighbour_table._TOO_FEW]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from threading import Thread
 import pytest
 
 from containers.call_limits import time_limit
-from containers.docker.ending import unless_it_ends
 from containers.docker.engine import DockerEngine
+from containers.docker.shutdown import unless_it_ends
 from containers.docker_api import client
 from containers.docker_api.breaker import FAILURES
 from containers.docker_api.client import Connection

@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.firewall.path import comes_to, parse_chains, read_step
+from containers.firewall.packet_paths import comes_to, parse_chains, read_step
 
 BRIDGE, TARGET = "berth-1", "OURS"
 

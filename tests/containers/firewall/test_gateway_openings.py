@@ -1,7 +1,7 @@
 """The way to the gateway in the rules of the agents' network. With real packets: `tests/gateway/engine`."""
 
 from containers.firewall.bridge import bridges_to_guard, gateway_bridge_name
-from containers.firewall.passage import Passage, note_passage
+from containers.firewall.gateway_openings import Passage, note_passage
 from containers.firewall.rules import make_rules
 
 PASSAGE = Passage(gateway="172.30.0.2", port=8080, alone="172.30.64.0/18")

@@ -9,10 +9,10 @@ from django.test import override_settings
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
-from containers.firewall.node import CONFIG
+from containers.firewall.node_script import CONFIG
 from containers.identity import gateway_network_name, network_name
-from containers.swarm.gateway.image_there import ImageThere
-from containers.swarm.gateway.neighbours import require_own_addresses
+from containers.swarm.gateway.conflicts import require_own_addresses
+from containers.swarm.gateway.image_availability import ImageThere
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.gateway.payload import LABEL
 from tests.containers.swarm.manager import Manager, manager

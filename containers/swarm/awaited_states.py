@@ -18,8 +18,8 @@ from containers.identity import is_ours
 from containers.swarm.agent_configs import AgentConfigs
 from containers.swarm.nodes import find_own_node
 from containers.swarm.service_spec import HOME_LABEL
+from containers.swarm.state_locations import NotedTraces
 from containers.swarm.tasks import Service
-from containers.swarm.traces import NotedTraces
 from containers.vocabulary import ContainerSpec
 
 AWAITED_LABEL = "berth.awaited"

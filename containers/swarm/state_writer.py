@@ -12,9 +12,9 @@ from containers.docker_api.errors import ConflictError, MissingError, understand
 from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import data_volume
 from containers.identity import container_name
-from containers.swarm.arrivals import Arrivals
+from containers.swarm.awaited_states import Arrivals
 from containers.swarm.nodes import find_own_node
-from containers.swarm.traces import NotedTraces
+from containers.swarm.state_locations import NotedTraces
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
 SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0

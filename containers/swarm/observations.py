@@ -9,7 +9,7 @@ from django.conf import settings
 
 from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
-from containers.docker_api.reading import longest_wait, with_my_limits
+from containers.docker_api.read_limits import longest_wait, with_my_limits
 from containers.engine.lists import Keys
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import is_ours

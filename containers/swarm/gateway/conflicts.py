@@ -9,7 +9,7 @@ from django.conf import settings
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineRefusedError
-from containers.firewall.node import CONFIG
+from containers.firewall.node_script import CONFIG
 from containers.identity import gateway_network_name, is_our_helper, network_name
 from containers.swarm.gateway.payload import CONTROL_PORT, LABEL
 

@@ -12,11 +12,11 @@ from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.swarm.agent_configs import AgentConfigs
-from containers.swarm.arrivals import Arrivals, find_home
-from containers.swarm.memory import Memory
+from containers.swarm.awaited_states import Arrivals, find_home
 from containers.swarm.service_spec import KEPT_ON_LABEL
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import make_folder
+from containers.swarm.state_writer import Memory
 from containers.volume_containers import CARRIER as CARRIES
 from containers.volume_containers import HANDOVER_LABEL, handover_name
 from tests.containers.docker_api.calling import SPEC

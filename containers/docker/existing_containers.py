@@ -9,7 +9,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import as_refusal
-from containers.docker_api.reading import beside
+from containers.docker_api.read_limits import beside
 from containers.errors import EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import secrets_volume
 from containers.identity import carries, is_of_another

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from containers.firewall.bridge import bridge_name, gateway_bridge_name
-from containers.firewall.node import CONFIG, NodeNetwork, node_script
-from containers.firewall.passage import Door
+from containers.firewall.gateway_openings import Door
+from containers.firewall.node_script import CONFIG, NodeNetwork, node_script
 from containers.firewall.rules import make_rules
 from containers.identity import gateway_network_name, network_name
 from containers.programs import is_root

@@ -24,7 +24,7 @@ from containers.swarm.pulls import runs_by_node
 from containers.swarm.service_spec import confinement
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import volume_driver
-from containers.swarm.traces import Program, kept_on, program_of
+from containers.swarm.state_locations import Program, kept_on, program_of
 from containers.swarm.verbs import Verbs
 
 LABEL = "berth.empties"
