@@ -16,7 +16,6 @@ from django.db.utils import Error as DatabaseError
 from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
 from projects.watcher.ends.ends import Ends
-from projects.watcher.ends.prompt import tell_ends
 from projects.watcher.gateway.leases import threads_for_gateways
 from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
 from projects.watcher.listener import Listener
@@ -24,8 +23,9 @@ from projects.watcher.names import Names
 from projects.watcher.protection import Protection
 from projects.watcher.pulse import IDLE, STEP, Pulse
 from projects.watcher.reconcile.background import Background
+from projects.watcher.reconcile.changed import look_at
 from projects.watcher.reconcile.changed_keys import ChangedKeys
-from projects.watcher.reconcile.full import look_at, reconcile
+from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.prompt_looks import PromptLooks
 from projects.watcher.reconcile.round import Round
@@ -128,9 +128,8 @@ class Watcher:
         close_old_connections()
         self._leadership.require()
         with self._changed.taking() as changed_keys:
-            barred, hand_over, find = self._protection.barred, self._background.hand_over, self._ends.find
-            tell_ends(changed_keys & self._ends.keys_of_ended(), find)
-            result = look_at(changed_keys, repair=self._may_repair, barred=barred, hand_over=hand_over, find_end=find)
+            barred, hand_over = self._protection.barred, self._background.hand_over
+            result = look_at(changed_keys, self._ends, repair=self._may_repair, barred=barred, hand_over=hand_over)
         self._changed.put_off(result.put_off | result.passed_over)
 
     def _look(self) -> None:

@@ -12,7 +12,7 @@ from accounts import moments
 from containers.vocabulary import ContainerState, Health, Observation
 from projects.models.columns.at_rest import AT_REST
 from projects.models.project import Project
-from projects.rules.status.lifecycle import CRASH_LIMIT, Desired
+from projects.rules.status.lifecycle import CRASH_LIMIT, Desired, Operation
 
 KEYS_AT_ONCE = 1000
 """The maximum number of keys in one query."""
@@ -90,6 +90,12 @@ def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, Watched
     # The values are in the SQL text, because a prepared statement for any value could not use a partial index.
     found = _read([_rows().filter(~AT_REST)])
     return found | _read([_rows().filter(moments.future("updated_at", now=now)), *_with(set(keys) - found.keys())])
+
+
+def without_operations(keys: Collection[UUID]) -> set[UUID]:
+    """Returns the keys of rows that no operation holds."""
+    rows = Project.objects.filter(pk__in=keys, instance=settings.BERTH_INSTANCE, operation=Operation.NONE)
+    return set(rows.order_by().values_list("pk", flat=True))
 
 
 def compare_all(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:

@@ -17,9 +17,9 @@ from containers.vocabulary import ContainerState, Observation
 from projects.models.rows.watched import WatchedRow, compare_all, find_watched, find_well_unchecked
 from projects.services.agent_users import learn_users
 from projects.services.inventory.installation import Conflicts, find_conflicts, hold, observe_instance
-from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends.ends import FindEnd
 from projects.watcher.failures import Confinement, concerns_all, locked_rows
+from projects.watcher.reconcile.changed import ids_of
 from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.orphans import find_orphans, put_away
 from projects.watcher.reconcile.round import Round
@@ -82,27 +82,6 @@ def reconcile(  # noqa: PLR0913 - optional keywords
     return result
 
 
-def look_at(
-    keys: Collection[str],
-    *,
-    repair: bool = True,
-    barred: bool = False,
-    hand_over: HandOver | None = None,
-    find_end: FindEnd = lambda _: None,
-) -> Round:
-    """Checks only the containers with these keys at once, because there were events about them.
-
-    Commands cause events too, but record their outcome themselves and need the processors meanwhile. So projects that
-    an operation holds are left to the next round, and so are containers without a project. Raises like `reconcile`.
-    """
-    result = Round(at=clock.now())
-    confinement = Confinement(result.failed)
-    options = Options(repair=repair, barred=barred, find_end=find_end, hand_over=hand_over, at_rest=True)
-    reconcile_some(list(_ids_of(keys)), {}, keys, confinement, result, options)
-    confinement.settle()
-    return result
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Listed:
     """The containers that the engine lists, and their rows. `groups` has an entry for each row.
@@ -124,7 +103,7 @@ def _list_containers(
     known = find_well_unchecked() if narrow and is_wave else set[str]()
     forget_installation_id()  # an operator may have adopted another one
     observed = correct(observe_instance(unless_busy=True, briefly=known.union(changed_keys)))
-    keys = _ids_of(each.key for each in observed) | _ids_of(changed_keys) | locked_rows.ids()
+    keys = ids_of(each.key for each in observed) | ids_of(changed_keys) | locked_rows.ids()
     rows = find_watched(keys, now=clock.now()) if narrow else compare_all(keys, now=clock.now())
     conflicts = find_conflicts(observed, {str(pk): row.generation for pk, row in rows.items()})
     found = group_by_key(seen for seen in observed if is_ours(seen.labels))
@@ -142,7 +121,7 @@ def _find_rows_with_work(
 
     Keeps rows that had an event or could not be written.
     """
-    inspected = _ids_of(changed_keys) | locked_rows.ids()
+    inspected = ids_of(changed_keys) | locked_rows.ids()
 
     def is_left_alone(pk: UUID, row: WatchedRow) -> bool:
         group = listed.groups[pk]
@@ -166,10 +145,6 @@ def _look_after_the_rest(listed: _Listed, result: Round, *, repair: bool, includ
             repaired, failed = put_away(orphans)
             result.repaired += repaired
             result.failed += failed
-
-
-def _ids_of(keys: Iterable[str]) -> set[UUID]:
-    return {found for key in keys if (found := as_uuid(key))}
 
 
 def _is_missing(row: WatchedRow, now: datetime) -> bool:

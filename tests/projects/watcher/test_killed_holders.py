@@ -7,6 +7,8 @@ from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from projects.models import Project
 from projects.models.operation import Claim
@@ -14,7 +16,9 @@ from projects.models.processes import holder
 from projects.models.processes.holder import has_ended, name_holder
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
-from projects.watcher.reconcile.full import look_at, reconcile
+from projects.watcher.ends.ends import Ends
+from projects.watcher.reconcile.changed import look_at
+from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import later, status_of
 
@@ -57,10 +61,12 @@ def test_what_a_killed_process_has_begun_is_finished_at_once(
 def test_an_event_about_what_an_operation_holds_is_left_to_the_next_round(
     project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
 ) -> None:
-    """Most are of the operation's own doing, and it tells what came of them."""
+    """Operations cause most events and record their outcome themselves, so such an event costs only one query."""
     claim = claimed_by(ended)
     engine.calls.clear()
-    look_at([project.container_key])
+    with CaptureQueriesContext(connection) as queries:
+        look_at([project.container_key], Ends())
+    assert len(queries) == 1
     assert (Project.objects.get().operation_id, engine.calls) == (claim.id, [])
     reconcile()
     assert status_of(project) == "running"

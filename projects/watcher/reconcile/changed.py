@@ -1,0 +1,42 @@
+"""Looks at some containers at once, because there were events about them."""
+
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+from accounts import clock
+from projects.models.rows.watched import without_operations
+from projects.services.inventory.quarantine import as_uuid
+from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.prompt import tell_ends
+from projects.watcher.failures import Confinement
+from projects.watcher.reconcile.round import Round
+from projects.watcher.reconcile.some import HandOver, Options, reconcile_some
+
+
+def look_at(
+    keys: Collection[str],
+    ends: Ends,
+    *,
+    repair: bool = True,
+    barred: bool = False,
+    hand_over: HandOver | None = None,
+) -> Round:
+    """Checks only the containers with these keys. Records first which of them have ended.
+
+    Commands cause most events, but record their outcome themselves and need the processors meanwhile. So projects that
+    an operation holds are left to the next round, and so are containers without a project. Raises like `reconcile`.
+    """
+    result = Round(at=clock.now())
+    at_rest = without_operations(ids_of(keys))
+    if not at_rest:
+        return result
+    tell_ends({str(each) for each in at_rest} & ends.keys_of_ended(), ends.find)
+    confinement = Confinement(result.failed)
+    options = Options(repair=repair, barred=barred, find_end=ends.find, hand_over=hand_over, at_rest=True)
+    reconcile_some(at_rest, {}, keys, confinement, result, options)
+    confinement.settle()
+    return result
+
+
+def ids_of(keys: Iterable[str]) -> set[UUID]:
+    return {found for key in keys if (found := as_uuid(key))}
