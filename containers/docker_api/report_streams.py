@@ -11,7 +11,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
@@ -30,7 +29,8 @@ REST = 5.0
 """Seconds until a log that could not be opened, or had too much output, is opened again."""
 
 SOON = 0.5
-"""Seconds until a log that ended with its container is opened again, because the container may be restarted."""
+"""Seconds until a log that ended is opened again, because the container or the engine may be restarted, and until the
+next attempt to reach an engine that is away."""
 
 MARGIN = timedelta(seconds=5)
 """Reports from this long before a container is followed count, because the caller has looked at it about then."""
@@ -111,6 +111,8 @@ class ReportStreams:
         for gone in self._streams.keys() - wanted.keys():
             self._drop(gone)
         self._open_missing(wanted, since)
+        if self._streams.keys() != wanted.keys():
+            timeout = min(timeout, SOON)
         if not self._streams:
             time.sleep(timeout)
             return set()
@@ -127,8 +129,13 @@ class ReportStreams:
         missing = [each for each in wanted if each not in self._streams and self._again_at.get(each, now) <= now]
         for each in missing[:OPENED_AT_ONCE]:
             self._again_at[each] = now + REST
-            with suppress(OSError, ValueError, EngineError):
+            try:
                 self._open(each, since[each])
+            except EngineError:  # it is away: one attempt is enough for all
+                self._again_at |= dict.fromkeys(missing, now + SOON)
+                return
+            except (OSError, ValueError):
+                self._again_at[each] = now + SOON
 
     def _open(self, container_id: str, since: datetime) -> None:
         query = urlencode(log_params(tail=LINES, since=since, follow=True))
@@ -156,7 +163,9 @@ class ReportStreams:
             rest = REST if data else SOON
         except _NOT_NOW:
             return found
-        except (OSError, ValueError):
+        except OSError:  # the engine ends
+            rest = SOON
+        except ValueError:
             rest = REST
         self._drop(container_id, rest=rest)
         return found
