@@ -65,7 +65,8 @@ class ContainerSpec:
     that the agent runs as and that own its state. `disk_ceiling` limits a new volume of its state in bytes, if the
     engine can enforce that; 0 means no limit. `address` is its fixed address on the agents' network, valid for this
     `reach` by `AgentsNetwork.has`; an agent without one uses no gateway. `plan` may decide on which machine it runs.
-    `is_first` means that its key has never been used.
+    `is_first` means that its key has never been used, `has_state` that an agent of this key has run with this `user`,
+    and that its state has not been lost or cleared since.
     """
 
     name: str
@@ -84,6 +85,7 @@ class ContainerSpec:
     reach: Reach = Reach.INTERNET
     plan: str = ""
     is_first: bool = field(default=False, compare=False)
+    has_state: bool = field(default=False, compare=False)
 
     @property
     def key(self) -> str:

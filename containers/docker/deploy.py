@@ -9,7 +9,7 @@ from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.existing_containers import Room
 from containers.docker.lookup import AgentVolumes, Lookup
-from containers.docker.volumes.handover import Handover
+from containers.docker.volumes.handover import Handover, was_handed_over
 from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, as_refusal
@@ -63,6 +63,7 @@ class Deployment:
         self._is_ours_to_undo = False
         self._is_new = False
         self._was_there = False
+        self._is_handed_over = False
         self._is_first = spec.is_first
 
     def run(
@@ -141,6 +142,8 @@ class Deployment:
             volumes = AgentVolumes(self._room.state, {secrets_volume(name)})
         else:
             volumes = self._lookup.find_volumes_for(self._key, name)
+        is_known = not self._room.has_replaced and was_handed_over(volumes.labels, self._spec)
+        self._is_handed_over = self._room.is_handed_over or is_known
         self._state = volumes.state or data_volume(name)
         self._new_volumes = [secrets_volume(name), *([] if volumes.state else [self._state])]
         for volume in volumes.secrets:
@@ -159,8 +162,8 @@ class Deployment:
         self._is_ours_to_undo = True
         is_filled = self._is_new and self._state in self._new_volumes
         handover = self._handover(self._spec)
-        if self._is_new and self._room.is_handed_over:
-            # The volume cannot have disappeared before the container that used it, but possibly since then.
+        if self._is_new and self._is_handed_over:
+            # The volume was there, but may have disappeared since then.
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
             self._room.deliver(container, self._spec.user)
             if was_gone():

@@ -45,6 +45,8 @@ class Room:
         # The volume of the state if its container has just been removed, and whether that ran as the same user.
         self.state = ""
         self.is_handed_over = False
+        # A container that was replaced without being seen before may have ended because it could not use its state.
+        self.has_replaced = False
 
     def make(self, has_rules: Callable[[], bool]) -> Observation | None:
         """Removes older containers, within the agent type's stop timeout each. Returns the container that stays.
@@ -88,6 +90,7 @@ class Room:
 
     def replace(self, found: Observation) -> None:
         self._require_image()  # before the old container goes
+        self.has_replaced = True
         self._containers.stop_found(found, timeout=self._spec.stop_timeout)
         if found.state is not ContainerState.CREATED:
             self._retire(found)

@@ -1,6 +1,7 @@
 """Finds a key's containers and volumes on Docker by their labels, because anyone can change names."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -26,10 +27,14 @@ FOREIGN_VOLUME = "A volume that is not ours is called {}. Remove or rename it."
 
 
 class AgentVolumes(NamedTuple):
-    """The names of an agent's volumes: of its state, empty if there is none yet, and of its credentials."""
+    """The names of an agent's volumes: of its state, empty if there is none yet, and of its credentials.
+
+    `labels` are those of its state, if they were read.
+    """
 
     state: str
     secrets: set[str]
+    labels: Mapping[str, str] = MappingProxyType({})
 
 
 class Lookup:
@@ -142,7 +147,8 @@ class Lookup:
                 if not is_ours(volume.labels):
                     raise EngineRefusedError(FOREIGN_VOLUME.format(own))
         secrets = {each.name for each in found.values() if each.name.endswith(SECRETS) and is_ours(each.labels)}
-        return AgentVolumes(state=state if state in found else "", secrets=secrets)
+        kept = found.get(state)
+        return AgentVolumes(state, secrets, kept.labels) if kept else AgentVolumes("", secrets)
 
     def _find_volume(self, name: str) -> Volume | None:
         """Returns the volume of this name, or None. A list filtered by names would match each name as a pattern against

@@ -62,6 +62,7 @@ def build_spec(project: Project, place: Place | None = None) -> ContainerSpec:
         plan=project.plan.slug,
         address=project.address if place else None,
         reach=Reach(project.egress) if place else Reach.INTERNET,
+        has_state=project.has_state,
     )
 
 

@@ -5,6 +5,7 @@ volume from before each project had its own user belongs to `AGENT_USER`.
 """
 
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 
 from django.conf import settings
@@ -19,7 +20,7 @@ from containers.docker_api.errors import ConflictError, MissingError, understand
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError
 from containers.hardening import data_volume
 from containers.identity import container_name
-from containers.vocabulary import ContainerSpec, Observation
+from containers.vocabulary import GENERATION_LABEL, USER_LABEL, ContainerSpec, Observation
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, handover_name, handover_payload
 
 WAIT_LIMIT = 8.0
@@ -132,6 +133,16 @@ class Handover:
     def _remove(self, helper_id: str) -> None:
         with suppress(MissingError, ConflictError), self._connection.call() as client:
             client.remove_container(helper_id, v=True, force=True)
+
+
+def was_handed_over(labels: Mapping[str, str], spec: ContainerSpec) -> bool:
+    """Returns whether the volume with these labels belongs to the user of the spec already, without a look at it.
+
+    That is so if an earlier deploy created the volume for this user, and the agent has run since: each deploy completes
+    the handover before it starts the agent.
+    """
+    is_for_user = labels.get(USER_LABEL) == str(spec.user)
+    return spec.has_state and is_for_user and labels.get(GENERATION_LABEL) != str(spec.generation)
 
 
 def abandon_handover(lookup: Lookup, containers: Containers, key: str) -> None:

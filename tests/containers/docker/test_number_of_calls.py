@@ -109,6 +109,23 @@ def test_a_volume_that_is_empty_stays_its_users(
     assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
 
 
+def test_a_deploy_in_place_of_a_container_that_vanished(
+    docker_under_test: DockerUnderTest,
+    calls: list[str],  # noqa: F811 - the fixture
+) -> None:
+    """Whose the state is need not be read, because the agent has run with it. It is only asked whether it is there."""
+    deploy(docker_under_test, user=USER)
+    docker_under_test.vanish(docker_under_test.name)
+    calls.clear()
+    deploy(docker_under_test, generation=2, user=USER, has_state=True)
+    made = in_order(calls)
+    create, _, *rest = MAKE
+    assert made.count("GET volumes") == len(VOLUMES) + 1
+    others = [call for call in made if call != "GET volumes"]
+    assert others == [*LOOK, "DELETE volumes", create, *rest, *INSPECTION]
+    assert docker_under_test.run("sh", "-c", "echo fine > /data/x")[0] == 0
+
+
 def test_another_generation(
     docker_under_test: DockerUnderTest,
     calls: list[str],  # noqa: F811 - the fixture
