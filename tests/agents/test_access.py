@@ -67,7 +67,7 @@ def code_of(kind: PairingKind, number: int = 0, expires: int = LATER) -> Pairing
     return PairingCode(kind, number, expires)
 
 
-def test_nobody_is_answered_before_the_owners_first_tap_and_nobody_else_after_it(door: Door) -> None:
+def test_nobody_is_answered_before_the_first_tap_and_only_the_owner_after_it(door: Door) -> None:
     assert door.told.paired == 0
     assert not any(door.access.admits(user) for user in (OWNER, ADA, MALLORY))
     assert door.tap(OWNER, code_of(PairingKind.OWNER)) == "PAIRED_FIRST"
@@ -87,7 +87,7 @@ def test_a_code_counts_once_also_after_a_restart(door: Door) -> None:
     assert not door.access.admits(MALLORY)
 
 
-def test_each_further_person_has_a_code_of_their_own(door: Door) -> None:
+def test_each_additional_person_has_a_separate_code(door: Door) -> None:
     door.tap(OWNER, code_of(PairingKind.OWNER))
     added = code_of(PairingKind.ADD, 1)
     assert door.tap(OWNER, added) == "ALREADY_PAIRED"  # a curious tap does not use it up
@@ -97,7 +97,7 @@ def test_each_further_person_has_a_code_of_their_own(door: Door) -> None:
     assert door.told.paired == 2
 
 
-def test_who_was_faster_is_put_out_by_a_code_that_replaces_all(door: Door) -> None:
+def test_a_code_that_replaces_everyone_removes_an_intruder(door: Door) -> None:
     door.tap(MALLORY, code_of(PairingKind.OWNER))
     assert door.refuses(OWNER, code_of(PairingKind.OWNER))
     leaked = code_of(PairingKind.ADD, 1)
@@ -110,7 +110,7 @@ def test_who_was_faster_is_put_out_by_a_code_that_replaces_all(door: Door) -> No
     assert not door.access.admits(OWNER)
 
 
-def test_an_old_code_a_foreign_one_and_one_of_a_bot_count_for_nothing(door: Door) -> None:
+def test_old_codes_foreign_codes_and_codes_sent_by_bots_are_ignored(door: Door) -> None:
     assert door.refuses(MALLORY, code_of(PairingKind.OWNER, expires=int(time.time())))
     assert door.tap(MALLORY, code_of(PairingKind.OWNER), secret="that of another project") == "not read"
     assert door.tap(User(99, "Robot", is_bot=True), code_of(PairingKind.OWNER)) is None
@@ -126,7 +126,7 @@ def test_a_code_that_a_group_has_seen_is_void(door: Door) -> None:
     assert door.told.paired == 0
 
 
-def test_a_dead_code_is_explained_once_a_day_and_a_stranger_turned_away_once(door: Door) -> None:
+def test_a_used_code_is_explained_once_a_day_and_a_stranger_is_refused_once(door: Door) -> None:
     door.tap(OWNER, code_of(PairingKind.OWNER))
     said = [door.tap(MALLORY, code_of(PairingKind.OWNER)) for _ in range(3)]
     assert said == ["DEAD_CODE", None, None]
@@ -141,14 +141,14 @@ def test_a_dead_code_is_explained_once_a_day_and_a_stranger_turned_away_once(doo
     assert door.access.turn_away(MALLORY) is not None
 
 
-def test_a_flood_of_strangers_is_bounded(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_to_a_flood_of_strangers_are_limited(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assistant.remembering.people.MOST_TURNED_AWAY", 5)
     said = [door.access.turn_away(User(number, "X", is_bot=False)) for number in range(1, 20)]
     assert [text is not None for text in said] == [True] * 5 + [False] * 14
     assert door.db.execute("SELECT count(*) FROM turned_away").fetchone() == (5,)
 
 
-def test_what_cannot_be_kept_pairs_nobody(door: Door) -> None:
+def test_a_pairing_that_cannot_be_stored_pairs_nobody(door: Door) -> None:
     door.db.execute("PRAGMA query_only = 1")
     with pytest.raises(sqlite3.OperationalError):
         door.tap(MALLORY, code_of(PairingKind.OWNER))
@@ -170,7 +170,9 @@ def test_what_cannot_be_kept_pairs_nobody(door: Door) -> None:
         (frozenset({""}), SECRET, "olga"),
     ],
 )
-def test_the_list_the_secret_and_the_star(tmp_path: Path, allowed: frozenset[str], secret: str, admitted: str) -> None:
+def test_an_allow_list_a_pairing_secret_and_a_star_decide_who_is_answered(
+    tmp_path: Path, allowed: frozenset[str], secret: str, admitted: str
+) -> None:
     door = Door(tmp_path, allowed, secret)
     door.db.execute("INSERT INTO paired VALUES (7, 0)")
     door.open()

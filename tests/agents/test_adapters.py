@@ -84,7 +84,7 @@ def test_tools_are_off_until_a_setting_turns_them_on(tmp_path: Path, kind: str) 
 
 @pytest.mark.parametrize("setting", ['{"tools": "true"}', '{"tools": 1}', '{"tools": null}'])
 @pytest.mark.parametrize("kind", TYPES)
-def test_nothing_but_true_turns_them_on(tmp_path: Path, kind: str, setting: str) -> None:
+def test_only_true_turns_tools_on(tmp_path: Path, kind: str, setting: str) -> None:
     _, configuration = write(kind, tmp_path, AGENT_SETTINGS=setting)
     assert '"terminal", ' not in json.dumps(configuration)
     assert kind == "hermes" or configuration["tools"]["exec"] == {"enable": False}
@@ -104,13 +104,13 @@ def test_every_bot_that_nanobot_builds_asks_the_relay(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_hermes_sends_what_nobody_asked_for_to_the_first_who_is_allowed(tmp_path: Path, kind: str) -> None:
+def test_hermes_sends_unprompted_messages_to_the_first_allowed_user(tmp_path: Path, kind: str) -> None:
     program, _ = write(kind, tmp_path)
     assert program.environment.get("TELEGRAM_HOME_CHANNEL") == ("41" if kind == "hermes" else None)
 
 
 @pytest.mark.parametrize(("tools", "folders"), [("false", None), ("true", "data/hermes/workspace")])
-def test_hermes_sends_no_file_but_of_its_workspace(tmp_path: Path, tools: str, folders: str | None) -> None:
+def test_hermes_sends_only_files_of_its_workspace(tmp_path: Path, tools: str, folders: str | None) -> None:
     program, _ = write("hermes", tmp_path, AGENT_SETTINGS=f'{{"tools": {tools}}}')
     media = {name: value for name, value in program.environment.items() if name.startswith("HERMES_MEDIA_")}
     assert media.pop("HERMES_MEDIA_ALLOW_DIRS", None) == (str(tmp_path / folders) if folders else None)
@@ -125,7 +125,7 @@ def test_hermes_waits_longer_than_the_relay_holds_a_message(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_its_image_is_pinned_by_hash_and_tells_whose_it_is(kind: str) -> None:
+def test_its_image_is_pinned_by_hash_and_names_its_authors(kind: str) -> None:
     with tarfile.open(fileobj=BuildContext(folder=IMAGES / kind).pack()) as archive:
         assert {"NOTICE", "requirements.txt", "agent_contract.py"} <= set(archive.getnames())
     pinned = (IMAGES / kind / "requirements.txt").read_text()

@@ -26,7 +26,7 @@ def test_a_question_is_answered_by_the_model_as_the_owner_instructed(
     assert "ship" not in agent.output
 
 
-def test_earlier_messages_of_the_same_chat_go_along_and_of_no_other(
+def test_only_earlier_messages_of_the_same_chat_are_sent_to_the_model(
     agent: Agent, provider: FakeProvider, ask: Ask
 ) -> None:
     agent.start().wait_for("running")
@@ -37,7 +37,7 @@ def test_earlier_messages_of_the_same_chat_go_along_and_of_no_other(
     assert said == ["I am Ada.", "You said: I am Ada.", "Who am I?"]
 
 
-def test_memory_outlives_a_restart_until_reset(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
+def test_memory_survives_a_restart_until_reset(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
     agent.start().wait_for("running")
     ask("I am Ada.")
     agent.stop()
@@ -67,7 +67,7 @@ def test_a_long_answer_comes_in_parts_that_telegram_takes(
     assert " ".join(parts) == ("Ships 🚢 sail. " * 700).strip()
 
 
-def test_a_photo_a_group_notice_and_an_empty_answer_do_no_harm(
+def test_a_photo_a_group_notice_and_an_empty_answer_are_harmless(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start().wait_for("running")
@@ -95,7 +95,7 @@ def test_only_listed_people_are_answered_and_others_get_one_polite_sentence(
     assert all("again" not in str(asked.messages) for asked in provider.asked())
 
 
-def test_telegrams_wishes_to_wait_are_respected_and_blocks_are_survived(
+def test_it_waits_as_long_as_telegram_asks_and_survives_being_blocked(
     agent: Agent, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start().wait_for("running")
@@ -120,7 +120,7 @@ def test_messages_of_one_chat_are_answered_in_order_and_chats_do_not_wait_for_ea
     assert order == ["other", "one", "two", "three"]
 
 
-def test_what_nothing_could_be_said_to_before_the_end_is_answered_by_the_next_start(
+def test_a_message_left_unanswered_at_the_end_is_answered_after_the_next_start(
     agent: Agent, telegram: FakeTelegram, token: str
 ) -> None:
     """As when the engine ends, and with it the gateway in front of Telegram."""

@@ -27,7 +27,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> float:
 
 
 @pytest.mark.parametrize("before", ["", "<script>", "<a b='"])
-def test_no_page_is_parsed_for_longer_than_one_may_take(seconds: float, before: str) -> None:
+def test_parsing_a_page_ends_at_its_time_limit(seconds: float, before: str) -> None:
     """Whatever is opened again and again. To parse one piece of a page takes a part of a second at the worst."""
     from assistant.tools.web import text_of
 
@@ -38,7 +38,7 @@ def test_no_page_is_parsed_for_longer_than_one_may_take(seconds: float, before: 
         assert time.thread_time() - begun < 1 + seconds, opened
 
 
-def test_what_is_not_closed_is_read_nevertheless() -> None:
+def test_unclosed_elements_are_read_too() -> None:
     from assistant.tools.web import text_of
 
     for end in ("", "<", "<b", "<!-- x", "</p"):
@@ -97,7 +97,7 @@ def test_a_stream_takes_time_in_proportion_to_its_length(piece: bytes) -> None:
     assert time.thread_time() - begun < 1
 
 
-def test_reading_files_has_an_end_and_few_are_read_at_once() -> None:
+def test_reading_files_ends_in_time_and_few_are_read_in_parallel() -> None:
     from assistant.chatting.reading import MOST_AT_ONCE, Reading
     from assistant.telegram.attachments import Kind
     from assistant.telegram.files import UnreadableError

@@ -45,7 +45,7 @@ def sent_by(vendor: str, *pieces: str) -> bytes:
 @pytest.mark.parametrize("vendor", ["openai", "openrouter", "anthropic"])
 @settings(max_examples=15, deadline=None)
 @given(words=st.lists(st.text(max_size=20), max_size=5), sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4))
-def test_a_stream_is_heard_in_whatever_pieces_it_comes(vendor: str, words: list[str], sizes: list[int]) -> None:
+def test_a_stream_is_read_the_same_in_any_pieces(vendor: str, words: list[str], sizes: list[int]) -> None:
     heard = hear(vendor, sent_by(vendor, *words), sizes)
     assert (heard.text, heard.tokens_in, heard.tokens_out) == ("".join(words), 1, 1)
     assert heard.is_complete
@@ -66,7 +66,7 @@ def test_a_stream_is_heard_in_whatever_pieces_it_comes(vendor: str, words: list[
         ("openai", "just words", "provider_down"),
     ],
 )
-def test_an_error_inside_of_a_stream_is_told_as_its_status_would_be(vendor: str, error: Any, code: str | None) -> None:
+def test_an_error_inside_a_stream_is_reported_like_its_status(vendor: str, error: Any, code: str | None) -> None:
     from assistant.model.dialects import StatusError
 
     from berth_agent.providers import explain_refusal
@@ -79,7 +79,7 @@ def test_an_error_inside_of_a_stream_is_told_as_its_status_would_be(vendor: str,
 
 @pytest.mark.parametrize("odd", ["[]", "1", '{"choices": 3}', '{"choices": [4]}', '{"usage": 5, "type": 6}', "null"])
 @pytest.mark.parametrize("vendor", ["openai", "anthropic"])
-def test_odd_events_are_passed_over_or_are_bad_values(vendor: str, odd: str) -> None:
+def test_odd_events_are_skipped_or_refused(vendor: str, odd: str) -> None:
     try:
         assert hear(vendor, f"data: {odd}\n\n".encode(), [5]).text == ""
     except ValueError:

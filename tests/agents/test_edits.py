@@ -20,7 +20,7 @@ def said_in(provider: FakeProvider) -> list[str]:
     return [message["content"] for message in provider.asked()[-1].messages if message["role"] != "system"]
 
 
-def test_an_edited_question_is_answered_anew_in_the_place_of_the_old_one(
+def test_a_new_answer_to_an_edited_question_replaces_the_old_one(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start(AGENT_ALLOWED_USERS="1").wait_for("running")
@@ -114,7 +114,7 @@ def test_what_was_said_with_files_is_kept_for_an_hour_and_is_not_much() -> None:
     assert len(recent._kept) == 2
 
 
-def test_a_quote_goes_along_with_the_name_of_whoever_said_it(
+def test_a_quote_is_sent_with_the_name_of_its_author(
     agent: Agent, provider: FakeProvider, ask: Ask, token: str
 ) -> None:
     agent.start().wait_for("running")

@@ -29,13 +29,13 @@ def test_20_a_token_revoked_while_running(agent: Agent, telegram: FakeTelegram, 
     ends(agent, 20, "telegram_token")
 
 
-def test_21_a_bot_that_somebody_else_keeps_polling(agent: Agent, telegram: FakeTelegram, token: str) -> None:
+def test_21_a_bot_that_another_program_keeps_polling(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     telegram.conflict(token)
     agent.start().wait_for("starting", "telegram_conflict")
     ends(agent, 21, "telegram_conflict")
 
 
-def test_a_short_conflict_is_borne(agent: Agent, telegram: FakeTelegram, token: str) -> None:
+def test_a_short_conflict_is_survived(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     telegram.conflict(token, times=2)
     agent.start(AGENT_CONFLICT_SECONDS="3").wait_for("starting", "telegram_conflict")
     telegram.say(token, 1, "Hello?")
@@ -44,7 +44,7 @@ def test_a_short_conflict_is_borne(agent: Agent, telegram: FakeTelegram, token: 
     agent.wait_for("running")
 
 
-def test_a_forgotten_webhook_is_taken_off(agent: Agent, telegram: FakeTelegram, token: str) -> None:
+def test_a_forgotten_webhook_is_removed(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     telegram._set(token, webhook="https://example.org/hook")
     agent.start().wait_for("running")
     assert telegram.calls(token, "deleteWebhook")
@@ -118,7 +118,7 @@ def test_75_telegram_stays_unreachable(agent: Agent, telegram: FakeTelegram, tok
 
 
 @pytest.mark.parametrize("odd", ODD_ANSWERS)
-def test_an_odd_answer_now_and_then_is_borne(agent: Agent, telegram: FakeTelegram, token: str, odd: str) -> None:
+def test_an_occasional_odd_answer_is_survived(agent: Agent, telegram: FakeTelegram, token: str, odd: str) -> None:
     agent.start().wait_for("running")
     telegram.garbage(token, "getUpdates", times=2, body=ODD_ANSWERS[odd])
     telegram.say(token, 1, "Hello?")

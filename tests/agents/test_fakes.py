@@ -94,7 +94,7 @@ def test_an_outage_can_be_staged_on_the_same_port(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("module", ["telegram", "provider"])
-def test_they_run_as_programs_that_another_process_controls(http: httpx.Client, module: str) -> None:
+def test_the_fakes_run_as_programs_controlled_by_another_process(http: httpx.Client, module: str) -> None:
     command = [sys.executable, "-m", f"tests.fakes.{module}", "--port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

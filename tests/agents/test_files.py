@@ -70,7 +70,7 @@ def test_photos_albums_pdfs_and_texts_reach_the_model(
     assert list((agent.directory / "data" / "files").iterdir()) == []
 
 
-def test_a_reply_to_a_photo_takes_it_along(
+def test_a_reply_to_a_photo_includes_the_photo(
     agent: Agent, provider: FakeProvider, ask: Ask, photo: Any, telegram: FakeTelegram
 ) -> None:
     agent.start().wait_for("running")
@@ -95,7 +95,7 @@ def test_voice_is_answered_as_if_typed_and_counted(agent: Agent, provider: FakeP
     assert len(provider.asked()) == 1
 
 
-def test_where_the_provider_takes_none_of_it_a_sentence_says_so_and_the_agent_is_well(
+def test_a_file_that_the_provider_does_not_accept_gets_a_sentence_and_the_agent_stays_healthy(
     agent: Agent, provider: FakeProvider, ask: Ask, photo: Any, voice: Any
 ) -> None:
     agent.start(AGENT_PROVIDER="anthropic").wait_for("running")
@@ -108,7 +108,7 @@ def test_where_the_provider_takes_none_of_it_a_sentence_says_so_and_the_agent_is
     assert {status["state"] for status in agent.statuses} == {"starting", "running"}
 
 
-def test_what_is_too_large_is_refused_before_it_is_fetched_and_cut_off_where_telegram_says_less(
+def test_a_large_file_is_refused_before_download_or_cut_off_if_its_size_was_understated(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask, document: Send
 ) -> None:
     agent.start().wait_for("running")
@@ -120,7 +120,7 @@ def test_what_is_too_large_is_refused_before_it_is_fetched_and_cut_off_where_tel
     assert provider.asked() == []
 
 
-def test_20_mb_are_passed_on_in_little_memory(agent: Agent, provider: FakeProvider, ask: Ask, document: Send) -> None:
+def test_20_mb_are_forwarded_in_little_memory(agent: Agent, provider: FakeProvider, ask: Ask, document: Send) -> None:
     content = bytes(range(256)) * (20 * 4096)
     agent.start().wait_for("running")
     ask("Hello")
@@ -150,7 +150,7 @@ def peak_of(agent: Agent) -> int:
         (b"MZ\0", None),
     ],
 )  # fmt: skip
-def test_texts_of_any_encoding_are_read_to_a_bound(tmp_path: Path, content: str | bytes, read: str | None) -> None:
+def test_texts_of_any_encoding_are_read_up_to_a_limit(tmp_path: Path, content: str | bytes, read: str | None) -> None:
     from assistant.chatting.reading import read_text
     from assistant.telegram.files import UnreadableError
 
@@ -164,7 +164,7 @@ def test_texts_of_any_encoding_are_read_to_a_bound(tmp_path: Path, content: str 
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 48 * 1024, 48 * 1024 + 1, 100_000])
-def test_a_body_is_as_long_as_it_says(tmp_path: Path, size: int) -> None:
+def test_a_body_has_its_declared_length(tmp_path: Path, size: int) -> None:
     from assistant.model.parts import Body, Part
 
     path = tmp_path / "x"

@@ -10,7 +10,7 @@ from tests.agents.test_access import ADA, LATER, MALLORY, OWNER, Door, code_of
 pytestmark = pytest.mark.one_database
 
 
-def test_the_owners_code_of_the_next_day_counts_where_that_of_today_was_shown(tmp_path: Path) -> None:
+def test_the_owner_s_next_code_counts_if_a_group_has_seen_the_current_one(tmp_path: Path) -> None:
     door = Door(tmp_path)
     today, tomorrow = code_of(PairingKind.OWNER), code_of(PairingKind.OWNER, expires=LATER + 86_400)
     door.tap(OWNER, today, private=False)
@@ -20,7 +20,7 @@ def test_the_owners_code_of_the_next_day_counts_where_that_of_today_was_shown(tm
     door.db.close()
 
 
-def test_a_group_is_told_once_a_day_of_each_code(tmp_path: Path) -> None:
+def test_a_group_is_warned_once_a_day_about_each_code(tmp_path: Path) -> None:
     door = Door(tmp_path)
     first, second = code_of(PairingKind.ADD, 1), code_of(PairingKind.ADD, 2)
     said = [door.tap(user, code, private=False) for code in (first, second) for user in (OWNER, ADA, MALLORY)]

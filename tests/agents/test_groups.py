@@ -23,7 +23,7 @@ def reply_to(user: dict[str, Any], **extra: Any) -> dict[str, Any]:
     return {"reply_to_message": said | extra}
 
 
-def test_it_answers_mentions_and_replies_with_a_memory_for_each_topic(
+def test_it_answers_mentions_and_replies_and_has_a_memory_for_each_topic(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start().wait_for("running")
@@ -74,7 +74,7 @@ def test_the_clients_of_each_language_offer_the_commands(agent: Agent, telegram:
     wait_until(lambda: published() == {None, "de", "es", "zh", "ar"}, within=PATIENCE)
 
 
-def test_stop_ends_the_answer_and_what_waits_behind_it(
+def test_stop_ends_the_answer_and_the_messages_queued_behind_it(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start().wait_for("running")

@@ -15,7 +15,7 @@ Ask = Callable[..., str]
 
 
 @pytest.mark.parametrize("key", VENDORS)
-def test_every_refusal_is_a_plain_sentence_and_a_status_and_passes(
+def test_every_refusal_has_a_plain_sentence_and_a_status_and_clears(
     agent: Agent, provider: FakeProvider, key: str, ask: Ask
 ) -> None:
     provider.add_key(key)
@@ -43,14 +43,14 @@ def test_every_refusal_is_a_plain_sentence_and_a_status_and_passes(
     assert "And now?" not in str(provider.asked()[-1].messages), "unanswered questions were remembered"
 
 
-def test_a_provider_that_never_answers_is_called_down(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
+def test_a_provider_that_never_answers_is_reported_as_down(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
     agent.start(AGENT_ANSWER_SECONDS="0.5", AGENT_WATCH_SECONDS="600").wait_for("running")
     provider.stall("chat")
     assert "cannot reach" in ask("Hello?")
     agent.wait_for("degraded", "provider_down")
 
 
-def test_a_message_the_provider_will_not_take_is_not_the_agents_illness(
+def test_a_message_that_the_provider_refuses_does_not_degrade_the_agent(
     agent: Agent, provider: FakeProvider, ask: Ask
 ) -> None:
     provider.answer_with(400, {"error": {"message": "This model's maximum context length is 5 tokens."}}, "chat")
@@ -60,7 +60,7 @@ def test_a_message_the_provider_will_not_take_is_not_the_agents_illness(
 
 
 @pytest.mark.parametrize("key", VENDORS)
-def test_a_rejected_key_is_noticed_and_forgiven_without_anybody_asking(
+def test_a_rejected_key_and_its_recovery_are_noticed_without_a_message(
     agent: Agent, provider: FakeProvider, key: str
 ) -> None:
     provider.add_key(key)
@@ -72,7 +72,7 @@ def test_a_rejected_key_is_noticed_and_forgiven_without_anybody_asking(
     agent.wait_for("running", after=3)
 
 
-def test_new_credit_is_noticed_without_anybody_asking(agent: Agent, provider: FakeProvider, key: str, ask: Ask) -> None:
+def test_new_credit_is_noticed_without_a_message(agent: Agent, provider: FakeProvider, key: str, ask: Ask) -> None:
     agent.start().wait_for("running")
     provider.no_credit(key)
     ask("Hello?")
@@ -100,7 +100,7 @@ def test_an_outage_of_telegram_degrades_and_heals(agent: Agent, telegram: FakeTe
     assert ask("Back?").startswith("You said: ")
 
 
-def test_running_is_not_said_before_the_first_poll(agent: Agent, telegram: FakeTelegram, token: str) -> None:
+def test_running_is_not_reported_before_the_first_poll(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     telegram.stall(token, "getUpdates")
     agent.start()
     telegram.wait_for_poll(token, timeout=100)
@@ -126,7 +126,7 @@ def test_the_health_check_prints_the_status_and_agrees_with_it(agent: Agent, pro
 @pytest.mark.parametrize(
     ("state", "age", "health"), [("running", 5, 0), ("running", 95, 1), ("running", None, 1), ("degraded", 5, 1)]
 )
-def test_the_health_check_wants_a_fresh_poll(agent: Agent, state: str, age: int | None, health: int) -> None:
+def test_the_health_check_requires_a_recent_poll(agent: Agent, state: str, age: int | None, health: int) -> None:
     last_poll = None if age is None else int(time.time()) - age
     lie = '"state":"running","last_poll":9999999999,'  # free text cannot pose as the facts
     status = {"v": 1, "state": state, "last_poll": last_poll, "since": 1, "code": None, "detail": lie}

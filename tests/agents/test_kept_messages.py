@@ -24,7 +24,7 @@ class Odd:
         raise RecursionError
 
 
-def test_one_that_nobody_can_write_or_read_takes_no_others_with_it(tmp_path: Path) -> None:
+def test_a_message_that_cannot_be_stored_or_read_affects_no_other(tmp_path: Path) -> None:
     from assistant.remembering.store import open_store
     from assistant.remembering.unanswered import Unanswered
 
@@ -66,7 +66,7 @@ def converse(monkeypatch: pytest.MonkeyPatch, kept: list[Message]) -> Any:
     return Conversation(bot, access, nothing, answering, read_limits({}), unanswered)
 
 
-def test_an_album_that_nobody_can_look_at_keeps_no_message_of_others_from_being_taken(
+def test_an_unreadable_album_blocks_no_message_of_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from assistant.chatting import conversation

@@ -45,12 +45,12 @@ NOTICES = words(
 """What Telegram says has happened, to nobody in particular."""
 
 
-def test_everything_that_there_is_has_its_place() -> None:
+def test_every_kind_of_update_is_classified() -> None:
     assert set(kinds.contents()) == CONTENTS | MARKS | NOTICES
     assert len(CONTENTS) + len(MARKS) + len(NOTICES) == len(kinds.contents())
 
 
-def test_each_kind_of_update_is_answered_once_or_passed_over(agent: Agent, telegram: FakeTelegram, token: str) -> None:
+def test_each_kind_of_update_is_answered_once_or_skipped(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     agent.start(AGENT_ALLOWED_USERS="*").wait_for("running")
     bot, answered = telegram.add_bot(token), dict[int, str]()
     for kind in kinds.UNREADABLE:

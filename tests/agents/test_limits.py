@@ -14,7 +14,7 @@ LIMITS = ("messages_per_minute", "longest_message", "answer_seconds")
 
 
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 600])
-def test_a_chat_has_so_many_messages_a_minute_and_no_more(per_minute: int) -> None:
+def test_the_messages_of_a_chat_per_minute_are_limited(per_minute: int) -> None:
     from assistant.chatting.limits import Pace
 
     at = [0.0]
@@ -29,7 +29,7 @@ def test_a_chat_has_so_many_messages_a_minute_and_no_more(per_minute: int) -> No
     assert [bool(pace.wait_for(1)) for _ in range(per_minute + 1)] == [False] * per_minute + [True]
 
 
-def test_what_is_known_of_chats_is_bounded() -> None:
+def test_the_stored_state_of_chats_is_limited() -> None:
     from assistant.chatting.limits import MOST_CHATS, Pace
 
     at = [0.0]
@@ -43,7 +43,7 @@ def test_what_is_known_of_chats_is_bounded() -> None:
 
 @pytest.mark.parametrize("name", LIMITS)
 @pytest.mark.parametrize("value", [0, -1, 10**6, True, "10", [], 1.5])
-def test_a_limit_that_is_none_is_named(name: str, value: object) -> None:
+def test_an_invalid_limit_is_named(name: str, value: object) -> None:
     from assistant.chatting.limits import read_limits
 
     with pytest.raises(Exception, match=f"{name} must be a whole number"):
@@ -52,7 +52,7 @@ def test_a_limit_that_is_none_is_named(name: str, value: object) -> None:
     assert read_limits({name: 100.0})._asdict()[name] == 100
 
 
-def test_who_writes_too_much_is_told_once_and_nobody_else_waits(
+def test_only_the_chat_that_writes_too_much_waits_and_is_told_once(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start(AGENT_SETTINGS=json.dumps({"messages_per_minute": 2, "longest_message": 100})).wait_for("running")
@@ -66,7 +66,7 @@ def test_who_writes_too_much_is_told_once_and_nobody_else_waits(
     assert len(provider.asked()) == 2
 
 
-def test_an_answer_that_takes_too_long_ends_with_what_there_is(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
+def test_an_answer_that_takes_too_long_is_sent_as_far_as_it_is(agent: Agent, provider: FakeProvider, ask: Ask) -> None:
     provider.reply_in_pieces("The ship ", "sails.", let_through=1)
     agent.start(AGENT_SETTINGS=json.dumps({"answer_seconds": 1})).wait_for("running")
     assert ask("When?").startswith("The ship\n\nI stopped here: ")

@@ -19,7 +19,7 @@ def admitted(door: Door) -> list[str]:
     return [user.first_name for user in (OWNER, ADA, MALLORY) if door.access.admits(user)]
 
 
-def test_one_that_never_had_a_secret_answers_everybody(tmp_path: Path) -> None:
+def test_an_agent_that_never_had_a_secret_answers_everybody(tmp_path: Path) -> None:
     door = Door(tmp_path, secret="")
     reopen(door)
     assert admitted(door) == ["Olga", "Ada", "Mal"]
@@ -27,7 +27,9 @@ def test_one_that_never_had_a_secret_answers_everybody(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_paired", [True, False])
-def test_one_that_lost_it_answers_whom_it_has_paired_and_tells_others_so(tmp_path: Path, is_paired: bool) -> None:
+def test_an_agent_that_lost_its_secret_answers_paired_users_and_explains_it_to_others(
+    tmp_path: Path, is_paired: bool
+) -> None:
     door = Door(tmp_path)
     if is_paired:
         door.tap(OWNER, code_of(PairingKind.OWNER))
@@ -40,7 +42,7 @@ def test_one_that_lost_it_answers_whom_it_has_paired_and_tells_others_so(tmp_pat
     door.db.close()
 
 
-def test_the_star_opens_it_a_list_closes_it_and_a_new_secret_pairs_again(tmp_path: Path) -> None:
+def test_a_star_opens_it_a_list_closes_it_and_a_new_secret_pairs_again(tmp_path: Path) -> None:
     door = Door(tmp_path)
     door.tap(OWNER, code_of(PairingKind.OWNER))
     for allowed, expected in (({"*"}, ["Olga", "Ada", "Mal"]), ({"8"}, ["Ada"])):

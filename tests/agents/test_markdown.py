@@ -93,7 +93,7 @@ def test_a_table_that_is_too_wide_keeps_its_cells_apart() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(text=MARKDOWN, limit=st.sampled_from([48, 200, 4096]))
-def test_any_text_becomes_messages_that_telegram_takes_and_loses_nothing(text: str, limit: int) -> None:
+def test_any_text_becomes_messages_that_telegram_accepts_without_loss(text: str, limit: int) -> None:
     from assistant.formatting.formatted import clean, units
     from assistant.telegram.sending import to_entities
 
@@ -121,7 +121,7 @@ def test_any_text_becomes_messages_that_telegram_takes_and_loses_nothing(text: s
         ("> " * 60 + "deep", "> " * 60 + "deep", []),  # too deep for the parser: as it is
     ],
 )
-def test_markdown_looks_as_its_writer_meant_it(markdown: str, text: str, spans: list[str]) -> None:
+def test_markdown_is_rendered_as_intended(markdown: str, text: str, spans: list[str]) -> None:
     from assistant.formatting.markdown import read_markdown
 
     read = read_markdown(markdown)
@@ -129,7 +129,7 @@ def test_markdown_looks_as_its_writer_meant_it(markdown: str, text: str, spans: 
     assert [" ".join(filter(None, (s.kind, read.text[s.start : s.end], s.value))) for s in read.spans] == spans
 
 
-def test_programs_stay_whole_where_they_fit_and_go_on_as_programs_where_they_do_not() -> None:
+def test_code_blocks_stay_whole_or_continue_as_code_blocks() -> None:
     program = "\n".join(f"    line {number}" for number in range(6))
     parts = messages_of(f"{'word ' * 12}\n\n```py\n{program}\n```\nend", 69)
     assert [part.text for part in parts] == [("word " * 12).strip(), program, "end"]
@@ -138,6 +138,6 @@ def test_programs_stay_whole_where_they_fit_and_go_on_as_programs_where_they_do_
     assert all([span.kind for span in part.spans] == ["pre"] for part in parts)
 
 
-def test_a_bomb_of_marks_costs_no_more_than_a_moment() -> None:
+def test_a_bomb_of_markup_is_parsed_quickly() -> None:
     for mark in ("[", "![", "*a", "> ", "- ", "`", "|"):
         messages_of(mark * (4096 // len(mark)), 4096)

@@ -48,7 +48,7 @@ def test_tools_of_a_server_are_listed_used_and_found_again_after_its_session_is_
     assert asyncio.run(lose()).startswith("at nine")
 
 
-def test_a_server_that_is_down_is_left_alone_for_a_while(web: FakeWeb) -> None:
+def test_a_server_that_is_down_is_skipped_for_a_while(web: FakeWeb) -> None:
     from assistant.tools.mcp import DOWN_SECONDS, Server
     from assistant.tools.outside import Outside
 
@@ -67,7 +67,7 @@ def test_a_server_that_is_down_is_left_alone_for_a_while(web: FakeWeb) -> None:
     assert asyncio.run(look()) == [0, 0, 1, 2]
 
 
-def test_several_servers_share_the_room_and_none_stops_the_others(web: FakeWeb) -> None:
+def test_several_servers_share_the_tool_limit_and_none_blocks_the_others(web: FakeWeb) -> None:
     from assistant.tools import toolbox
     from assistant.tools.mcp import LONGEST_NAME, MOST_TOOLS, Server
     from assistant.tools.outside import Outside
@@ -94,7 +94,7 @@ def test_several_servers_share_the_room_and_none_stops_the_others(web: FakeWeb) 
     assert shares == [[14, 13, 0, 13, 0], [10, 10, 10, 10, 0]]
 
 
-def test_a_server_that_wants_a_sign_in_is_told_of_once_in_each_chat_and_on_the_project_s_page(web: FakeWeb) -> None:
+def test_a_server_that_requires_sign_in_is_reported_once_per_chat_and_on_the_project_s_page(web: FakeWeb) -> None:
     from assistant.remembering.memory import Place
     from assistant.tools.mcp import DOWN_SECONDS, Server
     from assistant.tools.outside import Outside
@@ -124,7 +124,7 @@ def test_a_server_that_wants_a_sign_in_is_told_of_once_in_each_chat_and_on_the_p
     assert "MCP 1: it refuses its credential" in known.tell(Place(1), "en")
 
 
-def test_a_trouble_with_a_sign_in_ends_with_what_was_its_cause_and_one_of_a_call_is_looked_at_soon(
+def test_a_sign_in_problem_ends_with_its_cause_and_a_failed_call_is_checked_soon(
     web: FakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from assistant.model import watching
@@ -157,7 +157,7 @@ def test_a_trouble_with_a_sign_in_ends_with_what_was_its_cause_and_one_of_a_call
     assert asyncio.run(look()) == ["tools_refused", None]
 
 
-def test_a_chat_searches_reads_and_uses_servers_and_goes_on_without_one_that_is_down(
+def test_a_chat_uses_tool_servers_and_continues_without_one_that_is_down(
     agent: Agent, provider: FakeProvider, web: FakeWeb, ask: Ask
 ) -> None:
     web.logins = {"/mcp/locked": LOCK}

@@ -26,7 +26,7 @@ def open_memory(folder: Path) -> Any:
 @pytest.mark.parametrize(
     ("turns", "size"), [(1, 10), (14, 10), (15, 10), (60, 10), (3, 5000), (3, 50_000), (1, 50_000)]
 )
-def test_what_is_recalled_is_bounded_and_begins_with_a_question(tmp_path: Path, turns: int, size: int) -> None:
+def test_the_recalled_history_is_limited_and_begins_with_a_question(tmp_path: Path, turns: int, size: int) -> None:
     from assistant.remembering.memory import MOST_CHARACTERS, MOST_MESSAGES, Place
 
     memory, place = open_memory(tmp_path), Place(1)
@@ -62,7 +62,7 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
 
 
 @pytest.mark.parametrize("size", [900, 11_000])
-def test_a_summary_is_made_of_what_the_model_holds_and_of_no_more(tmp_path: Path, size: int) -> None:
+def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, size: int) -> None:
     from assistant.model.brain import RefusedError
     from assistant.model.dialects import Heard
     from assistant.model.summing import Summing
@@ -92,7 +92,7 @@ def test_a_summary_is_made_of_what_the_model_holds_and_of_no_more(tmp_path: Path
     assert 0 < len(memory._newest(place)) < kept
 
 
-def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() -> None:
+def test_a_question_that_is_too_long_affects_the_memory_of_no_other_chat() -> None:
     from assistant.model.thinking import Thinking
     from assistant.remembering.memory import MOST_CHARACTERS, Place
 
@@ -102,7 +102,7 @@ def test_one_chat_whose_question_is_too_long_leaves_the_others_their_memory() ->
     assert thinking._room_of(Place(1)) < thinking._room_of(Place(2)) == MOST_CHARACTERS
 
 
-def test_a_database_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_a_database_of_an_earlier_version_is_migrated(tmp_path: Path) -> None:
     from assistant.remembering.memory import Place
 
     with sqlite3.connect(tmp_path / "history.db") as db:
@@ -114,7 +114,7 @@ def test_a_database_of_an_earlier_version_is_brought_up_to_date(tmp_path: Path) 
     assert memory.find_question(Place(1), 5) == "new"
 
 
-def test_long_talk_is_summed_up_by_the_model_and_usage_says_what_that_took(
+def test_a_long_conversation_is_summarised_by_the_model_and_counted_in_usage(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str
 ) -> None:
     from assistant.remembering.memory import FULL_CHARACTERS

@@ -20,7 +20,7 @@ def notice(chat: int, **facts: Any) -> Update:
 
 
 @pytest.mark.parametrize("told", [notice(OLD, migrate_to_chat_id=NEW), notice(NEW, migrate_from_chat_id=OLD)])
-def test_what_was_said_and_is_to_be_said_there_goes_along(tmp_path: Path, told: Update) -> None:
+def test_memory_and_reminders_move_with_a_migrated_group(tmp_path: Path, told: Update) -> None:
     from assistant.remembering.memory import Memory, Place
     from assistant.remembering.reminders import Reminders
     from assistant.remembering.store import open_store
@@ -42,7 +42,7 @@ def test_what_was_said_and_is_to_be_said_there_goes_along(tmp_path: Path, told: 
 
 
 @pytest.mark.parametrize("goes_round", [False, True])
-def test_the_rest_of_an_answer_is_sent_there(monkeypatch: pytest.MonkeyPatch, goes_round: bool) -> None:
+def test_the_rest_of_an_answer_is_sent_to_the_migrated_group(monkeypatch: pytest.MonkeyPatch, goes_round: bool) -> None:
     from assistant.formatting.formatted import Formatted
     from assistant.remembering.memory import Place
     from assistant.telegram import sending
@@ -63,7 +63,7 @@ def test_the_rest_of_an_answer_is_sent_there(monkeypatch: pytest.MonkeyPatch, go
     assert sent == [(OLD, "One"), (NEW, "Two"), (NEW, "Three")][: 1 if goes_round else 3]
 
 
-def test_another_bot_is_not_answered_and_who_speaks_for_a_group_is() -> None:
+def test_other_bots_are_not_answered_but_anonymous_admins_are() -> None:
     from assistant.telegram.receiving import Receiving
 
     taken: list[Update] = []

@@ -32,7 +32,7 @@ def test_photos_that_mention_it_replies_to_others_and_two_languages_in_one_group
     assert len(telegram.sent(token, GROUP)) == 5
 
 
-def test_a_reset_during_an_answer_forgets_that_one_too(
+def test_a_reset_during_an_answer_forgets_this_answer_too(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     provider.hold("one")
@@ -48,7 +48,7 @@ def test_a_reset_during_an_answer_forgets_that_one_too(
     assert "one" not in str(provider.asked("chat")[-1].messages)
 
 
-def test_the_words_of_a_voice_message_of_twenty_minutes_are_all_asked(
+def test_a_voice_message_of_twenty_minutes_is_asked_in_full(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     words = "harbour " * 2500

@@ -26,7 +26,7 @@ def test_pages_are_read_as_text_and_bounded(web: FakeWeb) -> None:
     ]
 
 
-def test_no_server_is_asked_that_is_not_on_the_internet(web: FakeWeb) -> None:
+def test_only_servers_on_the_internet_are_asked(web: FakeWeb) -> None:
     hosts = ("127.0.0.1", "localhost", "[::1]", "10.1.2.3", "169.254.169.254")
     told = read(web, *(f"http://{host}:{web.port}/page" for host in hosts), inside="nobody")
     assert set(told) <= {"Error: this address is not on the internet.", "Error: this address cannot be reached."}
@@ -53,7 +53,7 @@ def test_which_addresses_are_on_the_internet(address: str, expected: bool) -> No
 @pytest.mark.parametrize(
     "address", ["file:///etc/passwd", "ftp://x/", "javascript:1", "", "http://", "x", "http://a\0b"]
 )
-def test_what_is_no_address_is_refused_in_words(web: FakeWeb, address: str) -> None:
+def test_an_invalid_address_is_refused_in_plain_words(web: FakeWeb, address: str) -> None:
     from assistant.tools.web import Web
 
     [told] = use(lambda outside: [Web(outside, reads=True, search_url="")], ("read_page", {"url": address}))

@@ -140,12 +140,12 @@ def left() -> str:
     return text
 
 
-def test_each_figure_is_the_programs_own_or_measured(left: str) -> None:
+def test_each_figure_is_a_constant_of_the_program_or_measured(left: str) -> None:
     others = re.sub(r"## \d\. |chapter \d", "", left)
     assert [others[max(0, at.start() - 60) : at.end() + 30] for at in re.finditer(r"(?<![\w.])\d[\d.,]*", others)] == []
 
 
-def test_what_was_measured_stands_with_the_benchmarks() -> None:
+def test_measured_figures_are_in_the_benchmarks() -> None:
     measured = re.sub(r"\s+", " ", (ROOT / "tests" / "benchmarks" / "README.md").read_text())
     for kind, size in (("assistant", "130 MB"), ("nanobot", "335 MB"), ("hermes", "309 MB")):
         assert f"| {kind} | {size} |" in measured
@@ -155,7 +155,7 @@ def test_what_was_measured_stands_with_the_benchmarks() -> None:
         assert 80 <= lines <= 130, f"{kind}: {lines}"
 
 
-def test_each_command_is_one_with_these_options() -> None:
+def test_each_documented_command_exists_with_its_options() -> None:
     said = re.findall(r"`manage\.py ([^`\n]+)`", PAGE) + re.findall(r"^config/bin/manage (.+)$", PAGE, re.M)
     assert len(said) >= 4
     types = {context.type for context in find_contexts()} | {"agent-base", "stub"}

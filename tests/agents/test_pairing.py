@@ -42,7 +42,7 @@ def test_the_first_tap_pairs_its_owner_and_strangers_cost_nothing(
     assert "CANARY" not in agent.output.replace("canary_bot", "")
 
 
-def test_a_code_in_a_group_is_void_and_the_group_is_told(
+def test_a_code_in_a_group_is_void_and_the_group_is_warned(
     agent: Agent, telegram: FakeTelegram, token: str, ask: Callable[..., str]
 ) -> None:
     agent.secrets["pairing_secret"] = SECRET

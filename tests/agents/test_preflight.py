@@ -102,7 +102,7 @@ def test_a_redirection_on_the_same_host_is_followed_with_the_key(server: Server)
     assert server.seen[-1] == ("/v2/models/m", "Bearer sk-key")
 
 
-def test_a_gateway_without_the_paths_of_models_proves_nothing(server: Server) -> None:
+def test_a_gateway_without_model_endpoints_proves_nothing(server: Server) -> None:
     assert check(f"{server.url}/v1") is None
     assert [path for path, _ in server.seen] == ["/v1/models/m", "/v1/models?limit=1000"]
 
@@ -113,7 +113,7 @@ def test_a_list_without_the_model_proves_that_it_is_unknown(server: Server) -> N
 
 
 @pytest.mark.parametrize("body", [b"<html>", b"[]", b"null", b"[" * 100_000, b'{"data": 7}', b"\xff\xfe"])
-def test_an_answer_that_says_nothing_is_no_problem(server: Server, body: bytes) -> None:
+def test_an_uninformative_answer_is_no_problem(server: Server, body: bytes) -> None:
     server.answers["/v1/models/m"] = (200, {}, body)
     server.answers["/v1/key"] = server.answers["/v1/models/m/endpoints"] = (200, {}, body)
     assert check(f"{server.url}/v1") is None
@@ -132,7 +132,7 @@ def test_an_answer_that_never_ends_is_waited_for_until_the_deadline(
 
 
 @pytest.mark.parametrize("key", ["sk-a key", "sk-k\u00e9y", "sk-key\r\nX: y", "sk-\0"])
-def test_a_key_that_no_header_takes_is_a_wrong_key(provider: FakeProvider, key: str) -> None:
+def test_a_key_that_fits_no_header_is_a_wrong_key(provider: FakeProvider, key: str) -> None:
     assert check(provider.api_base, key) == "provider_key"
     assert provider.asked(None) == []
 
@@ -151,7 +151,7 @@ def test_telegram_itself_rejects_a_token_and_no_proxy_does(telegram: FakeTelegra
     assert found.code == "telegram_unreachable"
 
 
-def test_settings_are_an_object_and_what_is_none_ends_the_agent_with_40() -> None:
+def test_settings_that_are_no_object_end_the_agent_with_40() -> None:
     from berth_agent.inputs import read_settings
     from berth_agent.outcome import FatalError
 

@@ -67,7 +67,7 @@ everywhere = pytest.mark.parametrize(
         "https://x.org/?key={}&y=1",
     ],
 )
-def test_a_credential_is_redacted_and_what_stands_around_it_stays(
+def test_a_credential_is_redacted_and_the_text_around_it_stays(
     redacted: Callable[[str], str], around: str, credential: str
 ) -> None:
     if credential.lower().startswith("sk-") and "bot{" in around:
@@ -87,7 +87,7 @@ def test_a_credential_is_redacted_and_what_stands_around_it_stays(
         ("berth_0123456789abcdefsk-0123456789abcdef", "[redacted]"),
     ],
 )
-def test_credentials_that_meet_are_redacted_whole(redacted: Callable[[str], str], text: str, expected: str) -> None:
+def test_adjacent_credentials_are_redacted_whole(redacted: Callable[[str], str], text: str, expected: str) -> None:
     assert redacted(text) == expected
 
 

@@ -36,7 +36,7 @@ def ends(agent: Agent, exit_code: int, code: str) -> None:
     assert find_canary(agent.output) is None
 
 
-def test_it_answers_those_who_are_allowed_and_holds_no_credential(
+def test_it_answers_allowed_users_and_holds_no_credential(
     agent: Agent, telegram: FakeTelegram, token: str, ask: Callable[..., str]
 ) -> None:
     telegram.say(token, STRANGER, "Who are you?")
@@ -98,7 +98,7 @@ def test_20_a_token_revoked_while_running(agent: Agent, telegram: FakeTelegram, 
     ends(agent, 20, "telegram_token")
 
 
-def test_21_a_bot_that_somebody_else_keeps_polling(agent: Agent, telegram: FakeTelegram, token: str) -> None:
+def test_21_a_bot_that_another_program_keeps_polling(agent: Agent, telegram: FakeTelegram, token: str) -> None:
     telegram.conflict(token)
     start(agent).wait_for("starting", "telegram_conflict")
     ends(agent, 21, "telegram_conflict")
@@ -162,7 +162,7 @@ def test_telegram_is_down_at_the_start_and_again_later(
     assert len([sent for sent in telegram.sent(token) if "Are you there?" in sent.text]) == 1
 
 
-def test_a_provider_in_trouble_shows_and_gets_better_by_itself(
+def test_a_failing_provider_degrades_the_agent_until_it_recovers(
     agent: Agent, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str, ask: Callable[..., str]
 ) -> None:
     start(agent).wait_for("running")
@@ -176,7 +176,7 @@ def test_a_provider_in_trouble_shows_and_gets_better_by_itself(
     agent.wait_for("degraded", "provider_key")
 
 
-def test_a_message_waits_as_long_as_telegram_says(
+def test_a_message_waits_as_long_as_telegram_asks(
     agent: Agent, telegram: FakeTelegram, token: str, ask: Callable[..., str]
 ) -> None:
     start(agent).wait_for("running")

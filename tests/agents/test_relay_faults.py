@@ -121,12 +121,12 @@ def test_an_answer_that_breaks_off_is_not_whole_and_no_second_one_follows(
         assert notes.provider_notes[-1].code == "provider_down"
 
 
-def test_what_streams_without_a_length_comes_whole(relay: Any) -> None:
+def test_a_stream_without_a_length_arrives_whole(relay: Any) -> None:
     behind, _, _ = relay(OK + b'\r\n{"all": 1}')
     assert json.loads(ask(behind, "/openai/v1/chat/completions")) == {"all": 1}
 
 
-def test_a_child_that_hangs_up_is_no_fault_of_the_provider(relay: Any, notes: Notes) -> None:
+def test_a_child_that_disconnects_is_no_fault_of_the_provider(relay: Any, notes: Notes) -> None:
     from berth_agent.relay.exchange import ChildGoneError
 
     behind, upstream, _ = relay(OK + b"Content-Length: 50000000\r\n\r\n" + b"x" * 50_000_000)
@@ -149,7 +149,7 @@ def test_a_child_that_hangs_up_is_no_fault_of_the_provider(relay: Any, notes: No
 
 
 @pytest.mark.parametrize("method", ["deleteWebhook", "deletewebhook?drop_pending_updates=true", "delete%57ebhook"])
-def test_what_waits_at_telegram_is_never_dropped(relay: Any, method: str) -> None:
+def test_pending_updates_at_telegram_are_never_dropped(relay: Any, method: str) -> None:
     behind, upstream, _ = relay(OK + b"Content-Length: 2\r\n\r\n{}")
     wish = b'{"drop_pending_updates": true}'
     ask(behind, f"{behind.path_of_bot}/{method}", wish, **{"Content-Type": "application/json"})
@@ -160,7 +160,7 @@ def test_what_waits_at_telegram_is_never_dropped(relay: Any, method: str) -> Non
     assert b"?" not in head.splitlines()[0]
 
 
-def test_a_telegram_that_does_not_answer_holds_up_no_stop(relay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unresponsive_telegram_delays_no_stop(relay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import berth_agent.relay.telegram as door
 
     asked, healed, over = Event(), Event(), Event()
@@ -182,7 +182,7 @@ def test_a_telegram_that_does_not_answer_holds_up_no_stop(relay: Any, monkeypatc
     assert over.wait(60)
 
 
-def test_the_end_of_a_child_shows_where_others_hold_its_output_open(image: Path, tmp_path: Path) -> None:
+def test_the_end_of_a_child_is_noticed_although_others_hold_its_output_open(image: Path, tmp_path: Path) -> None:
     from berth_agent.relay.child import Child, Program
 
     ended: SimpleQueue[int] = SimpleQueue()

@@ -18,7 +18,7 @@ def open_reminders(folder: Any, now: list[float]) -> Any:
     return Reminders(open_store(folder), lambda: now[0])
 
 
-def test_what_was_due_before_a_restart_is_told_late_and_what_nobody_takes_is_dropped(tmp_path: Any) -> None:
+def test_reminders_due_before_a_restart_are_sent_late_and_undeliverable_ones_are_dropped(tmp_path: Any) -> None:
     from assistant.chatting.delivering import Delivering
     from assistant.remembering.memory import Place
     from telegram.error import Forbidden, NetworkError, TimedOut
@@ -80,7 +80,7 @@ def deliver(tmp_path: Any) -> Callable[..., tuple[Any, list[tuple[int, str]]]]:
     return begin
 
 
-def test_while_the_disk_takes_no_writes_each_reminder_comes_once(deliver: Any) -> None:
+def test_each_reminder_is_sent_once_while_the_disk_is_full(deliver: Any) -> None:
     delivering, said = deliver()
     db = delivering._reminders._db
     db.execute("CREATE TRIGGER full BEFORE DELETE ON reminder BEGIN SELECT RAISE(FAIL, 'disk is full'); END")
@@ -93,7 +93,7 @@ def test_while_the_disk_takes_no_writes_each_reminder_comes_once(deliver: Any) -
 
 
 @pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
-def test_a_reminder_follows_its_group_and_waits_as_long_as_telegram_asks(deliver: Any) -> None:
+def test_a_reminder_moves_with_its_group_and_waits_as_long_as_telegram_asks(deliver: Any) -> None:
     from telegram.error import ChatMigrated, RetryAfter
 
     now = [0.0]
@@ -109,7 +109,7 @@ def test_a_reminder_follows_its_group_and_waits_as_long_as_telegram_asks(deliver
 
 
 @pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
-def test_all_reminders_of_a_group_move_with_it_and_are_taken_back_there(deliver: Any) -> None:
+def test_all_reminders_move_with_their_group_and_can_be_cancelled_there(deliver: Any) -> None:
     from assistant.remembering.memory import Place
     from telegram.error import ChatMigrated
 
@@ -135,7 +135,7 @@ def test_all_reminders_of_a_group_move_with_it_and_are_taken_back_there(deliver:
         {"text": "x", "at": "2027-01-31T08:00", "every": "month"}, {"text": "x", "in_minutes": 5, "every": ["day"]},
     ],
 )  # fmt: skip
-def test_what_is_no_time_is_refused_in_words(tmp_path: Any, arguments: dict[str, Any]) -> None:
+def test_an_invalid_time_is_refused_in_plain_words(tmp_path: Any, arguments: dict[str, Any]) -> None:
     from assistant.model.heard import Call
     from assistant.remembering.memory import Place
     from assistant.tools.reminding import Reminding
@@ -150,7 +150,7 @@ def test_what_is_no_time_is_refused_in_words(tmp_path: Any, arguments: dict[str,
     assert asyncio.run(use()).startswith("<result>\nError: ")
 
 
-def test_what_repeats_ends_with_its_chat(deliver: Any) -> None:
+def test_a_repeating_reminder_ends_with_its_chat(deliver: Any) -> None:
     from assistant.remembering.memory import Place
     from telegram.error import Forbidden
 
@@ -160,7 +160,7 @@ def test_what_repeats_ends_with_its_chat(deliver: Any) -> None:
     assert (said, delivering._reminders.next()) == ([], None)
 
 
-def test_a_chat_has_a_bounded_number_of_reminders(tmp_path: Any) -> None:
+def test_the_number_of_reminders_of_a_chat_is_limited(tmp_path: Any) -> None:
     from assistant.remembering.memory import Place
     from assistant.remembering.reminders import MOST_OF_A_CHAT
 
@@ -171,7 +171,7 @@ def test_a_chat_has_a_bounded_number_of_reminders(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("zone", ["Nowhere/City", "../../etc/passwd", "/etc/localtime", 5])
-def test_a_time_zone_that_is_none_ends_the_agent_with_40(agent: Agent, zone: Any) -> None:
+def test_an_invalid_time_zone_ends_the_agent_with_40(agent: Agent, zone: Any) -> None:
     from assistant.config import _read_zone
 
     with pytest.raises(Exception, match="time_zone must be"):

@@ -23,7 +23,7 @@ from tests.agents.test_reminders import open_reminders
         ("month", "2027-01-28T23:59", ["02-28 23:59", "03-28 23:59", "04-28 23:59"]),
     ],
 )  # fmt: skip
-def test_what_repeats_comes_at_the_same_time_of_day(tmp_path: Any, every: str, first: str, then: list[str]) -> None:
+def test_a_repeating_reminder_keeps_its_time_of_day(tmp_path: Any, every: str, first: str, then: list[str]) -> None:
     """Said once each, the last of them late and in place of all that was missed; then it can be taken back."""
     from assistant.chatting.delivering import Delivering
     from assistant.model.heard import Call

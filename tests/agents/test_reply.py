@@ -73,7 +73,7 @@ def test_in_a_group_one_message_grows_and_answers_the_question(telegram: FakeTel
 @pytest.mark.parametrize(
     ("refusal", "again"), [(ApiError(404, "Not Found"), 1), (ApiError(400, "Bad Request: TEXTDRAFT_PEER_INVALID"), 2)]
 )
-def test_where_drafts_are_refused_a_message_grows(
+def test_a_message_grows_if_drafts_are_refused(
     telegram: FakeTelegram, token: str, refusal: ApiError, again: int
 ) -> None:
     from assistant.telegram.reply import Drafts
@@ -90,9 +90,7 @@ def test_where_drafts_are_refused_a_message_grows(
 
 
 @pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
-def test_a_wish_to_wait_is_respected_by_what_is_shown_and_does_not_hold_the_answer_up(
-    telegram: FakeTelegram, token: str
-) -> None:
+def test_a_requested_pause_delays_previews_but_not_the_answer(telegram: FakeTelegram, token: str) -> None:
     def seen() -> bool:
         return len(telegram.calls(token, "sendMessageDraft")) > 1
 
@@ -105,7 +103,7 @@ def test_a_wish_to_wait_is_respected_by_what_is_shown_and_does_not_hold_the_answ
     assert telegram.sent(token)[-1].text == "One two three!"
 
 
-def test_a_message_that_somebody_has_deleted_meanwhile_is_sent_anew(telegram: FakeTelegram, token: str) -> None:
+def test_a_message_that_was_deleted_meanwhile_is_sent_again(telegram: FakeTelegram, token: str) -> None:
     async def act(reply: Any) -> None:
         async with reply:
             reply.grow("One")
@@ -117,7 +115,7 @@ def test_a_message_that_somebody_has_deleted_meanwhile_is_sent_anew(telegram: Fa
     assert [sent.text for sent in telegram.sent(token)] == ["One two"]
 
 
-def test_what_telegram_refuses_with_its_formatting_is_sent_without(telegram: FakeTelegram, token: str) -> None:
+def test_a_message_refused_for_its_formatting_is_sent_without_it(telegram: FakeTelegram, token: str) -> None:
     async def act(reply: Any) -> None:
         await reply.finish("A **ship**")
 
@@ -127,7 +125,7 @@ def test_what_telegram_refuses_with_its_formatting_is_sent_without(telegram: Fak
     assert (sent.text, sent.fields.get("entities")) == ("A ship", "[]")
 
 
-def test_what_was_shown_can_be_taken_back(telegram: FakeTelegram, token: str) -> None:
+def test_a_preview_can_be_withdrawn(telegram: FakeTelegram, token: str) -> None:
     async def act(reply: Any) -> None:
         async with reply:
             reply.grow("One")
@@ -138,7 +136,7 @@ def test_what_was_shown_can_be_taken_back(telegram: FakeTelegram, token: str) ->
     assert telegram.sent(token) == []
 
 
-def test_a_draft_is_shown_again_before_telegram_takes_it_away(
+def test_a_draft_is_renewed_before_it_expires(
     telegram: FakeTelegram, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from assistant.telegram.previews import Draft

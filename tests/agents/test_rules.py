@@ -45,7 +45,9 @@ def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> No
         (429, {"retry-after": "1"}, None),
     ],
 )
-def test_a_budget_is_told_from_the_providers_account(status: int, headers: dict[str, str], said: str | None) -> None:
+def test_a_spent_budget_is_distinguished_from_an_empty_account(
+    status: int, headers: dict[str, str], said: str | None
+) -> None:
     from assistant.model.heard import StatusError
     from assistant.model.refusals import explain_budget
     from assistant.texts import say
@@ -57,7 +59,7 @@ def test_a_budget_is_told_from_the_providers_account(status: int, headers: dict[
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "openrouter", "compatible"])
 @pytest.mark.parametrize("is_response", [False, True])
-def test_a_budget_that_ends_a_stream_is_not_the_provider_s_account(kind: str, is_response: bool) -> None:
+def test_a_budget_that_ends_a_stream_is_not_an_empty_account(kind: str, is_response: bool) -> None:
     from assistant.chatting.answering import Answering
     from assistant.model.brain import RefusedError
     from assistant.model.heard import Heard, StatusError, check
@@ -95,7 +97,7 @@ def test_the_provider_is_guessed_from_the_key(key: str, provider: str) -> None:
     ("listing", "known"),
     [({"data": [{"id": "a/b"}]}, True), ({"data": [{"id": "c"}]}, False), ({"data": []}, None), ([], None), ({}, None)],
 )
-def test_only_a_real_list_proves_that_a_model_is_missing(listing: object, known: bool | None) -> None:
+def test_only_a_valid_list_proves_that_a_model_is_missing(listing: object, known: bool | None) -> None:
     from berth_agent.providers import model_is_listed
 
     assert model_is_listed("a/b:free", listing) is known
@@ -122,7 +124,7 @@ def test_allowed_users_are_read_leniently() -> None:
         " \n " * 3000 + "end",
     ],
 )
-def test_parts_fit_and_lose_nothing_but_blanks(text: str) -> None:
+def test_parts_fit_and_lose_only_whitespace(text: str) -> None:
     from assistant.formatting.formatted import Formatted, units
     from assistant.formatting.splitting import LIMIT, split
 
@@ -144,7 +146,7 @@ def test_parts_end_at_lines_or_spaces_and_never_inside_an_emoji() -> None:
     assert cut("") == cut(" \n") == cut("\u200b \u3164") == []
 
 
-def test_an_endless_answer_is_cut_off_with_a_note() -> None:
+def test_an_endless_answer_is_cut_with_a_note() -> None:
     from assistant.formatting.formatted import Formatted, units
     from assistant.formatting.splitting import LIMIT, MOST_PARTS, split
 

@@ -22,7 +22,7 @@ def assert_silent(agent: Agent, directory: Path) -> None:
 
 
 @pytest.mark.parametrize("prefix", ["sk-", "sk-or-", "sk-ant-"])
-def test_a_whole_life_at_debug_level_names_no_credential(
+def test_the_debug_log_of_a_whole_run_has_no_credential(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, prefix: str, ask: Callable[..., str]
 ) -> None:
     key = agent.secrets["agent_api_key"] = f"{prefix}CANARYkeyCANARYkeyCANARY"
@@ -40,7 +40,7 @@ def test_a_whole_life_at_debug_level_names_no_credential(
     assert_silent(agent, agent.directory)
 
 
-def test_rejected_credentials_are_not_named(agent: Agent, tmp_path: Path) -> None:
+def test_rejected_credentials_are_not_logged(agent: Agent, tmp_path: Path) -> None:
     agent.secrets["agent_api_key"] = "sk-CANARYwrongkeyCANARY"
     assert agent.start(anew=True, **LOUD).wait_for_exit() == 30
     assert_silent(agent, tmp_path)
@@ -49,7 +49,7 @@ def test_rejected_credentials_are_not_named(agent: Agent, tmp_path: Path) -> Non
     assert_silent(agent, tmp_path)
 
 
-def test_a_crash_names_no_credential(agent: Agent, tmp_path: Path) -> None:
+def test_a_crash_report_has_no_credential(agent: Agent, tmp_path: Path) -> None:
     """A module of that name breaks the telegram library's import with a message that carries both."""
     agent.start()
     agent.kill()
@@ -66,7 +66,7 @@ def test_a_crash_names_no_credential(agent: Agent, tmp_path: Path) -> None:
     assert_silent(agent, tmp_path)
 
 
-def test_what_merely_looks_like_a_credential_is_redacted_too() -> None:
+def test_text_that_looks_like_a_credential_is_redacted_too() -> None:
     from berth_agent.redaction import RedactingFormatter, Redactor
 
     redactor = Redactor()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_database
 @pytest.mark.parametrize(
     ("cause", "calls"), [(httpx.ConnectTimeout, 2), (httpx.PoolTimeout, 2), (httpx.ReadTimeout, 1), (None, 1)]
 )
-def test_a_message_is_sent_again_where_the_request_was_not_sent(
+def test_a_message_is_sent_again_if_its_request_was_not_sent(
     monkeypatch: pytest.MonkeyPatch, cause: Any, calls: int
 ) -> None:
     from assistant.formatting.formatted import Formatted
@@ -40,9 +40,7 @@ def test_a_message_is_sent_again_where_the_request_was_not_sent(
 
 
 @pytest.mark.parametrize("seconds", [200, 400])
-def test_a_message_is_kept_while_nobody_takes_it_and_not_for_ever(
-    monkeypatch: pytest.MonkeyPatch, seconds: float
-) -> None:
+def test_an_undeliverable_message_is_kept_for_a_limited_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """A gateway that is killed, with its engine, is back after a minute at the most."""
     from assistant.formatting.formatted import Formatted
     from assistant.remembering.memory import Place
@@ -77,7 +75,7 @@ class Server(asyncio.Protocol):
         self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n" * data.count(b"\r\n\r\n"))
 
 
-def test_requests_that_are_cancelled_at_any_moment_take_no_place_from_others(caplog: pytest.LogCaptureFixture) -> None:
+def test_requests_cancelled_at_any_moment_free_their_slots(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("WARNING", logger="httpcore")  # it tells each step
     from assistant.telegram.requests import TelegramRequest
 

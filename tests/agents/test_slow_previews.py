@@ -48,7 +48,7 @@ def test_a_first_message_that_is_slow_becomes_the_answer(
     assert len({each.message_id for each in telegram.sent(token)}) == 1
 
 
-def test_after_a_first_message_that_may_have_arrived_no_second_one_grows(
+def test_no_second_message_grows_if_the_first_may_have_arrived(
     telegram: FakeTelegram, token: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from assistant.telegram import previews

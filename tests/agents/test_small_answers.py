@@ -51,7 +51,7 @@ def talk(bot: Any) -> Any:
 
 
 @pytest.mark.parametrize(("text", "answer"), [("/whoami", "7"), ("/stop", "not answering"), ("/reset", "went wrong")])
-def test_what_was_taken_before_the_end_is_still_answered(text: str, answer: str) -> None:
+def test_messages_received_before_the_end_are_still_answered(text: str, answer: str) -> None:
     bot = SlowBot()
 
     async def end() -> None:

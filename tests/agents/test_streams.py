@@ -44,7 +44,7 @@ def test_an_answer_grows_as_a_draft_and_ends_as_a_message(
     assert "2 answers, 2 tokens in, 2 out" in ask("/usage")
 
 
-def test_the_button_of_the_draft_ends_the_answer_and_leaves_what_there_is(
+def test_the_stop_button_ends_the_answer_and_keeps_its_text_so_far(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     provider.reply_in_pieces("Half an ", "answer", let_through=1)
@@ -59,7 +59,7 @@ def test_the_button_of_the_draft_ends_the_answer_and_leaves_what_there_is(
     assert [each["content"] for each in provider.asked()[-1].messages][1:] == ["one", "Half an ", "two"]
 
 
-def test_sigterm_leaves_what_there_is_of_an_answer(
+def test_sigterm_keeps_the_text_of_an_answer_so_far(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str
 ) -> None:
     provider.reply_in_pieces("Half an ", "answer", let_through=1)
@@ -71,7 +71,7 @@ def test_sigterm_leaves_what_there_is_of_an_answer(
     assert said.text.startswith("Half an\n\nI am being stopped")
 
 
-def test_a_stream_that_breaks_off_leaves_what_there_is_and_degrades(
+def test_a_broken_stream_keeps_its_text_so_far_and_degrades_the_agent(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     provider.reply_in_pieces("Half an ", BREAK)
@@ -81,7 +81,7 @@ def test_a_stream_that_breaks_off_leaves_what_there_is_and_degrades(
     assert len(provider.asked()) == 1, "it was asked again although it had begun to answer"
 
 
-def test_a_provider_that_does_not_stream_is_taken_as_it_is(
+def test_a_provider_that_does_not_stream_works_too(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     provider.streams = False

@@ -36,7 +36,7 @@ def test_an_unknown_language_is_english(tag: str | None) -> None:
     assert say(Text.STOPPED, tag) == "Stopped."
 
 
-def test_what_people_are_called_is_no_format() -> None:
+def test_names_of_people_are_not_format_strings() -> None:
     from assistant.texts import Text, say
 
     said = say(Text.WHOAMI, "en", name="{user} {0} {name.__class__}", user=7, chat=7)

@@ -18,7 +18,7 @@ ADA = {"id": 5, "is_bot": False, "username": "Ada_L"}
     ("allowed", "is_admitted"),
     [({"5"}, True), ({"ada_l"}, True), ({"*"}, True), ({"6", "ada"}, False), (set(), False)],
 )
-def test_those_who_are_listed(image: Path, kind: str, allowed: set[str], is_admitted: bool) -> None:
+def test_only_listed_users_are_answered(image: Path, kind: str, allowed: set[str], is_admitted: bool) -> None:
     from berth_agent.relay.updates import admit
 
     sender = "user" if kind == "message_reaction" else "from"
@@ -37,16 +37,14 @@ def test_those_who_are_listed(image: Path, kind: str, allowed: set[str], is_admi
         {"update_id": 9},
     ],
 )
-def test_nobody_who_does_not_speak_in_person_even_where_everybody_is_allowed(
-    image: Path, update: dict[str, Any]
-) -> None:
+def test_bots_and_channels_are_not_answered_even_if_everybody_is_allowed(image: Path, update: dict[str, Any]) -> None:
     from berth_agent.relay.updates import admit, newest
 
     assert admit([update], frozenset({"*"})) == [{"update_id": 9}]
     assert newest([update, "nonsense"]) == 9
 
 
-def test_what_a_library_cannot_read_keeps_it_from_the_others_for_a_few_polls_only(image: Path) -> None:
+def test_an_update_that_a_library_cannot_parse_blocks_others_for_a_few_polls_only(image: Path) -> None:
     from berth_agent.relay.updates import ALONE, WHOLE, Repeats, admit
 
     bot: Any = None
@@ -66,9 +64,7 @@ def test_what_a_library_cannot_read_keeps_it_from_the_others_for_a_few_polls_onl
     assert polls <= 6 * (WHOLE + ALONE + 1)
 
 
-def test_a_child_that_asks_for_the_same_again_and_again_gets_less_of_it(
-    image: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_that_repeats_the_same_poll_gets_fewer_updates(image: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from berth_agent.relay import telegram
     from berth_agent.relay.updates import ALONE, WHOLE
 

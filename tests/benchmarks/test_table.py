@@ -35,7 +35,7 @@ def test_the_table_has_every_row() -> None:
     assert [name for name in names if name in ROWS] == [*ROWS], done.stdout
 
 
-def test_a_client_that_is_refused_ends_it_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_client_ends_the_benchmark_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise UnexpectedAnswerError("POST /api/projects was answered 429.")
 
@@ -48,6 +48,6 @@ def test_a_client_that_is_refused_ends_it_with_one_sentence(monkeypatch: pytest.
         pass
 
 
-def test_what_wrk_says_is_understood() -> None:
+def test_the_output_of_wrk_is_parsed() -> None:
     said = "     50%    1.50ms\n     75%   10.00ms\n     99%    1.46s \n"
     assert (load._latency(said, "50%"), load._latency(said, "99%")) == (1.5, 1460.0)

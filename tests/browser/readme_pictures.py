@@ -24,7 +24,7 @@ from tests.projects.dashboard.many import watch_well
 SIZE: ViewportSize = {"width": 1180, "height": 830}
 
 
-def test_take_them(
+def test_take_the_pictures_of_the_readme(
     page: Page,
     alice: User,
     ada: User,

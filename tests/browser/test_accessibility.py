@@ -19,7 +19,7 @@ UNSEEN_FOCUS = """() => {
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("below", [None, *BELOW])
-def test_the_focus_is_seen_wherever_the_tab_key_leads(home: Page, below: str | None) -> None:
+def test_the_focus_is_visible_at_every_stop_of_the_tab_key(home: Page, below: str | None) -> None:
     project = deploy_by_form(home)
     home.goto("/" if below is None else f"/projects/{project.pk}{below}")
     stops = 0

@@ -78,7 +78,7 @@ def look(page: Page, name: str, folder: Path | None) -> list[str]:
 
 
 @pytest.mark.rare(2)
-def test_nothing_of_a_list_or_a_form_is_cut_off_or_without_its_name(
+def test_no_part_of_a_list_or_form_is_cut_off_or_unlabelled(
     page: Page, service: PopulatedService, sign_in: Callable[[User], None], some: Some
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 844})
@@ -94,7 +94,7 @@ def test_nothing_of_a_list_or_a_form_is_cut_off_or_without_its_name(
     assert found == []
 
 
-def test_a_batch_goes_on_by_itself_and_stays_when_it_is_loaded_again(
+def test_a_batch_continues_by_itself_and_survives_a_reload(
     page: Page, service: PopulatedService, sign_in: Callable[[User], None], complaints: list[str]
 ) -> None:
     batch = Batch.objects.get()

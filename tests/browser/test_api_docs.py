@@ -21,7 +21,7 @@ def open_some(page: Page) -> None:
     page.evaluate("chosen => { for (const node of document.querySelectorAll(chosen)) node.open = true; }", chosen)
 
 
-def test_the_docs_are_light_whole_and_from_here_only(page: Page, look: Callable[[str], None]) -> None:
+def test_the_docs_are_small_complete_and_load_nothing_from_elsewhere(page: Page, look: Callable[[str], None]) -> None:
     sizes: dict[str, int] = {}
     page.on("requestfinished", lambda request: sizes.update({request.url: request.sizes()["responseBodySize"]}))
     page.goto("/api/docs")
@@ -36,7 +36,7 @@ def test_the_docs_are_light_whole_and_from_here_only(page: Page, look: Callable[
     assert faults_of(page) == []
 
 
-def test_every_sample_in_javascript_can_be_read_by_a_browser(page: Page) -> None:
+def test_every_javascript_sample_parses_in_a_browser(page: Page) -> None:
     page.goto("/api/docs")
     samples = page.locator("pre.sample.javascript").all_text_contents()
     page.goto("about:blank")
@@ -58,7 +58,7 @@ def test_an_operation_without_a_token_is_tried_and_a_sample_copied(page: Page) -
 
 
 @pytest.mark.usefixtures("engine")
-def test_who_is_signed_in_gets_a_token_and_sends_with_it(
+def test_a_signed_in_user_gets_a_token_and_sends_requests_with_it(
     page: Page, alice: User, sign_in: Callable[[User], None]
 ) -> None:
     sign_in(alice)
@@ -96,7 +96,7 @@ def test_a_second_token_outlives_the_first(page: Page, alice: User, sign_in: Cal
     expect(page.get_by_text("The token has expired.")).to_be_visible()
 
 
-def test_no_page_that_one_is_sent_to_stands_in_the_docs(page: Page) -> None:
+def test_no_redirect_target_is_listed_in_the_docs(page: Page) -> None:
     """As that for setting up a second factor, where the installation asks for one."""
     page.route("**/settings/token-for-docs", lambda route: route.fulfill(status=302, headers={"Location": "/sign-in"}))
     page.goto("/api/docs")

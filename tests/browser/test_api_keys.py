@@ -14,7 +14,7 @@ from tests.canaries import CANARY_PASSWORD
 SignIn = Callable[[User], None]
 
 
-def test_a_key_from_its_making_to_its_end(page: Page, live_server: LiveServer, alice: User, sign_in: SignIn) -> None:
+def test_a_key_is_created_used_and_revoked(page: Page, live_server: LiveServer, alice: User, sign_in: SignIn) -> None:
     sign_in(alice)
     page.locator("#id_name").fill("deploy script")
     page.get_by_label("Scope").select_option("write")

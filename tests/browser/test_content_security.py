@@ -12,7 +12,7 @@ SignIn = Callable[[User], None]
 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/set-password/x/y", "/nowhere"])
-def test_pages_for_nobody(page: Page, alice: User, path: str) -> None:
+def test_pages_for_visitors_keep_the_policy(page: Page, alice: User, path: str) -> None:
     page.goto(path)
 
     assert page.get_by_role("heading", level=1).is_visible()
@@ -33,7 +33,7 @@ def test_pages_for_nobody(page: Page, alice: User, path: str) -> None:
         "/admin/accounts/apikey/{key}/change/",
     ],
 )
-def test_pages_for_an_admin(page: Page, alice: User, ada: User, sign_in: SignIn, path: str) -> None:
+def test_pages_for_an_admin_keep_the_policy(page: Page, alice: User, ada: User, sign_in: SignIn, path: str) -> None:
     key = ApiKeyFactory.create(user=ada)
     sign_in(ada)
     answer = page.goto(path.format(key=key.pk, user=alice.pk))
@@ -43,7 +43,7 @@ def test_pages_for_an_admin(page: Page, alice: User, ada: User, sign_in: SignIn,
     page.wait_for_load_state("networkidle")
 
 
-def test_the_listener_hears_a_breach(page: Page, alice: User, complaints: list[str]) -> None:
+def test_the_listener_detects_a_violation(page: Page, alice: User, complaints: list[str]) -> None:
     page.goto("/sign-in")
     page.evaluate("""
         const image = document.createElement("img");

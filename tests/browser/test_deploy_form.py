@@ -13,7 +13,7 @@ from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine
 
 
-def test_a_refused_form_says_so_keeps_all_and_leads_to_the_field(home: Page) -> None:
+def test_a_refused_form_keeps_its_values_and_moves_to_the_wrong_field(home: Page) -> None:
     fill_in(home, name="x" * 65)
     home.get_by_role("radio", name="pro").check()
     home.get_by_label("Instructions").fill("Two\nlines")
@@ -33,7 +33,7 @@ def test_a_refused_form_says_so_keeps_all_and_leads_to_the_field(home: Page) -> 
     expect(home.get_by_label("Name")).to_be_focused()
 
 
-def test_a_wrong_number_that_is_folded_away_is_shown_and_led_to(home: Page) -> None:
+def test_a_wrong_value_in_a_folded_section_is_unfolded_and_focused(home: Page) -> None:
     project = deploy_named(User.objects.get(), "Harbour pilot", 1)
     number, more = home.get_by_label("Messages a minute"), home.get_by_text("More settings")
     for button in ("Save", "Deploy"):
@@ -50,9 +50,7 @@ def test_a_wrong_number_that_is_folded_away_is_shown_and_led_to(home: Page) -> N
         expect(number).to_be_focused()
 
 
-def test_the_form_tells_the_bot_and_the_provider_checks_and_leads_to_the_ready_bot(
-    home: Page, engine: MemoryEngine
-) -> None:
+def test_the_form_shows_the_checks_and_leads_to_the_ready_bot(home: Page, engine: MemoryEngine) -> None:
     engine.ready_after_deploy = False
     fill_in(home, name="x" * 65)
     home.clock.run_for(1000)
@@ -76,7 +74,7 @@ def test_the_form_tells_the_bot_and_the_provider_checks_and_leads_to_the_ready_b
     expect(ready.get_by_role("img", name="QR code")).to_be_visible()
 
 
-def test_a_deploy_that_nobody_answers_loses_nothing(home: Page, complaints: list[str]) -> None:
+def test_an_unanswered_deploy_loses_no_input(home: Page, complaints: list[str]) -> None:
     fill_in(home)
     home.route("**/projects/new", lambda route: route.abort())
     home.get_by_role("button", name="Deploy").click()
@@ -88,7 +86,7 @@ def test_a_deploy_that_nobody_answers_loses_nothing(home: Page, complaints: list
     expect(home.get_by_role("heading", name="Harbour pilot")).to_be_visible()
 
 
-def test_the_steps_stay_where_the_session_has_ended(home: Page, engine: MemoryEngine, complaints: list[str]) -> None:
+def test_the_steps_stay_if_the_session_has_ended(home: Page, engine: MemoryEngine, complaints: list[str]) -> None:
     engine.ready_after_deploy = False
     fill_in(home)
     home.get_by_role("button", name="Deploy").click()

@@ -41,13 +41,13 @@ def test_no_page_has_a_fault(viewer: Viewer, engine: MemoryEngine, make: Any, so
     assert not viewer.faults, "\n".join(viewer.faults)
 
 
-def test_no_page_of_an_error_has_a_fault(viewer: Viewer, some: Some, db: None) -> None:
+def test_no_error_page_has_a_fault(viewer: Viewer, some: Some, db: None) -> None:
     for page in some(every_page.error_pages(), one_in=4):
         viewer.look_at(page)
     assert not viewer.faults, "\n".join(viewer.faults)
 
 
-def test_the_viewer_sees_what_is_wrong(viewer: Viewer) -> None:
+def test_the_checker_detects_faults(viewer: Viewer) -> None:
     """What breaks the content security policy, what axe finds, and what is too wide."""
     body = """<html lang=en><title>x</title><link rel=stylesheet href=/static/berth/berth.css>
       <main><h1>One</h1><input><p id=faint>Faint</p><img src=http://127.0.0.1:1/outside.png alt=Outside>

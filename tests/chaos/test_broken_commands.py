@@ -62,7 +62,7 @@ def command(name: str, *arguments: object) -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_backup_is_whole_or_not_there(fault: str, folder: Path, points: Points) -> None:
+def test_a_backup_is_complete_or_absent(fault: str, folder: Path, points: Points) -> None:
     fill_every_table()
     archive, old, broken = folder / "a.tar", b"the one of before", 0
     for at in points(CHANGES["backup"][fault]):
@@ -82,7 +82,7 @@ def test_a_backup_is_whole_or_not_there(fault: str, folder: Path, points: Points
 @pytest.mark.rare(2)
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", [FULL, AWAY])
-def test_a_restore_is_of_the_old_or_of_the_new(fault: str, folder: Path, points: Points) -> None:
+def test_a_restore_leaves_the_old_or_the_new_state(fault: str, folder: Path, points: Points) -> None:
     """A killed one is in `test_killed_restores.py`."""
     fill_every_table()
     archive, broken = folder / "a.tar", 0
@@ -116,7 +116,7 @@ def server(settings: Any) -> Iterator[SmtpServer]:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_no_mail_is_lost_and_a_second_copy_is_known_as_one(fault: str, alice: User, server: SmtpServer) -> None:
+def test_no_mail_is_lost_and_a_second_copy_is_recognisable(fault: str, alice: User, server: SmtpServer) -> None:
     """It makes few changes, so each is tried."""
     at = 0
     is_broken = True

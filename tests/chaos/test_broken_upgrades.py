@@ -48,7 +48,7 @@ def migrate_and_count() -> tuple[int, int]:
     return len(asked), sum(not each.lstrip().startswith(READS) for each in asked)
 
 
-def test_an_upgrade_that_broke_is_run_again(
+def test_a_broken_upgrade_can_be_repeated(
     rewinding: Rewinding, engine: MemoryEngine, some: Some, is_long: bool
 ) -> None:
     for leaf in LAST.migrations:

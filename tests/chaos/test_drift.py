@@ -62,7 +62,9 @@ def state_of(docker_instance: DockerInstance, project: Project) -> str:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DRIFTS if kind not in ONCE])
-def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, docker_instance: DockerInstance) -> None:
+def test_the_read_after_a_drift_is_correct(
+    kind: str, reads: int, api: APIClient, docker_instance: DockerInstance
+) -> None:
     """Without a watcher: the read asks the engine itself. One during which the container changed proves nothing."""
     drift = DRIFTS[kind]
     project = create_project(api, STUB_PROJECT)
@@ -80,7 +82,7 @@ def test_the_next_read_is_right(kind: str, reads: int, api: APIClient, docker_in
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", DRIFTS)
-def test_drift_is_mended_and_no_read_meanwhile_is_older_than_it_may_be(
+def test_drift_is_repaired_and_no_read_meanwhile_is_too_old(
     kind: str, mends: int, api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]
 ) -> None:
     drift = DRIFTS[kind]
@@ -132,7 +134,7 @@ def is_over(drift: Drift, kind: str, project: Project, detail: dict[str, Any], s
     return bool((state, detail["status"]) == ("exited", "crashed") and is_told)
 
 
-def test_a_cut_stream_of_events_costs_nothing_but_time(
+def test_a_cut_event_stream_costs_only_time(
     api: APIClient, docker_instance: DockerInstance, proxy: FaultyDocker, watcher: Callable[[], Watcher]
 ) -> None:
     project = create_project(api, STUB_PROJECT)

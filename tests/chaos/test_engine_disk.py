@@ -76,7 +76,7 @@ def do_on_its_disk(engine: PrivateEngine, script: str) -> str:
     return done.stdout
 
 
-def test_an_agent_that_ended_then_is_seen_and_brought_back_though_the_list_calls_it_well(
+def test_an_agent_that_ended_on_a_full_disk_is_restarted_although_the_list_shows_it_running(
     private: PrivateEngine,
     docker_instance: DockerInstance,
     real_engine: Callable[[str], None],
@@ -105,7 +105,7 @@ def test_an_agent_that_ended_then_is_seen_and_brought_back_though_the_list_calls
     wait_until(lambda: api.get(f"/api/projects/{project.pk}").json()["status"] == "running", within=60)
 
 
-def test_an_agent_whose_place_the_engine_kept_while_its_disk_was_read_only_is_started_again(
+def test_an_agent_whose_endpoint_the_engine_kept_on_a_read_only_disk_is_started_again(
     private: PrivateEngine, docker_instance: DockerInstance, real_engine: Callable[[str], None], api: APIClient
 ) -> None:
     """Docker refuses each start of a container of that name, and keeps the place however it is disconnected."""
@@ -127,7 +127,7 @@ def test_an_agent_whose_place_the_engine_kept_while_its_disk_was_read_only_is_st
 
 
 @pytest.mark.rare(3)
-def test_an_update_while_the_disk_gets_full_is_undone_and_what_the_agent_keeps_comes_back_whole(
+def test_an_update_on_a_full_disk_is_undone_and_the_agent_s_memory_stays_whole(
     private: PrivateEngine,
     docker_instance: DockerInstance,
     real_engine: Callable[[str], None],

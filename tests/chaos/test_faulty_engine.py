@@ -86,7 +86,7 @@ def short_limits(monkeypatch: pytest.MonkeyPatch, *, is_long: bool) -> Iterator[
 
 
 @pytest.mark.sampled(4)
-def test_a_faulty_engine_costs_neither_sense_nor_time_nor_truth(
+def test_with_a_faulty_engine_answers_stay_true_and_timely(
     mode: str,
     verb: str,
     repeats: int,

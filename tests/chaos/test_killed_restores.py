@@ -40,7 +40,7 @@ def restore(folder: Path, *options: str) -> str:
     return output.getvalue()
 
 
-def test_a_restore_that_was_killed_is_run_again(folder: Path, settings: Settings, is_long: bool) -> None:
+def test_a_killed_restore_can_be_repeated(folder: Path, settings: Settings, is_long: bool) -> None:
     """Before the database is the new one, it is the old one, whole. There is nothing in between."""
     fill_every_table()
     call_command("backup", str(folder / "a.tar"), "--with-keys", str(folder / "k.json"), stdout=StringIO())

@@ -70,7 +70,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("repeats", [metafunc.config.getoption("--repeats") if every else 1], ids=str)
 
 
-def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
+def test_a_round_repairs_everything_after_a_kill_at_any_point(
     verb: str, point: str, repeats: int, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
     for _ in range(repeats):
@@ -85,7 +85,7 @@ def test_a_server_killed_at_a_point_leaves_nothing_that_a_round_does_not_mend(
 
 @pytest.mark.parametrize(("point", "meanwhile"), [("after create_container_from_config", 409), ("after record", 201)])
 @pytest.mark.parametrize("first", ["the retry", "a round"])
-def test_a_retry_of_a_creation_that_was_killed_makes_one_container(
+def test_a_retried_creation_after_a_kill_creates_one_container(
     point: str, meanwhile: int, first: str, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
     before, key = len(docker_instance.containers()), secrets.token_hex(8)
@@ -125,7 +125,7 @@ def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
 
 
 @pytest.mark.rare(3)
-def test_a_server_killed_at_a_random_moment_leaves_nothing_that_a_round_does_not_mend(
+def test_a_round_repairs_everything_after_a_kill_at_a_random_moment(
     kills: int, server: Server, docker_instance: DockerInstance
 ) -> None:
     chance = random.Random(20)

@@ -37,7 +37,7 @@ PROCESSES = (
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(find_programs() is None, reason="PostgreSQL is not installed.")
 @pytest.mark.skipif(os.geteuid() != 0, reason="Only root may make a network.")
-def test_everything_survives_some_faults(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_a_sample_of_the_faults_is_survived(tmp_path: Path, pytestconfig: pytest.Config) -> None:
     """`python -m tests.chaos.matrix --sample 1 --seed …` takes the same one."""
     record = tmp_path / "record"
     try_sample("tests.chaos.matrix", pytestconfig, "--record", str(record))
@@ -45,7 +45,7 @@ def test_everything_survives_some_faults(tmp_path: Path, pytestconfig: pytest.Co
 
 
 @pytest.mark.one_database
-def test_every_process_is_killed_and_stopped_for_each_of_the_times() -> None:
+def test_the_matrix_kills_and_pauses_every_process_for_each_duration() -> None:
     for process in PROCESSES:
         assert {f"{process}/kill", *(f"{process}/stop {seconds:.0f} s" for seconds in STOPS)} <= set(FAULTS)
     assert not set(FAULTS) & set(ELSEWHERE)
@@ -65,13 +65,13 @@ def test_every_process_is_killed_and_stopped_for_each_of_the_times() -> None:
         ("unknown", [False], False),
     ],
 )
-def test_a_status_lies_that_was_true_at_no_moment(status: str, was_running: list[bool], *, lies: bool) -> None:
+def test_a_status_that_was_true_at_no_moment_is_a_lie(status: str, was_running: list[bool], *, lies: bool) -> None:
     sightings = [Sighting(float(at), frozenset(["p"] if runs else [])) for at, runs in enumerate(was_running)]
     assert is_lie(status, "p", sightings) is lies
 
 
 @pytest.mark.one_database
-def test_a_read_is_held_against_its_time_and_the_sightings_on_both_sides() -> None:
+def test_a_read_is_compared_with_the_sightings_around_it() -> None:
     sightings = [Sighting(float(at), frozenset()) for at in range(10)]
     assert [sighting.at for sighting in choose(sightings, 3.5, 5.5)] == [3, 4, 5, 6]
     assert [sighting.at for sighting in choose(sightings, 3.2, 3.8)] == [3, 4]
@@ -79,7 +79,7 @@ def test_a_read_is_held_against_its_time_and_the_sightings_on_both_sides() -> No
 
 
 @pytest.mark.one_database
-def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
+def test_a_run_resumes_where_the_last_one_ended(tmp_path: Path) -> None:
     record = Record(tmp_path / "folder" / "record")
     first, second, *others = FAULTS
     assert record.todo() == list(FAULTS)
@@ -94,7 +94,7 @@ def test_a_run_goes_on_where_the_last_one_ended(tmp_path: Path) -> None:
 
 
 @pytest.mark.one_database
-def test_a_short_run_takes_faults_of_one_kind_of_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_run_draws_faults_of_one_kind_of_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     every = {fault.kind for fault in FAULTS.values()}
     for there in (every, every - {"redis", "gateway"}):
         monkeypatch.setattr("tests.chaos.matrix.faults.find_kinds", lambda there=there: set(there))

@@ -61,7 +61,7 @@ def say(relay: Relay, text: bytes) -> socket.socket:
 
 
 @pytest.mark.parametrize(("mode", "comes"), [("half", b"hel"), ("drip", b"h")])
-def test_a_broken_relay_gives_a_part_of_the_answer(relay: Relay, mode: str, comes: bytes) -> None:
+def test_a_broken_relay_sends_a_part_of_the_answer(relay: Relay, mode: str, comes: bytes) -> None:
     relay.break_(mode)
     with say(relay, b"hello!") as connection:
         assert connection.recv(100) == comes
@@ -72,7 +72,7 @@ def test_a_broken_relay_gives_a_part_of_the_answer(relay: Relay, mode: str, come
         assert connection.recv(100) == b"well"
 
 
-def test_a_relay_that_hangs_takes_connections_and_goes_on_where_it_was(relay: Relay) -> None:
+def test_a_hanging_relay_accepts_connections_and_resumes(relay: Relay) -> None:
     relay.break_("hang")
     with say(relay, b"hello!") as connection:
         connection.settimeout(0.2)
@@ -83,7 +83,7 @@ def test_a_relay_that_hangs_takes_connections_and_goes_on_where_it_was(relay: Re
         assert connection.recv(100) == b"hello!"
 
 
-def test_a_relay_that_refuses_ends_what_is_under_way(relay: Relay) -> None:
+def test_a_refusing_relay_ends_running_connections(relay: Relay) -> None:
     with say(relay, b"hello!") as connection:
         assert connection.recv(100) == b"hello!"
         relay.break_("refuse")
@@ -96,7 +96,7 @@ def test_a_relay_that_refuses_ends_what_is_under_way(relay: Relay) -> None:
 
 
 @pytest.mark.parametrize("mode", ["garbage", "page", "elsewhere"])
-def test_a_relay_says_something_else(relay: Relay, mode: str) -> None:
+def test_a_lying_relay_answers_something_else(relay: Relay, mode: str) -> None:
     relay.break_(mode)
     with say(relay, b"hello!") as connection:
         assert connection.recv(1000) == SAID[mode]
@@ -105,7 +105,7 @@ def test_a_relay_says_something_else(relay: Relay, mode: str) -> None:
         assert connection.recv(100) == b"well"
 
 
-def test_an_endless_relay_says_more_than_anybody_reads(relay: Relay) -> None:
+def test_an_endless_relay_never_stops_sending(relay: Relay) -> None:
     relay.break_("endless")
     with say(relay, b"hello!") as connection:
         read = connection.recv(1000)
@@ -118,7 +118,7 @@ def test_an_endless_relay_says_more_than_anybody_reads(relay: Relay) -> None:
     ("mode", "finds"),
     [("", ["127.0.0.1"]), ("slow", ["127.0.0.1"]), ("hang", None), ("failing", 2), ("unknown", 3), ("garbage", None)],
 )
-def test_a_name_server_answers_as_it_is_told(mode: str, finds: list[str] | int | None) -> None:
+def test_the_name_server_gives_the_configured_answers(mode: str, finds: list[str] | int | None) -> None:
     """As a number where that is the code of the error."""
     question = b"ab\1\0\0\1\0\0\0\0\0\0" + b"\5redis\5chaos\4test\0" + b"\0\1\0\1"
     answer = answer_to(question, mode)
@@ -132,7 +132,7 @@ def test_a_name_server_answers_as_it_is_told(mode: str, finds: list[str] | int |
 
 
 @pytest.mark.parametrize("by", STEPS, ids=str)
-def test_an_engine_with_another_clock_names_other_moments_in_as_many_bytes(by: timedelta) -> None:
+def test_an_engine_with_another_clock_sends_shifted_timestamps_of_equal_length(by: timedelta) -> None:
     clock = OtherClock(by)
     text = b'{"time":1790000000,"timeNano":1790000000123456789,"StartedAt":"2026-11-23T10:00:00.5Z",'
     text += b'"Never":"0001-01-01T00:00:00Z"}'
@@ -147,7 +147,7 @@ def test_an_engine_with_another_clock_names_other_moments_in_as_many_bytes(by: t
     assert int(asked) == 1790000000 - by.total_seconds()
 
 
-def test_a_cell_that_breaks_fails_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_cell_fails_and_the_run_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrix, "new_installation", lambda *_: nullcontext(Mock()))
 
     def break_down(_installation: object, _client: object, name: str, *_: object, **__: object) -> Outcome:
@@ -162,14 +162,16 @@ def test_a_cell_that_breaks_fails_and_the_run_goes_on(tmp_path: Path, monkeypatc
     assert [outcome.wrong for outcome in record.outcomes()] == [[], ["stays broken: KeyError('id')"]]
 
 
-def test_so_does_an_installation_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_that_cannot_start_fails_and_the_run_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(matrix, "new_installation", Mock(side_effect=OSError("no room")))
     [outcome] = matrix.run(["first", "second"], Record(tmp_path / "record"), random.Random(), 30.0, "")
     assert outcome.fault == "first"
     assert outcome.wrong == ["not begun: OSError('no room')"]
 
 
-def test_a_list_that_is_refused_afterwards_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_list_refused_after_the_fault_is_requested_again(monkeypatch: pytest.MonkeyPatch) -> None:
     refusal = Answer(status=503, seconds=0.1, headers={"retry-after": "0"}, text='{"code": "database_unavailable"}')
     lists = [refusal, Answer(status=200, seconds=0.1, headers={}, text="[]")]
     client, installation = Mock(), Mock()

@@ -67,7 +67,7 @@ def body(token: str = "123:abc", **fields: Any) -> dict[str, Any]:
     return {"name": "Pilot", "plan": "pro", "telegramToken": token, "apiKey": "sk-racer", **fields}
 
 
-def test_mixed_commands_never_overlap_and_end_as_was_wanted(
+def test_mixed_commands_never_overlap_and_reach_the_desired_state(
     threads: int, rounds: int, api: APIClient, slow_engine: MemoryEngine, history: Any
 ) -> None:
     chance = random.Random(1)
@@ -115,7 +115,7 @@ def test_a_deletion_among_other_commands_leaves_nothing(
         assert not slow_engine.volumes
 
 
-def test_reads_among_commands_never_tell_of_a_crash_or_a_failure(
+def test_reads_during_commands_never_report_a_crash_or_a_failure(
     threads: int, rounds: int, api: APIClient, slow_engine: MemoryEngine
 ) -> None:
     """Nothing crashes here: a read that says so has mixed two moments."""
@@ -136,7 +136,7 @@ def test_reads_among_commands_never_tell_of_a_crash_or_a_failure(
     assert seen <= {"running", "starting", "stopping", "stopped", "restarting"}
 
 
-def test_one_key_makes_one_container(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
+def test_one_idempotency_key_creates_one_container(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
     number = 100 if is_long else 20
 
     def created() -> str | None:
@@ -158,7 +158,7 @@ def test_parallel_creations_never_exceed_the_plan(is_long: bool, api: APIClient,
     assert len(slow_engine.containers) == Project.objects.count() == allowed
 
 
-def test_one_bot_is_taken_by_one_of_many(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
+def test_one_of_many_creations_gets_the_bot(is_long: bool, api: APIClient, slow_engine: MemoryEngine) -> None:
     number = 50 if is_long else 8
     answers = at_once(number, lambda index: api.post("/api/projects", body("77:abc", plan="pro")))
     assert sorted(answer.status_code for answer in answers) == [201] + [409] * (number - 1)

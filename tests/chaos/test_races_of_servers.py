@@ -47,7 +47,7 @@ def test_several_servers_and_a_real_engine_keep_to_one_operation_at_a_time(
     assert_one_at_a_time(site.history())
 
 
-def test_several_servers_make_one_container_for_one_key(
+def test_several_servers_create_one_container_for_one_key(
     is_long: bool, site: Site, docker_instance: DockerInstance
 ) -> None:
     servers = site.servers or [site.serve() for _ in range(2)]

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.django_db(transaction=True), pytes
 
 
 @pytest.mark.rare(3)
-def test_memory_comes_back_onto_what_runs_and_onto_nothing(
+def test_memory_is_restored_with_and_without_running_containers(
     real_engine: Callable[[str], None],
     docker_instance: DockerInstance,
     api: APIClient,

@@ -31,11 +31,11 @@ def curve(*values: float, name: str = "memory", leeway: float = 5.0) -> Curve:
         ((), True),
     ],
 )
-def test_a_curve_is_flat_that_does_not_grow_after_it_has_warmed_up(values: tuple[float, ...], *, is_flat: bool) -> None:
+def test_a_curve_that_does_not_grow_after_warming_up_is_flat(values: tuple[float, ...], *, is_flat: bool) -> None:
     assert curve(*values).is_flat is is_flat
 
 
-def test_what_is_kept_by_intention_may_grow() -> None:
+def test_figures_kept_on_purpose_may_grow() -> None:
     assert curve(100, 100, 200, 300, 400, 500, name="rows of projects_event").is_flat
 
 
@@ -52,7 +52,7 @@ def test_a_process_is_measured() -> None:
     assert count_descriptors(os.getpid()) >= 3
 
 
-def test_the_soak_takes_only_faults_that_a_plain_installation_can_have() -> None:
+def test_the_soak_draws_only_faults_of_a_plain_installation() -> None:
     assert {FAULTS[name].kind for name in find_faults()} == {""}
 
 
@@ -78,12 +78,12 @@ def find_wrong(
     return Agreement(0, [], "").find_wrong(within=0.1)
 
 
-def test_what_all_say_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_engine_and_database_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_wrong(monkeypatch, [ONE]) == []
 
 
 @pytest.mark.parametrize("running", [0, 1, 2])
-def test_a_service_that_changes_at_each_look_is_not_called_a_liar(
+def test_a_service_that_changes_during_the_comparison_is_not_a_liar(
     monkeypatch: pytest.MonkeyPatch, running: int
 ) -> None:
     assert find_wrong(monkeypatch, [NONE, TWO] * 1000, running=running) == []
@@ -97,5 +97,5 @@ def test_a_lie_is_found_also_while_the_service_changes(
     assert "/metrics does not agree" in "".join(find_wrong(monkeypatch, looks, **lie))
 
 
-def test_an_agent_that_changed_leaves_the_others_to_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_changed_does_not_hide_the_lies_about_others(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_wrong(monkeypatch, [TWO, TWO | {"1": "stopped"}] * 1000, running=0, started=2) != []

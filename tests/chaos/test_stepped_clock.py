@@ -64,7 +64,7 @@ def service(site: Site) -> Iterator[WholeService]:
 
 
 @pytest.mark.rare(3)
-def test_what_is_killed_after_a_step_of_the_clock_is_seen_and_mended(
+def test_an_agent_killed_after_a_clock_step_is_noticed_and_restarted(
     service: WholeService, docker_instance: DockerInstance
 ) -> None:
     made: Reply = service.create()

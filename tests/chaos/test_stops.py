@@ -78,7 +78,7 @@ def test_an_agent_that_ignores_sigterm_is_killed_at_its_timeout(
 
 @in_process
 @pytest.mark.parametrize("mode", ["refuse", "hang"])
-def test_while_the_engine_is_down_it_is_left_alone_and_everything_is_answered(
+def test_while_the_engine_is_down_every_request_is_answered_without_it(
     mode: str, api: APIClient, proxy: FaultyDocker, docker_instance: DockerInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = f"/api/projects/{create_project(api, STUB_PROJECT).id}"

@@ -46,7 +46,7 @@ def watch(site: Site, is_long: bool) -> Iterator[Callable[[], subprocess.Popen[b
 
 
 @pytest.mark.rare(3)
-def test_a_watcher_killed_loses_nothing(
+def test_a_killed_watcher_loses_nothing(
     server: Server, docker_instance: DockerInstance, watch: Callable[[], subprocess.Popen[bytes]], is_long: bool
 ) -> None:
     for _ in range(10 if is_long else 1):

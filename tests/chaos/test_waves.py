@@ -160,7 +160,7 @@ def names(docker_instance: DockerInstance, agents: dict[str, Project]) -> dict[s
 
 
 @pytest.mark.rare(3)
-def test_an_agent_that_is_degraded_is_told_as_such_and_so_is_its_end(
+def test_degradation_of_an_agent_and_its_end_are_shown_quickly(
     agents: dict[str, Project], is_long: bool, docker_instance: DockerInstance, api: APIClient
 ) -> None:
     containers = names(docker_instance, agents)

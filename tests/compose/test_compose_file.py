@@ -54,7 +54,7 @@ def test_every_variable_of_env_reaches_berth(services: dict[str, Any], name: str
     assert all(each in head for each in FIXED)
 
 
-def test_nobody_who_serves_has_the_engines_socket(services: dict[str, Any]) -> None:
+def test_no_web_server_has_the_engine_s_socket(services: dict[str, Any]) -> None:
     assert {name for name, each in services.items() if any(SOCKET in volume for volume in each.get("volumes", []))} == {
         "setup",
         "socket-proxy",
@@ -66,7 +66,7 @@ def test_nobody_who_serves_has_the_engines_socket(services: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("name", [*SERVICE, "socket-proxy", "caddy"])
-def test_a_service_can_do_no_more_than_it_has_to(services: dict[str, Any], name: str) -> None:
+def test_each_service_has_only_the_necessary_rights(services: dict[str, Any], name: str) -> None:
     service = services[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -75,7 +75,7 @@ def test_a_service_can_do_no_more_than_it_has_to(services: dict[str, Any], name:
     assert "privileged" not in service
 
 
-def test_the_proxy_knows_the_names_that_berth_is_told(services: dict[str, Any]) -> None:
+def test_the_proxy_gets_the_same_names_as_berth(services: dict[str, Any]) -> None:
     asked = set(re.findall(r"BERTH_[A-Z_]+", (ROOT / "containers/socket_proxy/settings.py").read_text()))
     assert services["socket-proxy"]["environment"].keys() == asked
 
@@ -87,7 +87,7 @@ def test_the_images_can_be_built_without_buildkit() -> None:
 
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="There is no docker-compose here.")
-def test_compose_itself_takes_the_file(tmp_path: Path) -> None:
+def test_compose_itself_accepts_the_file(tmp_path: Path) -> None:
     """With each variable in `.env`; and it says so where one that is needed is missing."""
     shutil.copy(COMPOSE, tmp_path)
     said = {name: f"said-{name}" for name in variables() - FIXED} | NEEDED

@@ -22,7 +22,7 @@ def read_workflow() -> dict[Any, Any]:
     return found
 
 
-def test_each_action_is_pinned_by_a_commit_and_says_its_release() -> None:
+def test_each_action_is_pinned_by_commit_and_names_its_release() -> None:
     used = re.findall(r"uses: (\S+)(.*)", WORKFLOW.read_text())
     assert len(used) == 6
     for name, rest in used:
@@ -30,7 +30,7 @@ def test_each_action_is_pinned_by_a_commit_and_says_its_release() -> None:
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", rest)
 
 
-def test_it_signs_what_it_has_built_for_both_machines() -> None:
+def test_it_signs_the_images_of_both_architectures() -> None:
     workflow = read_workflow()
     assert workflow["permissions"] == {"contents": "read"}
     job = workflow["jobs"]["images"]
@@ -68,7 +68,7 @@ def check(checkout: Path, *tag: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_tag_is_held_against_version_changelog_and_labels(checkout: Path) -> None:
+def test_a_tag_is_compared_with_version_changelog_and_labels(checkout: Path) -> None:
     assert check(checkout, "v1.2.3") == (0, "")
     for tag in ((), ("1.2.3",), ("v1.2.4",), ("v1.2.3 ",), ("v1x2.3",)):
         code, said = check(checkout, *tag)
@@ -105,7 +105,7 @@ def test_a_stack_has_no_secret_in_its_environment() -> None:
     }
 
 
-def test_a_swarm_lets_a_web_server_wait_for_the_migration_of_another_one() -> None:
+def test_a_swarm_lets_a_web_server_wait_for_the_migration_of_another() -> None:
     web = yaml.safe_load((ROOT / "stack.yaml").read_text())["services"]["web"]
     assert "manage.py prepare" in web["command"][-1]
     minutes = re.fullmatch(r"(\d+)m", web["healthcheck"]["start_period"])

@@ -40,7 +40,7 @@ def test_every_variable_of_stack_env_reaches_berth(services: dict[str, Any], nam
     assert all(each in head for each in beside - keys)
 
 
-def test_only_managers_run_what_has_the_engines_socket(services: dict[str, Any]) -> None:
+def test_only_managers_run_services_with_the_engine_s_socket(services: dict[str, Any]) -> None:
     for name, service in services.items():
         has_socket = any(each["source"] == SOCKET for each in service["volumes"] if isinstance(each, dict))
         assert has_socket is (name != "postgres")
@@ -49,13 +49,13 @@ def test_only_managers_run_what_has_the_engines_socket(services: dict[str, Any])
             assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
 
 
-def test_the_head_names_each_secret(services: dict[str, Any]) -> None:
+def test_the_head_of_the_file_names_each_secret(services: dict[str, Any]) -> None:
     text = STACK.read_text()
     made = set(re.findall(r"docker secret create (\w+) -", text.partition("version:")[0]))
     assert made == yaml.safe_load(text)["secrets"].keys() == {each for s in services.values() for each in s["secrets"]}
 
 
-def test_the_script_of_a_node_is_printed_where_a_web_server_is_and_run_everywhere(services: dict[str, Any]) -> None:
+def test_the_node_script_is_printed_by_a_web_server_and_runs_on_every_node(services: dict[str, Any]) -> None:
     """`docker ps` on another node finds none."""
     assert "node.role == manager" in services["web"]["deploy"]["placement"]["constraints"]
     step = STACK.read_text().partition("# 5. ")[2].partition("# 6. ")[0]
@@ -65,7 +65,7 @@ def test_the_script_of_a_node_is_printed_where_a_web_server_is_and_run_everywher
 
 
 @pytest.mark.skipif(shutil.which("docker") is None, reason="There is no docker here.")
-def test_docker_itself_takes_the_file(tmp_path: Path) -> None:
+def test_docker_itself_accepts_the_file(tmp_path: Path) -> None:
     shutil.copy(STACK, tmp_path)
     (tmp_path / "stack.env").write_text("BERTH_SWARM_ACCEPT=no-new-privileges,swap\n")
     command = ["docker", "stack", "config", "--compose-file", "stack.yaml"]

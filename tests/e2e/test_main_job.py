@@ -175,7 +175,7 @@ def test_deleting_leaves_nothing_on_the_engine(service: Service) -> None:
     assert service.call("DELETE", f"/api/projects/{project}", token=token).status == 404
 
 
-def test_no_credential_is_anywhere(service: Service) -> None:
+def test_no_credential_is_in_files_logs_or_inspection(service: Service) -> None:
     """Looks at all that the tests above have left: answers, the output of both runs, the data directory."""
     assert find_canary(service.database_bytes()) is None
     for log in Path(service.folder).glob("run-*.log"):

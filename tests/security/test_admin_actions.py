@@ -56,7 +56,7 @@ def phrase_of(answer: Any) -> str:
     return str(found[0] or found[1])
 
 
-def test_there_are_actions_that_ask_and_actions_that_do_not() -> None:
+def test_there_are_actions_with_and_without_confirmation() -> None:
     assert (Project, "delete_projects") in OURS
     assert (ApiKey, "revoke") in OURS
     assert {(model._meta.model_name, name) for model, name in EVERY_ACTION} >= set(UNDONE_BY)
@@ -69,7 +69,7 @@ def test_there_are_actions_that_ask_and_actions_that_do_not() -> None:
     [{}, {"post": ""}, {"confirm": ""}, {"confirm": "yes"}, {"confirm": "1"}, {"select_across": "1"}, {"index": "0"}],
     ids=str,
 )
-def test_without_the_confirmation_nothing_is_done(
+def test_without_confirmation_nothing_happens(
     service: PopulatedService, model: type[Model], action: str, form: dict[str, str]
 ) -> None:
     row = model._default_manager.first()
@@ -83,7 +83,7 @@ def test_without_the_confirmation_nothing_is_done(
 
 
 @pytest.mark.parametrize(("model", "action"), OURS, ids=lambda value: getattr(value, "__name__", value))
-def test_it_names_the_row_and_acts_when_that_is_confirmed(
+def test_the_question_names_the_row_and_acts_once_confirmed(
     service: PopulatedService, model: type[Model], action: str
 ) -> None:
     row, visitor = model._default_manager.first(), browser_of(service.admin)
@@ -100,7 +100,7 @@ def test_it_names_the_row_and_acts_when_that_is_confirmed(
 
 
 @pytest.mark.parametrize("action", OURS, ids=lambda value: value[1])
-def test_many_are_named_and_counted(service: PopulatedService, action: tuple[type[Model], str]) -> None:
+def test_many_rows_are_named_and_counted(service: PopulatedService, action: tuple[type[Model], str]) -> None:
     model, name = action
     if model is Project:
         deploy_project(api_of(service.alice), name="The second", telegramToken="5:another")
@@ -129,7 +129,7 @@ def test_many_are_named_and_counted(service: PopulatedService, action: tuple[typ
     assert everything(service) != before
 
 
-def test_no_confirmation_reaches_what_its_page_has_not_shown(
+def test_a_confirmation_covers_only_the_rows_that_its_page_showed(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accounts.admin_confirmation.SHOWN", 1)
@@ -142,7 +142,7 @@ def test_no_confirmation_reaches_what_its_page_has_not_shown(
     assert list(Project.objects.all()) == [hidden]
 
 
-def test_what_is_gone_is_not_asked_about(service: PopulatedService) -> None:
+def test_deleted_rows_are_not_asked_about(service: PopulatedService) -> None:
     ApiKey.objects.all().delete()
     visitor = browser_of(service.admin)
     assert choose(visitor, ApiKey, "revoke", [service.key]).status_code == 302
@@ -156,13 +156,13 @@ def test_names_are_shown_as_text(service: PopulatedService) -> None:
 
 
 @pytest.mark.parametrize(("model", "admin"), EVERY_ADMIN, ids=lambda value: getattr(value, "__name__", ""))
-def test_every_button_of_our_own_is_accounted_for(model: type[Model], admin: "ModelAdmin[Any]") -> None:
+def test_every_button_of_berth_is_listed(model: type[Model], admin: "ModelAdmin[Any]") -> None:
     plain = {route.name for route in ModelAdmin.get_urls(admin)}
     assert {route.name for route in admin.get_urls()} - plain <= set(BUTTONS)
 
 
 @pytest.mark.parametrize("model", [model for model, _ in EVERY_ADMIN], ids=lambda model: model.__name__)
-def test_djangos_own_delete_page_asks_too(service: PopulatedService, model: type[Model], some: Some) -> None:
+def test_django_s_own_delete_page_asks_too(service: PopulatedService, model: type[Model], some: Some) -> None:
     row = model._default_manager.first()
     assert row
     visitors = [browser_of(service.staff), browser_of(service.admin)]

@@ -15,7 +15,7 @@ from tests.security.routes import address_of, page_routes
 pytestmark = pytest.mark.one_database
 
 
-def test_no_address_tells_which_rows_of_a_table_there_are(service: PopulatedService) -> None:
+def test_no_admin_url_reveals_which_rows_exist(service: PopulatedService) -> None:
     kind = ContentType.objects.get_for_model(User).pk
     for key in (service.admin.pk, "nothing"):
         assert browser_of(service.staff).get(f"/admin/r/{kind}/{key}/").status_code == 404

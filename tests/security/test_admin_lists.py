@@ -23,7 +23,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.mark.sampled(2)
 @every_admin
-def test_lists_are_sorted_by_what_they_show_only(model_admin: AnyAdmin, office: Client, some: Some) -> None:
+def test_lists_sort_only_by_visible_columns(model_admin: AnyAdmin, office: Client, some: Some) -> None:
     """Each column of the list, and places where there is no column. A run takes them in turn up, down, and neither."""
     table = model_admin.opts.db_table
     shown = {name for name in model_admin.list_display if isinstance(name, str)}
@@ -49,7 +49,7 @@ def _ordering(model_admin: AnyAdmin) -> list[str]:
 
 
 @every_admin
-def test_a_search_looks_at_what_is_shown_only(model_admin: AnyAdmin) -> None:
+def test_a_search_covers_only_visible_columns(model_admin: AnyAdmin) -> None:
     fields = model_admin.fields or [column.name for column in columns_of(model_admin.model) if column.editable]
     shown = {str(name) for name in (*fields, *model_admin.list_display)}
     for path in model_admin.search_fields:
@@ -66,7 +66,7 @@ def test_a_search_of_any_shape_is_answered(office: Client, term: str) -> None:
         assert office.get(list_address(each.model), {"q": term}).status_code == 200
 
 
-def test_a_search_that_is_too_long_asks_nothing_of_the_table_and_says_why(office: Client, alice: User) -> None:
+def test_a_search_that_is_too_long_is_refused_without_a_query(office: Client, alice: User) -> None:
     page = office.get("/admin/accounts/user/", {"q": "a " * 500}).content.decode()
     assert "Search for at most 8 words and 254 characters." in page
     assert alice.email not in page
@@ -74,7 +74,7 @@ def test_a_search_that_is_too_long_asks_nothing_of_the_table_and_says_why(office
 
 
 @pytest.mark.rare(2)
-def test_no_relation_answers_to_a_search_of_its_own(service: PopulatedService) -> None:
+def test_no_relation_can_be_searched_by_its_own_lookups(service: PopulatedService) -> None:
     """No form of the admin completes a field while one types."""
     client = browser_of(service.admin)
     for model in apps.get_models():
@@ -87,7 +87,7 @@ def test_no_relation_answers_to_a_search_of_its_own(service: PopulatedService) -
     assert client.get("/admin/autocomplete/").status_code == 404
 
 
-def test_a_declared_field_answers(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_declared_search_field_works(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
     """So it is the declaration that the others lack."""
     project_admin = admin.site._registry[Project]
     monkeypatch.setattr(project_admin, "autocomplete_fields", ("owner",))

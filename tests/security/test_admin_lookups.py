@@ -34,7 +34,7 @@ HARMLESS = re.compile(r"(__(exact|isnull|isempty|gte|lt|year|month|day))?")
 
 
 @every_admin
-def test_no_lookup_but_those_of_the_declared_filters_is_taken(
+def test_only_lookups_of_the_declared_filters_are_accepted(
     model_admin: AnyAdmin, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every column of every table within reach, by every lookup and transform of the column."""
@@ -54,7 +54,7 @@ def test_no_lookup_but_those_of_the_declared_filters_is_taken(
 
 
 @every_admin
-def test_a_column_of_its_own_is_refused_over_http(model_admin: AnyAdmin, office: Client, some: Some) -> None:
+def test_an_undeclared_column_is_refused_over_http(model_admin: AnyAdmin, office: Client, some: Some) -> None:
     """A run asks each column by one lookup, the next column by another one. The rule itself is asked for all above."""
     address, declared = list_address(model_admin.model), declared_paths(model_admin)
     for number, column in enumerate(columns_of(model_admin.model)):
@@ -75,7 +75,7 @@ def ways_to_secrets() -> list[tuple[str, str]]:
     ]
 
 
-def test_there_are_ways_to_the_secrets() -> None:
+def test_there_are_relations_that_lead_to_secrets() -> None:
     """Otherwise the next test would ask for nothing."""
     ways = ways_to_secrets()
     assert ("/admin/accounts/apikey/", "user__password") in ways
@@ -85,7 +85,7 @@ def test_there_are_ways_to_the_secrets() -> None:
 
 
 @pytest.mark.parametrize("address", sorted({address for address, _ in ways_to_secrets()}))
-def test_no_secret_column_is_read_letter_by_letter(office: Client, address: str, some: Some) -> None:
+def test_no_secret_column_can_be_guessed_letter_by_letter(office: Client, address: str, some: Some) -> None:
     """A run asks each way by two of the lookups. The rule itself is asked for all of them above."""
     for number, path in enumerate(path for listed, path in ways_to_secrets() if listed == address):
         for lookup in some(("", "startswith", "regex", "gt"), one_in=2, first=number):
@@ -96,7 +96,7 @@ def test_no_secret_column_is_read_letter_by_letter(office: Client, address: str,
 @pytest.mark.sampled(3)
 @every_admin
 @pytest.mark.parametrize("alongside", ALONGSIDE)
-def test_nothing_that_stands_beside_it_opens_a_way(model_admin: AnyAdmin, office: Client, alongside: str) -> None:
+def test_no_additional_parameter_allows_a_lookup(model_admin: AnyAdmin, office: Client, alongside: str) -> None:
     address = list_address(model_admin.model)
     path = next((path for listed, path in ways_to_secrets() if listed == address), "source")
     for query in (f"{path}__regex=^.{alongside}", f"{alongside.lstrip('&')}&{path}__startswith=a"):
@@ -153,12 +153,12 @@ def test_every_filter_that_the_page_links_to_works(
         "at__date=2026-01-01", "at__year__gt=2000", "no_such_column=1", "pk=1", "pk__in=1,2", "_changelist_filters=x",
     ],
 )  # fmt: skip
-def test_what_is_no_date_and_no_filter_is_refused(office: Client, query: str) -> None:
+def test_invalid_dates_and_filters_are_refused(office: Client, query: str) -> None:
     assert office.get(f"/admin/projects/event/?{query}").status_code == 400
 
 
 @every_admin
-def test_rows_are_referred_to_by_their_primary_keys_only(model_admin: AnyAdmin, service: PopulatedService) -> None:
+def test_rows_are_referenced_by_primary_key_only(model_admin: AnyAdmin, service: PopulatedService) -> None:
     request, model = RequestFactory().get("/"), model_admin.model
     columns = columns_of(model)
     allowed = {column.name for column in columns if model_admin.to_field_allowed(request, column.name)}
@@ -179,7 +179,7 @@ def test_an_admin_without_the_rule_keeps_the_service_from_starting() -> None:
         site.get_urls()
 
 
-def test_djangos_own_rule_would_let_the_attack_through(sam: User) -> None:
+def test_django_s_own_rule_would_let_the_attack_through(sam: User) -> None:
     """So it is ours that refuses it."""
     request = RequestFactory().get("/")
     request.user = sam
@@ -191,7 +191,7 @@ def test_djangos_own_rule_would_let_the_attack_through(sam: User) -> None:
     assert {"startswith", "regex"} <= set(lookups_of(User._meta.get_field("password")))
 
 
-def test_a_refusal_is_audited_without_what_was_asked(
+def test_a_refusal_is_audited_without_the_queried_value(
     office: Client, sam: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", logger="berth.audit")

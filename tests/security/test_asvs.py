@@ -32,24 +32,24 @@ def test_a_named_test_exists(file: str, test: str) -> None:
     assert test in functions_of(file)
 
 
-def test_each_requirement_is_there_once_and_names_a_test() -> None:
+def test_each_requirement_appears_once_and_names_a_test() -> None:
     numbers = [number for number, *_ in ROWS]
     assert len(numbers) == len(set(numbers)) >= 50
     assert numbers == sorted(numbers, key=lambda number: [int(part) for part in number.split(".")])
     assert [number for number, _, _, tests in ROWS if not re.fullmatch(r"(`[\w/]+\.py::\w+`\s?)+", tests.strip())] == []
 
 
-def test_each_promise_of_the_document_names_its_tests() -> None:
+def test_each_promise_names_its_tests() -> None:
     """A promise without a test is withdrawn, or gets one."""
     assert len(PROMISES) == len(re.findall(r"^- ", PROMISED, re.MULTILINE)) >= 25
     assert sorted(promise for promise, _, _ in ROWS_OF_PROMISES if promise) == sorted(PROMISES)
 
 
-def test_each_row_of_a_promise_is_read() -> None:
+def test_each_row_of_a_promise_is_parsed() -> None:
     table = TABLE.partition("| promise | clause | tests |")[2].strip().splitlines()[1:]
     assert len(table) == len(ROWS_OF_PROMISES)
 
 
-def test_a_name_that_is_not_there_would_be_noticed() -> None:
+def test_a_missing_test_would_be_noticed() -> None:
     assert "test_that_nobody_wrote" not in functions_of("security/test_asvs.py")
     assert functions_of("security/no_such_file.py") == set()

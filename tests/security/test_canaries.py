@@ -81,7 +81,7 @@ def assert_nothing_leaked(engine: MemoryEngine) -> None:
 
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_engine_that_fails_gives_nothing_away(
+def test_a_failing_engine_leaks_no_credential(
     life: Callable[[], None], alice: User, engine: MemoryEngine, is_long: bool, verb: str
 ) -> None:
     for error in ERRORS if is_long else [ERRORS[VERBS.index(verb) % 2]]:
@@ -95,20 +95,22 @@ def test_an_engine_that_fails_gives_nothing_away(
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("verb", ["deploy", "start", "stop", "remove"])
-def test_nor_does_one_whose_answers_are_lost(life: Callable[[], None], engine: MemoryEngine, verb: str) -> None:
+def test_an_engine_whose_answers_are_lost_leaks_no_credential(
+    life: Callable[[], None], engine: MemoryEngine, verb: str
+) -> None:
     engine.lose(verb, times=1000)
     life()
     assert_nothing_leaked(engine)
 
 
-def test_nor_does_a_silent_one(life: Callable[[], None], alice: User, engine: MemoryEngine) -> None:
+def test_a_silent_engine_leaks_no_credential(life: Callable[[], None], alice: User, engine: MemoryEngine) -> None:
     deploy_project(api_of(alice))
     engine.unavailable = True
     life()
     assert_nothing_leaked(engine)
 
 
-def test_nor_does_one_that_breaks_its_promises(alice: User, engine: MemoryEngine) -> None:
+def test_an_engine_that_breaks_its_promises_leaks_no_credential(alice: User, engine: MemoryEngine) -> None:
     """A 500, whose traceback is logged."""
 
     def explode() -> None:
@@ -158,7 +160,7 @@ def outside(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Fa
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("state", TELEGRAM)
-def test_nor_does_telegram_whatever_it_says(
+def test_no_answer_of_telegram_leaks_a_credential(
     life: Callable[[], None], engine: MemoryEngine, outside: tuple[FakeTelegram, FakeProvider], state: str
 ) -> None:
     TELEGRAM[state](outside[0])
@@ -168,7 +170,7 @@ def test_nor_does_telegram_whatever_it_says(
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("state", PROVIDER)
-def test_nor_does_the_provider_whatever_it_says(
+def test_no_answer_of_the_provider_leaks_a_credential(
     life: Callable[[], None], engine: MemoryEngine, outside: tuple[FakeTelegram, FakeProvider], state: str
 ) -> None:
     PROVIDER[state](outside[1])
@@ -176,7 +178,7 @@ def test_nor_does_the_provider_whatever_it_says(
     assert_nothing_leaked(engine)
 
 
-def test_a_leak_would_be_seen(alice: User, engine: MemoryEngine, life: Callable[[], None]) -> None:
+def test_a_leak_would_be_detected(alice: User, engine: MemoryEngine, life: Callable[[], None]) -> None:
     life()
     User.objects.filter(pk=alice.pk).update(email=f"{CANARY_API_KEY}@example.org")
     assert [text for text in look_everywhere(engine) if find_canary(text)]

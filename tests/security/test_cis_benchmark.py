@@ -74,11 +74,11 @@ def inspected(agents: Agents) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("number", "title", "holds"), ITEMS, ids=[f"{number} {title}" for number, title, _ in ITEMS])
-def test_an_agent_passes(inspected: dict[str, Any], number: str, title: str, holds: Holds) -> None:
+def test_an_agent_passes_the_benchmark(inspected: dict[str, Any], number: str, title: str, holds: Holds) -> None:
     assert holds(inspected), f"{number} {title}"
 
 
-def test_a_container_as_anybody_makes_it_fails(agents: Agents) -> None:
+def test_an_ordinary_container_fails_the_benchmark(agents: Agents) -> None:
     """So the table can fail."""
     plain = agents.client.inspect_container(
         agents.run_unconfined("idle", privileged=False, binds=["/tmp:/host"], network_mode="bridge")
@@ -98,7 +98,7 @@ def _filled(inspected: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(shutil.which("docker") is None, reason="takes Docker's command line")
-def test_the_command_line_shows_no_secret_either(agents: Agents) -> None:
+def test_the_command_line_shows_no_secret(agents: Agents) -> None:
     name = agents.deploy("idle").name
     shown = subprocess.run(["docker", "inspect", name], capture_output=True, check=True, text=True).stdout
     agents.remove_all()

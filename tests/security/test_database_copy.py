@@ -10,7 +10,7 @@ from tests.security.database_copy import DOORS, values
 from tests.security.live_credentials import Credentials
 
 
-def test_each_door_opens_to_its_credential(live: Credentials) -> None:
+def test_each_entrance_opens_with_its_credential(live: Credentials) -> None:
     """Otherwise the next test would knock at walls. Those that work once are last."""
     assert live.by_door.keys() == DOORS.keys()
     for door, credentials in live.by_door.items():
@@ -20,7 +20,7 @@ def test_each_door_opens_to_its_credential(live: Credentials) -> None:
 
 
 @pytest.mark.one_database
-def test_no_value_of_the_database_opens_a_door(live: Credentials, some: Some) -> None:
+def test_no_value_of_the_database_opens_an_entrance(live: Credentials, some: Some) -> None:
     """Every value of every column, as it is, decoded, and in its parts; of those each run takes others to each door."""
     tried = values()
     assert len(tried) > 300
@@ -28,13 +28,13 @@ def test_no_value_of_the_database_opens_a_door(live: Credentials, some: Some) ->
         assert [value for value in some(sorted(tried), one_in=3, first=number) if door(value)] == [], name
 
 
-def test_no_credential_is_part_of_a_value(live: Credentials) -> None:
+def test_no_stored_value_contains_a_credential(live: Credentials) -> None:
     haystack = "\n".join(values()).lower()
     assert [credential for credential in live.all if credential.lower() in haystack] == []
     assert len(live.all) > 15
 
 
-def test_a_copy_that_held_one_would_be_noticed(live: Credentials) -> None:
+def test_a_copy_with_a_credential_would_be_noticed(live: Credentials) -> None:
     row = Session.objects.get(session_key=digest_session_key(live.by_door["session cookie"][0]))
     token, link = live.by_door["token or key"][0], live.by_door["set-password link"][0]
     other = SessionStore()

@@ -22,7 +22,7 @@ PUBLIC = {"/api/schema", "/api/docs", "/cli"}
 @pytest.mark.urls("tests.config.probe_urls")
 @pytest.mark.one_database
 @pytest.mark.django_db
-def test_an_error_tells_nothing_of_the_inside(path: str, status: int) -> None:
+def test_an_error_reveals_no_internals(path: str, status: int) -> None:
     probe_urls.raised[:] = [ValueError(SECRET)]
     answer = Client(raise_request_exception=False).get(path)
     probe_urls.raised.clear()

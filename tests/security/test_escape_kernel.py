@@ -51,11 +51,11 @@ def trusted(agents: Agents) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
-def test_an_agent_cannot(agent: Any, attempt: str) -> None:
+def test_an_agent_cannot_escape(agent: Any, attempt: str) -> None:
     assert agent["attempts"][attempt] != "succeeded"
 
 
-def test_each_attempt_succeeds_where_it_is_allowed(trusted: Any) -> None:
+def test_each_attempt_succeeds_in_a_privileged_container(trusted: Any) -> None:
     failed = {name: said for name, said in trusted["attempts"].items() if said != "succeeded"}
     unknown_here = {name for name, file in NOT_IN_EVERY_KERNEL.items() if not Path(file).exists()}
     assert failed.keys() == unknown_here, failed

@@ -39,7 +39,7 @@ def service_answers(agents: Agents, client: Client, db: None) -> Iterator[Answer
         yield answers
 
 
-def test_a_fork_bomb_ends_at_the_plans_number_of_processes(agents: Agents, service_answers: Answers) -> None:
+def test_a_fork_bomb_ends_at_the_plan_s_process_limit(agents: Agents, service_answers: Answers) -> None:
     bomb = agents.deploy("forks").name
     assert service_answers()
     assert 0 < agents.found_by(bomb) < 128
@@ -47,7 +47,7 @@ def test_a_fork_bomb_ends_at_the_plans_number_of_processes(agents: Agents, servi
     assert agents.found_by(agents.deploy("forks", pids=400).name) == 300
 
 
-def test_more_memory_than_the_plan_gives_is_the_agents_end(agents: Agents, service_answers: Answers) -> None:
+def test_exceeding_the_plan_s_memory_ends_the_agent(agents: Agents, service_answers: Answers) -> None:
     greedy = agents.deploy("memory", nano_cpus=10**9).name
     # The engine starts it again, and it dies again.
     ended = wait_until(lambda: found if (found := agents.observe(greedy)).exit_code is not None else None, within=60)

@@ -129,12 +129,12 @@ def without_rules(agents: Agents) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("door", PRIVATE_NETWORKS)
-def test_an_agent_does_not_reach(surroundings: Surroundings, door: str) -> None:
+def test_an_agent_does_not_reach_private_addresses(surroundings: Surroundings, door: str) -> None:
     assert surroundings.said_to_agent[door] != "hello"
 
 
 @pytest.mark.parametrize("door", [door for door in PRIVATE_NETWORKS if door != "another agent"])
-def test_whoever_may_does_reach(surroundings: Surroundings, door: str) -> None:
+def test_a_container_without_the_rules_reaches_them(surroundings: Surroundings, door: str) -> None:
     """So the door was open, and it was not for want of one that the agent did not get in."""
     assert THIS_MACHINE.reaches(*surroundings.doors[door])
 
@@ -143,7 +143,7 @@ def test_an_agent_reaches_the_internet(surroundings: Surroundings) -> None:
     assert surroundings.said_to_agent["the internet"] == "hello"
 
 
-def test_it_is_the_rules_that_keep_an_agent_in(agents: Agents, surroundings: Surroundings) -> None:
+def test_the_firewall_rules_confine_the_agent(agents: Agents, surroundings: Surroundings) -> None:
     """Without them it reaches this machine, private networks and the metadata: the probes are good ones."""
     with without_rules(agents):
         said = knock_from_inside(agents, surroundings.doors)
@@ -167,7 +167,7 @@ def test_an_agent_that_had_ipv6_would_not_reach_metadata_either(agents: Agents, 
         assert not place.reaches(METADATA_6)
 
 
-def test_listed_exceptions_are_reached_and_nothing_beside_them(agents: Agents, surroundings: Surroundings) -> None:
+def test_only_listed_exceptions_are_reached(agents: Agents, surroundings: Surroundings) -> None:
     gateway = agents.gateway()
     with FakeTelegram(host=gateway) as telegram, FakeProvider(host=gateway) as provider:
         telegram.add_bot(CANARY_TELEGRAM_TOKEN)

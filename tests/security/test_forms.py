@@ -55,7 +55,7 @@ def test_a_form_without_its_token_is_refused_and_changes_nothing(service: Popula
     assert client.get("/settings").status_code == 200, "Somebody signed the visitor out meanwhile."
 
 
-def test_with_its_token_it_is_not(db: None) -> None:
+def test_a_form_with_its_token_is_accepted(db: None) -> None:
     """So it is the token that the forms above lack."""
     client = Client(enforce_csrf_checks=True)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/sign-in").content.decode())
@@ -65,7 +65,7 @@ def test_with_its_token_it_is_not(db: None) -> None:
 
 
 @pytest.mark.rare(2)
-def test_reading_changes_no_row_and_tells_the_engine_nothing(service: PopulatedService, some: Some) -> None:
+def test_reading_changes_no_row_and_calls_no_engine(service: PopulatedService, some: Some) -> None:
     """A run asks each route by GET, for two of the visitors, and by HEAD or OPTIONS for the others."""
     visitors = [browser_of(user) for user in (None, service.alice, service.staff, service.admin)]
     before, wrong = everything(service), []
@@ -87,7 +87,7 @@ def test_reading_changes_no_row_and_tells_the_engine_nothing(service: PopulatedS
         assert visitor.get("/settings").status_code == 200, "Somebody signed a visitor out meanwhile."
 
 
-def test_a_change_would_be_noticed(service: PopulatedService) -> None:
+def test_a_change_by_reading_would_be_noticed(service: PopulatedService) -> None:
     before = everything(service)
     stopped = api_of(service.alice).post(f"/api/projects/{service.project.pk}/control", {"action": "stop"})
     assert stopped.status_code == 200

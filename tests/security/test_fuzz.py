@@ -67,7 +67,7 @@ def check(*outcomes: Outcome, requests: int) -> None:
 
 
 @pytest.mark.rare(4)
-def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bool) -> None:
+def test_with_a_silent_engine_the_only_server_error_is_503(tmp_path: Path, is_long: bool) -> None:
     outcome = run(tmp_path / "silent", seed=1, examples=100 if is_long else 5, engine="SilentEngine")
     assert outcome.passed, outcome.report
     assert {status for status in outcome.statuses if status >= 500} == {503}
@@ -75,7 +75,7 @@ def test_with_a_silent_engine_only_503_is_said_of_it(tmp_path: Path, is_long: bo
 
 
 @pytest.mark.rare(6)
-def test_a_break_would_be_found(tmp_path: Path) -> None:
+def test_a_violation_of_the_description_would_be_found(tmp_path: Path) -> None:
     outcome = run(tmp_path / "broken", seed=1, examples=5, engine="BrokenEngine", only="validate_project")
     assert not outcome.passed
     assert outcome.counts["500 POST /api/projects/validate"]

@@ -122,7 +122,7 @@ def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTes
     assert (under_gvisor.engine.inspect(under_gvisor.key), under_gvisor.volumes(under_gvisor.name)) == (None, set())
 
 
-def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing(under_gvisor: DockerUnderTest) -> None:
+def test_an_unknown_runtime_is_refused_and_leaves_nothing(under_gvisor: DockerUnderTest) -> None:
     with (
         override_settings(BERTH_CONTAINER_RUNTIME="no-such-runtime"),
         pytest.raises(EngineRefusedError, match="runtime"),
@@ -132,7 +132,7 @@ def test_a_runtime_that_the_engine_does_not_know_is_a_refusal_and_leaves_nothing
     assert under_gvisor.volumes(under_gvisor.name) == set()
 
 
-def test_without_the_setting_it_is_this_machines_kernel(under_gvisor: DockerUnderTest) -> None:
+def test_without_the_setting_agents_use_the_host_s_kernel(under_gvisor: DockerUnderTest) -> None:
     """So the difference can be seen."""
     with override_settings(BERTH_CONTAINER_RUNTIME=""):
         deploy(under_gvisor)

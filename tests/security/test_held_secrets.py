@@ -61,7 +61,7 @@ def test_every_column_that_may_hold_a_secret_is_listed(db: None) -> None:
     assert named - NO_SECRETS == set(HELD)
 
 
-def test_each_holds_what_the_list_says(live: Credentials) -> None:
+def test_each_column_holds_the_listed_form(live: Credentials) -> None:
     found = stored()
     for column, shape in HELD.items():
         if column != "projects_canary.ciphertext":  # a start of the service writes it
@@ -69,7 +69,7 @@ def test_each_holds_what_the_list_says(live: Credentials) -> None:
         assert [value for value in found[column] if not re.fullmatch(shape, value)] == [], column
 
 
-def test_digests_are_those_of_the_credentials(live: Credentials) -> None:
+def test_digests_match_the_credentials(live: Credentials) -> None:
     keys = set(Session.objects.values_list("session_key", flat=True))
     cookies = [cookie for door, each in live.by_door.items() if "cookie" in door for cookie in each]
     assert {digest_session_key(cookie) for cookie in cookies} <= keys

@@ -65,7 +65,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SECRETS)
-def test_no_credential_of_an_address_is_logged(alice: User, logged: Callable[[], str], name: str, way: str) -> None:
+def test_no_credential_in_a_url_is_logged(alice: User, logged: Callable[[], str], name: str, way: str) -> None:
     secret = SECRETS[name](alice)
     client = Client(enforce_csrf_checks=True, raise_request_exception=False)
     for path in PATHS:
@@ -81,7 +81,9 @@ def test_no_credential_of_an_address_is_logged(alice: User, logged: Callable[[],
 
 @pytest.mark.urls("tests.config.probe_urls")
 @pytest.mark.parametrize("name", SECRETS)
-def test_nor_where_the_service_breaks(alice: User, logged: Callable[[], str], name: str) -> None:
+def test_no_credential_in_a_url_is_logged_when_the_service_breaks(
+    alice: User, logged: Callable[[], str], name: str
+) -> None:
     secret = SECRETS[name](alice)
     for path in ("/api/probe", "/probe"):
         probe_urls.raised[:] = [ValueError(f"nothing at /set-password/OGY3/{secret}")]

@@ -78,7 +78,7 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_a_figure_is_the_programs(sentence: str) -> None:
+def test_each_promised_figure_matches_the_program(sentence: str) -> None:
     assert sentence in TEXT
 
 
@@ -94,7 +94,7 @@ def test_expired_sessions_are_deleted_within_two_hours() -> None:
     assert retention.EVERY <= HOUR
 
 
-def test_a_user_has_a_quarter_and_all_have_half_of_the_threads() -> None:
+def test_followers_get_a_quarter_of_the_threads_per_user_and_half_in_total() -> None:
     assert "In each process a user has a quarter of the threads for commands, all users have half" in TEXT
     threads = settings.BERTH_THREADS
     assert (places.COMMANDS._each, places.COMMANDS._total) == (threads // 4, threads // 2)
@@ -107,7 +107,7 @@ def test_the_log_has_one_line_of_each_kind_of_refusal_a_minute() -> None:
     assert refusals_log.EVERY == MINUTE
 
 
-def test_the_firewall_is_followed_every_few_seconds_and_tried_every_few_minutes() -> None:
+def test_the_firewall_is_checked_every_few_seconds_and_probed_every_few_minutes() -> None:
     assert "Every few seconds, or every minute if the rules are set through the engine, Berth follows" in TEXT
     assert "Every few minutes a container sends test packets" in TEXT
     assert protection.FIREWALL_EVERY <= 5
@@ -115,7 +115,7 @@ def test_the_firewall_is_followed_every_few_seconds_and_tried_every_few_minutes(
     assert egress.THROUGH_ENGINE_EVERY <= MINUTE
 
 
-def test_what_is_not_on_a_volume_has_the_sizes_that_are_told() -> None:
+def test_temporary_file_systems_have_the_promised_sizes() -> None:
     mounts, bounds = confinement(10_001)["Tmpfs"], limits(make_spec(MemoryUnderTest()))
     tmp, run = (re.findall(r"size=(\d+)m", mounts[path])[0] for path in ("/tmp", "/run/agent"))
     log, shared = bounds["LogConfig"]["Config"], bounds["ShmSize"] >> 20

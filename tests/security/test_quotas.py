@@ -39,7 +39,7 @@ def same_user(agents: Agents, greedy: Any) -> Any:
 
 
 @pytest.mark.parametrize("quota", QUOTAS)
-def test_another_agent_still_has(greedy: Any, neighbour: Any, quota: str) -> None:
+def test_another_agent_keeps_its_share(greedy: Any, neighbour: Any, quota: str) -> None:
     assert greedy[quota] not in {"no end", "EPERM"}
     assert neighbour[quota] == "fine"
 
@@ -51,6 +51,6 @@ def within_reach(quota: str) -> bool:
 
 
 @pytest.mark.parametrize("quota", [quota for quota in QUOTAS if within_reach(quota)])
-def test_an_agent_of_the_same_user_would_have_nothing_of(same_user: Any, quota: str) -> None:
+def test_without_separate_users_an_agent_would_lose_its_share(same_user: Any, quota: str) -> None:
     """So that the test can fail: it is the user that keeps them apart."""
     assert same_user[quota] != "fine"

@@ -63,7 +63,7 @@ def _send_and_revoke(service: PopulatedService, monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(("route", "method"), REQUESTS)
-def test_no_route_tells_anything_to_a_token_that_was_revoked_meanwhile(
+def test_no_route_answers_a_token_revoked_during_the_request(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch, some: Some, route: str, method: str
 ) -> None:
     """A run takes every third way to end a token, for the next request others."""
@@ -83,7 +83,7 @@ def test_no_route_tells_anything_to_a_token_that_was_revoked_meanwhile(
 
 @pytest.mark.parametrize("followed", FOLLOWED)
 @pytest.mark.parametrize("end", TOKEN_ENDS)
-def test_a_stream_that_was_opened_for_it_is_closed_at_once(
+def test_an_open_stream_ends_as_soon_as_its_token_is_revoked(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch, end: str, followed: str
 ) -> None:
     """It holds one of few places, and a connection to the engine."""
@@ -98,7 +98,7 @@ def test_a_stream_that_was_opened_for_it_is_closed_at_once(
     assert not LongRequest.objects.exists()
 
 
-def test_no_page_shows_anything_to_a_session_that_was_ended_meanwhile(
+def test_no_page_answers_a_session_ended_during_the_request(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch, some: Some
 ) -> None:
     """Each page by one of the methods, and in turn every way to end a session."""

@@ -101,7 +101,7 @@ def free(agents: Agents) -> Iterator[Any]:
     agents.remove_all()
 
 
-def test_every_system_call_has_its_place() -> None:
+def test_every_system_call_is_classified() -> None:
     """A call that a new kernel brings is allowed or refused on purpose."""
     for machine in COLUMNS:
         decided = ALLOWED | BY_ARGUMENTS | REFUSED_NAMES | BEFORE_ANY_FILTER
@@ -123,7 +123,7 @@ def refused(found: Any, *path: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", sorted(set(CALLS) & REFUSED_NAMES))
-def test_an_agent_may_not_call(agent: Any, trapped: Any, name: str) -> None:
+def test_an_agent_may_not_make_refused_calls(agent: Any, trapped: Any, name: str) -> None:
     # runc calls missing what is newer than its own list.
     newest = {"ENOSYS"} if CALLS[name] >= NEWEST else set()
     assert answers(agent, "calls")[name] in ({"ENOSYS"} if name in MISSING else {"EPERM"} | newest)
@@ -136,7 +136,7 @@ def test_numbers_without_a_name_are_refused_too(agent: Any) -> None:
     assert {answer for name, answer in answered.items() if name not in REFUSED_NAMES} <= {"EPERM", "ENOSYS"}
 
 
-def test_the_kernel_itself_would_answer_otherwise(free: Any) -> None:
+def test_without_the_profile_the_kernel_answers_differently(free: Any) -> None:
     """So that it is the profile that is tested: without it vsock and io_uring are there."""
     reached = {name for name, answer in answers(free, "calls").items() if answer not in {"EPERM", "ENOSYS"}}
     assert reached >= {"ptrace", "keyctl", "process_vm_readv", "userfaultfd", "io_setup", "io_uring_setup", "clone3"}

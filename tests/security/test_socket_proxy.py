@@ -50,9 +50,7 @@ def behind_proxy(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
                 agents.client.remove_image(name, force=True)
 
 
-def test_what_berth_asks_of_the_engine_is_what_the_document_lists(
-    behind_proxy: tuple[Agents, list[str]], tmp_path: Path
-) -> None:
+def test_berth_s_calls_to_the_engine_match_the_document(behind_proxy: tuple[Agents, list[str]], tmp_path: Path) -> None:
     agents, asked = behind_proxy
     live_a_life(agents)
     assert {shape_of(request) for request in asked} == LISTED

@@ -63,20 +63,20 @@ def files_with(names: set[str]) -> set[str]:
     return {str(path.relative_to(ROOT)) for path in SOURCES if names & set(names_in(path.read_text()))}
 
 
-def test_sql_is_written_by_the_orm_only() -> None:
+def test_only_the_orm_writes_sql() -> None:
     assert files_with(SQL) == MAY_RUN_SQL
 
 
-def test_programs_are_started_in_one_place_only() -> None:
+def test_programs_are_started_in_one_module_only() -> None:
     assert files_with(PROGRAMS) == MAY_START_PROGRAMS
 
 
-def test_nothing_is_drawn_from_a_generator_that_can_be_guessed() -> None:
+def test_no_secret_comes_from_a_predictable_generator() -> None:
     assert files_with({"random"}) == set()
     assert files_with({"secrets"})
 
 
-def test_nothing_that_came_from_outside_is_run_or_believed_to_be_safe() -> None:
+def test_no_outside_input_is_executed_or_marked_safe() -> None:
     assert files_with(UNTRUSTED) == MAY_MARK_AS_SAFE
 
 
@@ -91,7 +91,7 @@ def test_nothing_that_came_from_outside_is_run_or_believed_to_be_safe() -> None:
         ("from django.utils.safestring import mark_safe", UNTRUSTED),
     ],
 )
-def test_the_look_finds_what_is_there(planted: str, found: set[str]) -> None:
+def test_the_checker_finds_planted_violations(planted: str, found: set[str]) -> None:
     assert found & set(names_in(planted))
 
 

@@ -32,15 +32,13 @@ def test_a_session_of_an_earlier_version_lets_nobody_in(alice: User) -> None:
 
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1)])
-def test_a_machine_whose_clock_is_wrong_signs_people_in(
-    alice: User, monkeypatch: pytest.MonkeyPatch, ahead: timedelta
-) -> None:
+def test_sign_in_works_with_a_wrong_clock(alice: User, monkeypatch: pytest.MonkeyPatch, ahead: timedelta) -> None:
     """The database's clock is the one by which its own and other machines read how long a session lasts."""
     monkeypatch.setattr(clock, "now", lambda: timezone.now() + ahead)
     assert browser_of(alice).get("/settings").status_code == 200
 
 
-def test_the_digest_of_a_digest_is_not_taken_either(alice: User) -> None:
+def test_the_digest_of_a_digest_is_refused(alice: User) -> None:
     key = _cookie_of(browser_of(alice))
     client = Client()
     for value in (
@@ -54,7 +52,7 @@ def test_the_digest_of_a_digest_is_not_taken_either(alice: User) -> None:
         assert client.get("/settings").status_code == 302
 
 
-def test_a_session_lives_through_everything_that_is_done_with_it(alice: User) -> None:
+def test_a_session_survives_every_operation_of_its_backend(alice: User) -> None:
     client = browser_of(alice)
     first = _cookie_of(client)
     assert client.get("/settings").status_code == 200
@@ -84,7 +82,7 @@ def test_a_session_is_deleted_by_its_key_and_not_by_its_digest(alice: User) -> N
     assert not Session.objects.exists()
 
 
-def test_an_asynchronous_view_would_store_no_key_either(db: None) -> None:
+def test_an_asynchronous_view_would_store_no_key(db: None) -> None:
     store = SessionStore()
     store["name"] = "value"
     async_to_sync(store.acreate)()
@@ -97,7 +95,7 @@ def test_an_asynchronous_view_would_store_no_key_either(db: None) -> None:
     assert not Session.objects.exists()
 
 
-def test_a_new_secret_key_ends_sessions_and_links_and_none_of_the_api(alice: User, call: Call, settings: Any) -> None:
+def test_a_new_secret_key_ends_sessions_and_links_but_no_api_token(alice: User, call: Call, settings: Any) -> None:
     browser, link, token = browser_of(alice), set_password_path(alice), issue_session(alice)
     assert browser.get("/settings").status_code == 200
     settings.SECRET_KEY = "another key, just as long as the one of before, or longer"

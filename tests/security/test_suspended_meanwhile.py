@@ -20,7 +20,7 @@ from tests.security.populated_service import PopulatedService
 from tests.security.suspending import STAFF, suspend
 
 
-def test_an_owner_who_stops_it_meanwhile_finds_it_stopped(service: PopulatedService) -> None:
+def test_a_stop_by_the_owner_during_a_suspension_leaves_it_stopped(service: PopulatedService) -> None:
     """A stop takes nothing from the staff, and stands when the suspension is lifted."""
     suspend(service)
     client, path = api_of(service.alice), f"/api/projects/{service.project.pk}"
@@ -30,7 +30,7 @@ def test_an_owner_who_stops_it_meanwhile_finds_it_stopped(service: PopulatedServ
     assert client.delete(path).status_code == 204
 
 
-def test_a_deletion_that_comes_while_the_agent_is_being_suspended_is_refused(service: PopulatedService) -> None:
+def test_a_deletion_during_a_suspension_is_refused(service: PopulatedService) -> None:
     client, answers = api_of(service.alice), []
     once(service.engine, "stop", lambda: answers.append(client.delete(f"/api/projects/{service.project.pk}")))
     suspend(service)
@@ -38,7 +38,7 @@ def test_a_deletion_that_comes_while_the_agent_is_being_suspended_is_refused(ser
     assert Project.objects.get().suspended_at
 
 
-def test_a_change_that_comes_while_the_agent_is_being_suspended_is_refused(service: PopulatedService) -> None:
+def test_a_change_during_a_suspension_is_refused(service: PopulatedService) -> None:
     client, answers = api_of(service.alice), []
     path = f"/api/projects/{service.project.pk}"
     once(service.engine, "stop", lambda: answers.append(client.patch(path, {"telegramToken": "7:free"})))
@@ -46,7 +46,7 @@ def test_a_change_that_comes_while_the_agent_is_being_suspended_is_refused(servi
     assert_problem(answers[0], 409, "project_suspended")
 
 
-def test_what_was_read_before_the_suspension_deletes_nothing_after_it(service: PopulatedService) -> None:
+def test_a_row_read_before_a_suspension_deletes_nothing_after_it(service: PopulatedService) -> None:
     before = Project.objects.select_related("owner", "agent_type").get()
     suspend(service)
     with pytest.raises(ProjectSuspendedError):
@@ -54,9 +54,7 @@ def test_what_was_read_before_the_suspension_deletes_nothing_after_it(service: P
     assert Project.objects.get().suspended_at
 
 
-def test_a_deploy_that_fails_while_it_is_being_suspended_leaves_it_to_the_staff(
-    engine: MemoryEngine, alice: User
-) -> None:
+def test_a_deploy_that_fails_during_a_suspension_stays_suspended(engine: MemoryEngine, alice: User) -> None:
     once(engine, "deploy.start", lambda: suspend_project(project=Project.objects.get(), actor=STAFF))
     engine.fail("deploy.start", EngineRefusedError)
     answer = api_of(alice).post("/api/projects", PROJECT)
@@ -66,7 +64,7 @@ def test_a_deploy_that_fails_while_it_is_being_suspended_leaves_it_to_the_staff(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_a_suspension_and_deletions_at_once_either_it_is_gone_or_it_is_held(engine: MemoryEngine) -> None:
+def test_after_a_suspension_and_deletions_at_once_it_is_gone_or_suspended(engine: MemoryEngine) -> None:
     alice = make_person("alice")
     client = api_of(alice)
     for token in range(1, 7):

@@ -87,7 +87,7 @@ def requests_over(channel: Any, service: PopulatedService, some: Some) -> Iterat
             yield "POST", address, channel.post(address, form)
 
 
-def test_there_are_routes_of_both_channels() -> None:
+def test_the_api_and_the_pages_both_have_routes() -> None:
     assert "/api/projects/<str:id>" in API_ROUTES
     assert any(route.endswith("/delete") for route in PAGE_ROUTES)
 
@@ -95,7 +95,7 @@ def test_there_are_routes_of_both_channels() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.one_database
 @pytest.mark.parametrize("hold", [suspend, deactivate])
-def test_no_verb_of_any_channel_lifts_it(
+def test_no_verb_of_any_channel_lifts_a_suspension(
     service: PopulatedService, channel: Any, some: Some, hold: Callable[[PopulatedService], None]
 ) -> None:
     hold(service)
@@ -109,7 +109,7 @@ def test_no_verb_of_any_channel_lifts_it(
 
 
 @pytest.mark.parametrize("hold", [suspend, deactivate])
-def test_the_bot_and_the_place_stay_taken(
+def test_the_bot_and_the_plan_s_slot_stay_taken(
     service: PopulatedService, hold: Callable[[PopulatedService], None], bob: User
 ) -> None:
     alices, bobs = api_of(service.alice), api_of(bob)
@@ -133,7 +133,7 @@ def test_the_bot_and_the_place_stay_taken(
     assert Project.objects.filter(bot_id=service.project.bot_id).count() == 1
 
 
-def test_delete_and_create_again_is_refused_by_name(service: PopulatedService) -> None:
+def test_deleting_and_creating_again_is_refused_by_name(service: PopulatedService) -> None:
     """What the owner of a suspended project tried first."""
     suspend(service)
     client, path = api_of(service.alice), f"/api/projects/{service.project.pk}"
@@ -148,7 +148,7 @@ def test_delete_and_create_again_is_refused_by_name(service: PopulatedService) -
     assert [event.outcome for event in refused] == ["failed"]
 
 
-def test_the_page_offers_nothing_and_says_why_it_refuses(service: PopulatedService) -> None:
+def test_the_page_offers_no_command_and_says_why(service: PopulatedService) -> None:
     suspend(service)
     dashboard, path = browser_of(service.alice), f"/projects/{service.project.pk}"
     shown = dashboard.get(path).content.decode()
@@ -167,7 +167,7 @@ FILLED_IN: tuple[dict[str, str] | None, ...] = (None, *FORMS)
 
 
 @pytest.mark.parametrize("below", BELOW)
-def test_no_form_is_shown_that_would_be_refused(service: PopulatedService, below: str) -> None:
+def test_forms_that_would_be_refused_are_hidden(service: PopulatedService, below: str) -> None:
     """Neither an empty one nor one that comes back, filled in rightly or wrongly."""
     dashboard, path = browser_of(service.alice), f"/projects/{service.project.pk}/{below}"
     assert 'name="name"' in dashboard.get(path).content.decode()
@@ -183,7 +183,7 @@ def test_no_form_is_shown_that_would_be_refused(service: PopulatedService, below
     assert dashboard.get(path).status_code == 200
 
 
-def test_staff_delete_it_and_then_the_bot_is_free(service: PopulatedService) -> None:
+def test_after_staff_delete_it_the_bot_is_free(service: PopulatedService) -> None:
     suspend(service)
     form = {"action": "delete_projects", "_selected_action": [str(service.project.pk)], "confirm": service.project.name}
     browser_of(service.staff).post("/admin/projects/project/", form)
@@ -192,7 +192,7 @@ def test_staff_delete_it_and_then_the_bot_is_free(service: PopulatedService) -> 
     assert again.bot_id == service.project.bot_id
 
 
-def test_the_key_of_the_provider_is_shown_nowhere(service: PopulatedService) -> None:
+def test_the_provider_key_is_shown_nowhere(service: PopulatedService) -> None:
     suspend(service)
     page: Client = browser_of(service.alice)
     assert CANARY_API_KEY not in page.get(f"/projects/{service.project.pk}").content.decode()

@@ -75,7 +75,7 @@ def several(routes: list[str]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("routes", several(ROUTES), ids=itemgetter(0))
-def test_everybody_gets_what_the_table_says(scene: Scene, routes: list[str], some: Some) -> None:
+def test_every_caller_gets_the_answer_of_the_table(scene: Scene, routes: list[str], some: Some) -> None:
     for route in routes:
         for method, who in requests_by(EVERYBODY, TABLE[route], some):
             assert_is_as_expected(scene, route, method, who)
@@ -102,7 +102,7 @@ def assert_shows_nothing_of(scene: Scene, answer: Any) -> None:
 
 
 @pytest.mark.parametrize("routes", several([route for route in ROUTES if not TABLE[route].public]), ids=itemgetter(0))
-def test_nobody_else_is_shown_anything_of_alices(scene: Scene, routes: list[str], some: Some) -> None:
+def test_nobody_else_sees_any_of_alice_s_data(scene: Scene, routes: list[str], some: Some) -> None:
     for route in routes:
         for method, who in requests_by((*UNKNOWN, *OTHERS), TABLE[route], some):
             body = {"name": "Bob's"} | ({"scope": "read"} if "keys" in route else {})
@@ -121,7 +121,7 @@ def comparable(answer: Any) -> tuple[int, dict[str, str], bytes]:
 
 
 @pytest.mark.parametrize("route", [route for route in ROUTES if "<" in route])
-def test_alices_id_is_answered_like_one_that_never_was(scene: Scene, some: Some, route: str) -> None:
+def test_alice_s_id_is_answered_like_an_unknown_id(scene: Scene, some: Some, route: str) -> None:
     """A run sends every second body and query: as one caller the even ones, as the next one the odd ones."""
     before = _everything(scene)
     for number, (method, who) in enumerate(product(METHODS, (*OTHERS, *UNKNOWN))):
@@ -162,7 +162,7 @@ def test_reads_change_nothing(scene: Scene, some: Some, who: str) -> None:
 
 
 @pytest.mark.parametrize("who", OTHERS)
-def test_lists_hold_only_what_is_ones_own(scene: Scene, who: str) -> None:
+def test_lists_hold_only_the_caller_s_own_rows(scene: Scene, who: str) -> None:
     client = scene.callers.client(who)
     assert client.get("/api/projects").json() == client.get("/api/projects?limit=200").json() == []
     assert client.get("/api/projects", {"owner": str(scene.callers.alice.pk)}).status_code == 400
@@ -176,7 +176,7 @@ def test_lists_hold_only_what_is_ones_own(scene: Scene, who: str) -> None:
     assert [entry["id"] for entry in hers] == [str(scene.project.id)]
 
 
-def test_nobody_but_the_owner_shares_a_cursor(scene: Scene) -> None:
+def test_only_the_owner_can_use_a_cursor(scene: Scene) -> None:
     """A cursor of Alice's pages through what is Bob's."""
     alice = scene.callers.client("owner session")
     assert alice.post("/api/projects", ANOTHER).status_code == 201
@@ -187,14 +187,14 @@ def test_nobody_but_the_owner_shares_a_cursor(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/projects", "/api/auth/keys", "/api/auth/sessions"])
-def test_no_token_in_a_query_lets_anybody_in(scene: Scene, path: str) -> None:
+def test_a_token_in_the_query_does_not_authenticate(scene: Scene, path: str) -> None:
     names = ("token", "access_token", "api_key", "key", "jwt", "authorization")
     for name, who in product(names, ("owner session", "owner write key")):
         answer = scene.callers.client("nobody").get(path, {name: scene.callers._tokens[who]})
         assert_problem(answer, 401, "not_authenticated")
 
 
-def test_no_cookie_lets_anybody_in(scene: Scene) -> None:
+def test_a_cookie_does_not_authenticate(scene: Scene) -> None:
     (client := scene.callers.client("nobody")).force_login(scene.callers.alice)
     assert_problem(client.get("/api/projects"), 401, "not_authenticated")
     assert client.get("/api/auth/session").json() == {"authenticated": False, "user": None}

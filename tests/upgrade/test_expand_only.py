@@ -46,18 +46,18 @@ without: only when servers from before it are no longer upgraded from, it may be
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.version)
-def test_a_server_of_the_release_can_go_on(release: Release) -> None:
+def test_a_server_of_the_last_release_keeps_working(release: Release) -> None:
     complaints = complaints_since(release)
     assert {name: why for name, why in complaints.items() if name not in ACCEPTED} == {}
 
 
 @pytest.mark.one_database
-def test_nothing_is_accepted_that_is_not_there() -> None:
+def test_no_accepted_exception_is_obsolete() -> None:
     assert set(ACCEPTED) <= set(complaints_since(RELEASES[-1]))
 
 
 @pytest.mark.one_database
-def test_the_releases_are_what_the_migrations_say() -> None:
+def test_the_listed_releases_match_the_migrations() -> None:
     """A release is a point in the history of migrations, and the later ones come after the earlier ones."""
     loader = MigrationLoader(None)
     plans = [{key for leaf in release.migrations for key in loader.graph.forwards_plan(leaf)} for release in RELEASES]
@@ -66,7 +66,7 @@ def test_the_releases_are_what_the_migrations_say() -> None:
 
 
 @pytest.mark.one_database
-def test_a_migration_is_done_whole_or_not_at_all() -> None:
+def test_a_migration_is_applied_whole_or_not_at_all() -> None:
     """One that is no transaction could not be tried again after it gave way to others, but where each step finds what
     it has done before.
     """
@@ -124,16 +124,16 @@ def judged(operation: migrations.operations.base.Operation) -> str:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_what_an_old_server_could_not_bear_is_found(kind: str) -> None:
+def test_changes_that_break_an_old_server_are_found(kind: str) -> None:
     assert judged(BAD[kind])
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_what_it_can_bear_is_let_pass(kind: str) -> None:
+def test_harmless_changes_pass(kind: str) -> None:
     assert judged(GOOD[kind]) == ""
 
 
-def test_what_belongs_to_a_new_table_or_column_is_let_pass() -> None:
+def test_constraints_of_new_tables_and_columns_pass() -> None:
     judge, nothing = Judge(), ProjectState()
     steps = [
         migrations.CreateModel("Note", [("id", models.BigAutoField(primary_key=True))]),
@@ -157,7 +157,7 @@ def columns(state: ProjectState) -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.version)
-def test_each_column_that_the_release_names_is_there_and_each_that_it_does_not_name_has_a_value(
+def test_columns_of_the_release_exist_and_new_columns_have_a_default(
     release: Release,
 ) -> None:
     loader = MigrationLoader(connection)
@@ -182,7 +182,7 @@ def test_the_commits_are_in_the_history() -> None:
     assert [release.version for release in RELEASES if not release.is_here] == []
 
 
-def test_each_migration_takes_the_table_of_projects_before_others() -> None:
+def test_each_migration_locks_the_projects_table_first() -> None:
     """As servers do, which write a project and then, where the transaction ends, look at what it refers to."""
     wrong = {}
     for (app, name), migration in MigrationLoader(None).disk_migrations.items():

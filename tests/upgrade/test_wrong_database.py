@@ -76,7 +76,7 @@ def run(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     return code, capsys.readouterr().err
 
 
-def test_of_each_command_it_is_known_whether_it_needs_the_database_of_its_version() -> None:
+def test_every_command_declares_whether_it_needs_a_matching_database() -> None:
     ours = {name for name, app in get_commands().items() if app in {"accounts", "config", "containers", "projects"}}
     needy = {
         name
@@ -88,7 +88,7 @@ def test_of_each_command_it_is_known_whether_it_needs_the_database_of_its_versio
 
 
 @pytest.mark.parametrize("command", [*NEEDY, "migrate", "prepare", "serve --prepare", "build_images --before-serving"])
-def test_a_newer_database_is_told_in_one_sentence_and_left_alone(
+def test_a_newer_database_is_reported_in_one_sentence_and_left_alone(
     command: str,
     newer: None,
     changes: list[str],
@@ -103,7 +103,7 @@ def test_a_newer_database_is_told_in_one_sentence_and_left_alone(
 
 
 @pytest.mark.parametrize("command", NEEDY)
-def test_an_older_one_as_well(
+def test_an_older_database_is_reported_in_one_sentence_and_left_alone(
     command: str,
     older: None,
     changes: list[str],
@@ -119,7 +119,7 @@ def test_an_older_one_as_well(
 
 @pytest.mark.parametrize("state", ["newer", "older"])
 @pytest.mark.parametrize("command", [command.split()[0] for command in NEEDY])
-def test_help_is_given_all_the_same(
+def test_help_works_with_any_database(
     command: str,
     state: str,
     request: pytest.FixtureRequest,
@@ -130,12 +130,12 @@ def test_help_is_given_all_the_same(
     assert run(f"{command} --help", monkeypatch, capsys)[0] == 0
 
 
-def test_a_database_of_this_version_is_taken() -> None:
+def test_a_database_of_this_version_is_accepted() -> None:
     assert compare_migrations().missing == compare_migrations().unknown == ()
     require_database_of_this_version()
 
 
-def test_what_an_app_left_that_is_not_installed_any_more_is_none_of_a_newer_version() -> None:
+def test_migrations_of_a_removed_app_do_not_count_as_newer() -> None:
     MigrationRecorder(connection).record_applied("taken_away", "0007_last")
     require_database_of_this_version()
 
@@ -146,7 +146,7 @@ def test_a_watcher_waits_for_the_migrations_of_its_version(older: None) -> None:
         children.run_watcher(None)  # type: ignore[arg-type]  # it does not come so far
 
 
-def test_a_watcher_of_the_old_version_goes_on_beside_new_tables(newer: None) -> None:
+def test_a_watcher_of_the_old_version_keeps_working_with_new_tables(newer: None) -> None:
     refuse_older_database()
 
 

@@ -54,7 +54,7 @@ def test_20_a_token_revoked_while_running(agent: Confined, telegram: FakeTelegra
     ends(agent, 20, "telegram_token")
 
 
-def test_21_a_bot_that_somebody_else_keeps_polling(agent: Confined, telegram: FakeTelegram, bot: str) -> None:
+def test_21_a_bot_that_another_program_keeps_polling(agent: Confined, telegram: FakeTelegram, bot: str) -> None:
     telegram.conflict(bot)
     ends(agent.start(), 21, "telegram_conflict")
 

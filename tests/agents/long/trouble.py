@@ -17,7 +17,7 @@ def answers_to(telegram: FakeTelegram, bot: str, text: str) -> int:
     return sum(f"You said: {text}" in each.text for each in sent)
 
 
-def test_429_is_waited_out_and_answered_once(agent: Confined, telegram: FakeTelegram, bot: str, ask: Ask) -> None:
+def test_after_429_it_waits_and_answers_once(agent: Confined, telegram: FakeTelegram, bot: str, ask: Ask) -> None:
     agent.start().wait_for("running")
     ask("First")
     for method in ("sendmessage", "getupdates"):
@@ -46,7 +46,7 @@ def test_502_of_telegram_is_tried_again(agent: Confined, telegram: FakeTelegram,
     assert answers_to(telegram, bot, "Polled again") == 1
 
 
-def test_an_update_that_its_library_cannot_read_holds_back_no_other(
+def test_an_update_that_its_library_cannot_parse_blocks_no_other(
     agent: Confined, telegram: FakeTelegram, bot: str, ask: Ask
 ) -> None:
     agent.start().wait_for("running")
@@ -75,7 +75,7 @@ def test_an_answer_under_way_is_delivered_before_the_end(
     telegram.wait_for_message(bot, containing="You said: Think long", timeout=1)
 
 
-def test_a_new_container_knows_what_was_said_in_the_last_one(
+def test_a_new_container_remembers_the_last_conversation(
     agent: Confined, provider: FakeProvider, bot: str, ask: Ask
 ) -> None:
     """As after an update."""
@@ -88,7 +88,7 @@ def test_a_new_container_knows_what_was_said_in_the_last_one(
     assert any("Lettuce" in str(asked.body) for asked in provider.asked() if "What is she called" in str(asked.body))
 
 
-def test_the_engine_says_that_memory_was_missing(agent: Confined) -> None:
+def test_the_engine_reports_running_out_of_memory(agent: Confined) -> None:
     """Which is what Berth makes a plain sentence of (`tests/projects/rules`)."""
     agent.memory = 16 * MEBIBYTE
     agent.start()

@@ -67,7 +67,7 @@ def has_moved(hosts: Hosts) -> bool:
     return command.returncode == 0
 
 
-def test_all_agents_move_with_what_they_remember_however_often_the_command_is_killed(
+def test_all_agents_move_with_their_memory_although_the_command_is_killed_repeatedly(
     hosts: Hosts, is_long: bool
 ) -> None:
     agents, kills = LONG if is_long else SHORT

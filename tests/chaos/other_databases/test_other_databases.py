@@ -43,7 +43,7 @@ def test_a_database_with_another_id_touches_nothing(
 
 
 @pytest.mark.rare(3)
-def test_an_older_backup_mends_nothing_until_it_is_adopted(
+def test_an_older_backup_repairs_nothing_until_it_is_adopted(
     api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]
 ) -> None:
     known = create_project(api, STUB_PROJECT)
@@ -72,7 +72,7 @@ def test_an_older_backup_mends_nothing_until_it_is_adopted(
 
 
 @pytest.mark.rare(3)
-def test_what_is_in_quarantine_comes_back_with_its_memory(
+def test_a_quarantined_agent_comes_back_with_its_memory(
     api: APIClient, docker_instance: DockerInstance, watcher: Callable[[], Watcher]
 ) -> None:
     project = create_project(api, STUB_PROJECT)

@@ -76,7 +76,7 @@ def requests_under_way(service: Whole) -> Iterator[UnderWay]:
 
 
 @pytest.mark.rare(2)
-def test_what_each_signal_does_to_requests_that_are_under_way(service: Whole, request: pytest.FixtureRequest) -> None:
+def test_each_signal_treats_running_requests_as_documented(service: Whole, request: pytest.FixtureRequest) -> None:
     cells = list(OTHERS)
     if request.config.getoption("--chaos", "short") == "short":
         seed = int(os.environ.get("BERTH_TEST_SIGNALS_SEED") or random.randrange(1 << 30))
