@@ -6,6 +6,7 @@ Domain errors know no HTTP, and no view translates them: every error that leaves
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import islice
 from math import ceil
 from typing import Any
 
@@ -113,6 +114,10 @@ TABLE: Mapping[type[Exception], Row] = {
 _AUTHENTICATION_CODES = frozenset({"not_authenticated", "invalid_token", "invalid_credentials"})
 
 
+ERRORS_NAMED = 50
+"""Errors that an answer names. A body of 64 KiB can hold thousands."""
+
+
 def problem(
     status: int, code: str, detail: str, *, errors: list[dict[str, Any]] | None = None, **headers: str
 ) -> JsonResponse:
@@ -175,7 +180,7 @@ def _field_errors(error: Exception) -> list[dict[str, Any]]:
     if isinstance(error, projects.InvalidFieldError):
         return [{"field": error.field, "code": error.code, "detail": str(error)}]
     if isinstance(error, drf.ValidationError):
-        return list(_flatten(error.detail, ""))
+        return list(islice(_flatten(error.detail, ""), ERRORS_NAMED))
     if isinstance(error, drf.ParseError):
         return [{"field": None, "code": "parse_error", "detail": str(error.detail)}]
     return []

@@ -45,10 +45,20 @@ class _IdField(StrictCharField):
             self.fail("no_id")
 
 
+class _IdsField(serializers.ListField):
+    """A list whose length is checked before its members: each of them can be wrong."""
+
+    def run_child_validation(self, data: Any) -> Any:
+        if len(data) > MOST:
+            message = self.error_messages["max_length"].format(max_length=MOST)
+            raise serializers.ValidationError(message, code="max_length")
+        return super().run_child_validation(data)
+
+
 class BulkControlSerializer(StrictSerializer):
     """One command to many projects."""
 
-    ids = serializers.ListField(child=_IdField(max_length=36), min_length=1, max_length=MOST)
+    ids = _IdsField(child=_IdField(max_length=36), min_length=1, max_length=MOST)
     action = StrictChoiceField(choices=Action.values)
 
     def validate_ids(self, ids: list[str]) -> list[str]:

@@ -11,7 +11,7 @@ from django.test import Client
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
-from config.problems import TABLE
+from config.problems import ERRORS_NAMED, TABLE
 from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
@@ -173,3 +173,9 @@ def test_no_token_is_a_401_that_asks_for_one(client: Client) -> None:
     response = client.get("/api/guarded")
     assert (response.status_code, response.json()["code"]) == (401, "not_authenticated")
     assert response["WWW-Authenticate"].startswith("Bearer")
+
+
+def test_an_answer_names_no_more_errors_than_anybody_reads(client: Client) -> None:
+    error = drf.ValidationError({"ids": {number: ["Must be the id of a project."] for number in range(10_000)}})
+    errors = answer_to(client, error).json()["errors"]
+    assert [each["field"] for each in errors] == [f"ids.{number}" for number in range(ERRORS_NAMED)]

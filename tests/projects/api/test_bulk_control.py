@@ -15,7 +15,7 @@ from projects.api.viewsets import bulk_control
 from projects.models import Event, IdempotencyRecord, Project
 from tests.clients import Call
 from tests.fakes.engine import MemoryEngine
-from tests.problem_document import assert_problem
+from tests.problem_document import assert_problem, codes_of
 from tests.projects.api.commands import in_flight
 
 pytestmark = pytest.mark.one_database
@@ -83,6 +83,14 @@ def test_nobody_commands_the_projects_of_another(bobs_api: APIClient, three: lis
 def test_a_key_that_may_only_read_commands_nothing(call: Call, alice: User, three: list[str]) -> None:
     _, key = issue_api_key(user=alice, session=None, name="k", scope=Scope.READ, lifetime_days=30)
     assert_problem(call("POST", PATH, {"ids": three, "action": "stop"}, by=key), 403, "permission_denied")
+
+
+def test_thousands_of_wrong_ids_make_a_short_answer(api: APIClient) -> None:
+    for ids in (["x"] * 10_000, [None] * 10_000, [[]] * 20_000, ["x"] * 51):
+        answer = api.post(PATH, {"ids": ids, "action": "stop"})
+        assert_problem(answer, 400, "invalid", field="ids")
+        assert codes_of(answer) == {("ids", "max_length")}
+        assert len(answer.content) < 1000
 
 
 def test_each_project_counts_as_a_command(api: APIClient, three: list[str], settings: Settings) -> None:
