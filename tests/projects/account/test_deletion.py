@@ -35,7 +35,7 @@ def closed(user: User) -> bool:
     return User.objects.exclude(closed_at=None).filter(pk=user.pk, is_active=False).exists()
 
 
-def test_without_projects_it_is_gone_at_once(alice: User, bob: User) -> None:
+def test_an_account_without_projects_is_deleted_at_once(alice: User, bob: User) -> None:
     client, other = browser_of(alice), browser_of(alice)
     key, token = ApiKeyFactory.create(user=alice), api_of(alice)
     OutgoingMail.objects.create(kind="agent", user_id=alice.pk)
@@ -86,7 +86,7 @@ def test_a_silent_engine_and_a_killed_process_leave_nothing_by_half(
     assert not engine.containers
 
 
-def test_it_takes_the_password_and_the_code_and_a_form(alice: User, phone: Phone) -> None:
+def test_deletion_requires_the_password_the_code_and_a_form(alice: User, phone: Phone) -> None:
     assert "not your password" in delete(browser_of(alice), password="wrong").content.decode()
     assert delete(Client(enforce_csrf_checks=True)).status_code == 403
     phone.enrol(alice)
@@ -110,7 +110,7 @@ def test_staff_and_admins_are_kept(request: pytest.FixtureRequest, who: str) -> 
     assert User.objects.get(pk=user.pk).is_active
 
 
-def test_with_a_suspended_project_it_is_kept(alice: User) -> None:
+def test_an_account_with_a_suspended_project_is_kept(alice: User) -> None:
     project = deploy_project(api_of(alice))
     suspend_project(project=project, actor=STAFF)
     assert "is suspended" in delete(browser_of(alice)).content.decode()
@@ -130,7 +130,7 @@ def test_a_project_that_is_suspended_at_that_moment_stays_for_the_staff(
     assert Project.objects.get(pk=project.pk).desired == Desired.RUNNING
 
 
-def test_of_two_deletions_one_does_it(alice: User) -> None:
+def test_one_of_two_deletions_at_once_succeeds(alice: User) -> None:
     session = browser_of(alice).session
     actor = Actor(label=alice.email, source="dashboard")
     first, second = User.objects.get(), User.objects.get()
@@ -140,7 +140,7 @@ def test_of_two_deletions_one_does_it(alice: User) -> None:
     assert not Session.objects.filter(session_key=session.session_key).exists()
 
 
-def test_a_deploy_that_is_under_way_makes_nothing_that_stays(alice: User, engine: MemoryEngine) -> None:
+def test_a_running_deploy_leaves_nothing_behind(alice: User, engine: MemoryEngine) -> None:
     """The account is closed when the deploy has its row, and before its container is made."""
     client = browser_of(alice)
 
@@ -156,7 +156,7 @@ def test_a_deploy_that_is_under_way_makes_nothing_that_stays(alice: User, engine
     assert not engine.containers
 
 
-def test_a_deploy_that_has_no_row_yet_makes_none(alice: User, engine: MemoryEngine) -> None:
+def test_a_deploy_without_a_row_yet_creates_none(alice: User, engine: MemoryEngine) -> None:
     """The account is gone when the deploy has asked what it needs to know."""
     client, api = browser_of(alice), api_of(alice)
 
@@ -179,7 +179,7 @@ def test_a_closed_account_starts_nothing(alice: User) -> None:
 
 
 @pytest.mark.parametrize("again", [{"is_active": True}, {"is_staff": True}, {"is_superuser": True}, {}])
-def test_who_is_used_again_or_is_of_the_staff_is_kept(alice: User, again: dict[str, bool]) -> None:
+def test_a_reactivated_user_or_a_staff_member_is_kept(alice: User, again: dict[str, bool]) -> None:
     User.objects.filter(pk=alice.pk).update(**{"is_active": False, "closed_at": clock.now(), **again})
     if not again:  # was of the staff meanwhile
         LogEntry.objects.create(user=alice, action_flag=CHANGE, object_repr="x")

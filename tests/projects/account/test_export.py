@@ -47,7 +47,7 @@ def unpack(answer: Any) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def test_all_of_ones_own_and_nothing_elses_is_in(alice: User, bob: User) -> None:
+def test_the_export_holds_all_of_the_user_s_data_and_nobody_else_s(alice: User, bob: User) -> None:
     mine = deploy_project(api_of(alice))
     theirs = deploy_project(api_of(bob), telegramToken="555:a-free-bot")
     ApiKeyFactory.create(user=alice)
@@ -70,7 +70,7 @@ def test_all_of_ones_own_and_nothing_elses_is_in(alice: User, bob: User) -> None
         assert mark not in text
 
 
-def test_each_table_that_names_somebody_is_in_or_named(db: None) -> None:
+def test_each_table_with_user_data_is_exported_or_listed_as_left_out(db: None) -> None:
     naming = {
         model._meta.label
         for name in ("accounts", "projects")
@@ -92,7 +92,7 @@ def test_no_column_of_a_credential_is_in() -> None:
     assert suspected == set()
 
 
-def test_it_takes_a_form_and_a_session_and_is_limited(alice: User, bob: User, client: Client) -> None:
+def test_the_export_requires_a_form_and_a_session_and_is_limited(alice: User, bob: User, client: Client) -> None:
     assert browser_of(alice).get("/settings/export").headers["Location"] == "/settings"
     assert client.post("/settings/export").headers["Location"].startswith("/sign-in")
     browser = browser_of(alice)
@@ -124,7 +124,7 @@ LEAVES = [None, True, False, "", 'ü\u2028\U0001f600\\"\n', 0.5, -1e-9, *EDGES, 
 VALUES = [*LEAVES, [], {}, LEAVES, {str(place): leaf for place, leaf in enumerate(LEAVES)}, [[{"deep": LEAVES}]]]
 
 
-def test_settings_hold_whatever_json_may(alice: User) -> None:
+def test_settings_may_hold_any_json(alice: User) -> None:
     deploy_project(api_of(alice))
     kept = {str(place): value for place, value in enumerate(VALUES)}
     Project.objects.update(settings=kept)
@@ -133,7 +133,7 @@ def test_settings_hold_whatever_json_may(alice: User) -> None:
 
 
 @pytest.mark.parametrize("why", ["signed out", "too slow"])
-def test_it_breaks_off_before_its_end(alice: User, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+def test_a_failing_export_breaks_off_before_its_end(alice: User, monkeypatch: pytest.MonkeyPatch, why: str) -> None:
     monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0.0)
     if why == "too slow":
         monkeypatch.setattr(account_views, "WITHIN", 0.0)

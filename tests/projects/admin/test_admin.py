@@ -28,7 +28,7 @@ def test_projects_are_listed_with_their_status(admin: Client, project: Project) 
     assert ">Running<" in page
 
 
-def test_the_status_is_the_engines_of_this_moment(admin: Client, project: Project, engine: MemoryEngine) -> None:
+def test_the_status_is_the_engine_s_current_state(admin: Client, project: Project, engine: MemoryEngine) -> None:
     Project.objects.update(observed_at=None)
     engine.crash(project.container_name, exit_code=20)
     page = admin.get(f"/admin/projects/project/{project.pk}/change/").content.decode()
@@ -72,14 +72,12 @@ def test_a_suspended_project_is_down_and_comes_back_when_the_suspension_is_lifte
     assert Project.objects.get().status == "running"
 
 
-def test_what_cannot_be_done_is_said(admin: Client, project: Project, engine: MemoryEngine) -> None:
+def test_a_refused_action_is_explained(admin: Client, project: Project, engine: MemoryEngine) -> None:
     engine.unavailable = True
     assert "does not answer" in act(admin, "start", project)
 
 
-def test_deleting_takes_the_container_and_its_state_along(
-    admin: Client, project: Project, engine: MemoryEngine
-) -> None:
+def test_deleting_removes_the_container_and_its_state(admin: Client, project: Project, engine: MemoryEngine) -> None:
     asked = act(admin, "delete_projects", project)
     assert f"{project.name}, of alice@example.com" in asked
     assert Project.objects.exists()
@@ -115,7 +113,7 @@ def test_there_is_one_default_plan(ada: User) -> None:
         ('{"properties": {"model": {"$ref": "https://example.org/schema"}}}', "which is not in it"),
     ],
 )
-def test_a_settings_schema_must_be_one(schema: str, sentence: str, ada: User) -> None:
+def test_a_settings_schema_must_be_valid(schema: str, sentence: str, ada: User) -> None:
     client = browser_of(ada)
     answer = client.post("/admin/projects/agenttype/add/", {"slug": "x", "settings_schema": schema})
     assert sentence in answer.content.decode()
@@ -131,9 +129,7 @@ def test_events_are_append_only(admin: Client, project: Project) -> None:
 
 
 @pytest.mark.parametrize("kept", ["plan/pro", "agenttype/assistant"])
-def test_what_projects_have_says_how_it_is_offered_no_more_where_it_would_be_deleted(
-    ada: User, project: Project, kept: str
-) -> None:
+def test_deleting_a_plan_in_use_explains_how_to_withdraw_it(ada: User, project: Project, kept: str) -> None:
     page = browser_of(ada).get(f"/admin/projects/{kept}/delete/").content.decode()
     assert "is in use, and cannot be deleted." in page
     assert f"/admin/projects/{kept}/change/" in page

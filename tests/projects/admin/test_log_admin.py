@@ -34,7 +34,7 @@ def _events(answer: Any) -> list[str]:
     return found
 
 
-def test_the_page_has_the_last_lines_and_asks_for_those_after_them(
+def test_the_page_shows_the_last_lines_and_fetches_later_ones(
     staff: Client, page: str, project: Project, engine: MemoryEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "berth.audit")
@@ -59,7 +59,7 @@ def test_the_page_has_the_last_lines_and_asks_for_those_after_them(
 
 
 @pytest.mark.parametrize("after", ["", "rubbish", "2026-05-01T12:00:00.000000Z", "2126-05-01T12:00:00.000000Z"])
-def test_who_reads_is_in_the_audit_log_whatever_they_ask_for_and_once_an_hour(
+def test_every_reader_is_audited_once_an_hour(
     staff: Client,
     page: str,
     project: Project,
@@ -82,7 +82,7 @@ def test_who_reads_is_in_the_audit_log_whatever_they_ask_for_and_once_an_hour(
         assert notes() == noted, later
 
 
-def test_a_silent_engine_is_told_and_others_are_not_let_in(
+def test_a_silent_engine_is_reported_and_others_are_refused(
     staff: Client, page: str, alice: User, engine: MemoryEngine
 ) -> None:
     for other in (Client(), browser_of(alice)):

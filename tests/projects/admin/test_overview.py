@@ -47,7 +47,7 @@ def page_of(client: Client, address: str = "/admin/") -> str:
 
 
 @pytest.mark.django_db
-def test_it_tells_what_is_broken_and_why(admin: Client, fleet: list[Project], engine: MemoryEngine) -> None:
+def test_the_overview_shows_what_is_broken_and_why(admin: Client, fleet: list[Project], engine: MemoryEngine) -> None:
     page = page_of(admin)
     assert '<a href="/admin/projects/project/?status=crashed"><span class="status ended">Crashed</span> 1</a>' in page
     assert "Broken now: 1" in page
@@ -58,7 +58,7 @@ def test_it_tells_what_is_broken_and_why(admin: Client, fleet: list[Project], en
 
 
 @pytest.mark.django_db
-def test_it_asks_no_engine(admin: Client, fleet: list[Project], engine: MemoryEngine) -> None:
+def test_the_overview_does_not_ask_the_engine(admin: Client, fleet: list[Project], engine: MemoryEngine) -> None:
     engine.calls.clear()
     engine.unavailable = True
     Project.objects.update(observed_at=None)
@@ -67,7 +67,7 @@ def test_it_asks_no_engine(admin: Client, fleet: list[Project], engine: MemoryEn
 
 
 @pytest.mark.django_db
-def test_it_takes_as_many_queries_for_many_projects_as_for_few(
+def test_the_overview_needs_the_same_number_of_queries_for_many_projects(
     admin: Client, alice: User, fleet: list[Project], engine: MemoryEngine
 ) -> None:
     page_of(admin)  # what is read once
@@ -84,7 +84,7 @@ def test_it_takes_as_many_queries_for_many_projects_as_for_few(
 
 
 @pytest.mark.django_db
-def test_it_tells_of_the_machine_and_of_who_has_no_second_factor(
+def test_the_overview_shows_the_machine_and_users_without_a_second_factor(
     admin: Client, fleet: list[Project], engine: MemoryEngine, sam: User
 ) -> None:
     EngineHost.objects.all().delete()
@@ -105,7 +105,7 @@ def test_it_tells_of_the_machine_and_of_who_has_no_second_factor(
 
 
 @pytest.mark.django_db
-def test_it_says_what_the_engine_cannot_hold_and_whether_that_is_accepted(
+def test_the_overview_lists_unsupported_hardening_and_whether_it_is_accepted(
     admin: Client, engine: MemoryEngine, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     facts = HostFacts(memory=1 << 30, lacks=("seccomp", "swap"))
@@ -123,7 +123,7 @@ def test_it_says_what_the_engine_cannot_hold_and_whether_that_is_accepted(
 
 
 @pytest.mark.django_db
-def test_who_crashes_again_and_again_is_named_though_it_runs(fleet: list[Project]) -> None:
+def test_an_agent_that_crashes_repeatedly_is_listed_although_it_runs(fleet: list[Project]) -> None:
     Project.objects.filter(pk=fleet[0].pk).update(crash_count=3, crashes_since=timezone.now())
     assert [each.project.pk for each in read_overview().looping] == [fleet[0].pk]
     Project.objects.filter(pk=fleet[0].pk).update(crashes_since=timezone.now() - timedelta(hours=1))
@@ -131,7 +131,7 @@ def test_who_crashes_again_and_again_is_named_though_it_runs(fleet: list[Project
 
 
 @pytest.mark.django_db
-def test_of_many_in_trouble_the_first_are_named(fleet: list[Project], alice: User) -> None:
+def test_only_the_first_of_many_failing_projects_are_listed(fleet: list[Project], alice: User) -> None:
     rows = [Project.objects.get(pk=fleet[1].pk) for _ in range(MOST_SHOWN + 3)]
     for number, row in enumerate(rows):
         row.pk, row.bot_id, row.uid, row.address = None, number + 1, None, None
@@ -161,7 +161,7 @@ def test_the_list_is_narrowed_by_status_and_reason(
 
 
 @pytest.mark.django_db
-def test_where_no_project_has_a_reason_none_is_found_by_one(admin: Client, fleet: list[Project]) -> None:
+def test_a_project_without_a_reason_is_not_found_by_one(admin: Client, fleet: list[Project]) -> None:
     Project.objects.filter(pk=fleet[1].pk).update(container_state="running", exit_code=None, agent_code="")
     page = page_of(admin, f"{LIST}?reason=telegram_token")
     assert [project for project in fleet if f"/{project.pk}/change/" in page] == []
@@ -169,13 +169,15 @@ def test_where_no_project_has_a_reason_none_is_found_by_one(admin: Client, fleet
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("app", ["accounts", "projects"])
-def test_the_pages_of_one_part_read_no_overview(admin: Client, monkeypatch: pytest.MonkeyPatch, app: str) -> None:
+def test_pages_of_one_model_do_not_compute_the_overview(
+    admin: Client, monkeypatch: pytest.MonkeyPatch, app: str
+) -> None:
     monkeypatch.setattr(overview, "read_overview", lambda: pytest.fail("It is read."))
     assert "Last deploys" not in page_of(admin, f"/admin/{app}/")
 
 
 @pytest.mark.django_db
-def test_the_list_tells_why_and_by_which_look(admin: Client, fleet: list[Project]) -> None:
+def test_the_list_shows_the_reason_and_when_it_was_observed(admin: Client, fleet: list[Project]) -> None:
     page = page_of(admin, LIST)
     assert '<span class="status ended">Crashed</span>' in page
     assert "Telegram refused the bot token." in page
@@ -183,7 +185,7 @@ def test_the_list_tells_why_and_by_which_look(admin: Client, fleet: list[Project
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["plan", "agenttype"])
-def test_the_catalogue_says_how_many_use_a_row(admin: Client, fleet: list[Project], path: str) -> None:
+def test_the_catalogue_shows_how_many_projects_use_a_row(admin: Client, fleet: list[Project], path: str) -> None:
     assert "3 projects" in page_of(admin, f"/admin/projects/{path}/")
     Project.objects.filter(pk=fleet[0].pk).update(desired="deleted")
     assert "2 projects" in page_of(admin, f"/admin/projects/{path}/")

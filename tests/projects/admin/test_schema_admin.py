@@ -28,7 +28,7 @@ def schema() -> Any:
 
 
 @pytest.mark.parametrize("part", [part for part, _ in PARTS], ids=str)
-def test_what_a_form_shows_and_gets_back_unchanged_changes_nothing(part: Any) -> None:
+def test_saving_an_unchanged_form_changes_nothing(part: Any) -> None:
     whole = {"type": "object", "properties": {"x_y": part}, "$defs": DEFS, "required": ["x_y"]}
     shown = read_setting(whole, "x_y")
     assert shown is None or put_setting(whole, shown) == whole
@@ -83,14 +83,16 @@ def test_a_setting_is_added_offered_changed_and_removed(office: Client, alice: U
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_told_and_changes_nothing(office: Client, fields: dict[str, str], sentence: str) -> None:
+def test_an_invalid_schema_is_explained_and_changes_nothing(
+    office: Client, fields: dict[str, str], sentence: str
+) -> None:
     before = schema()
     answer = office.post(EDIT, {**FORM, **fields})
     assert sentence in answer.content.decode()
     assert schema() == before
 
 
-def test_what_only_json_can_describe_has_no_form(office: Client) -> None:
+def test_a_schema_that_only_json_can_express_has_no_form(office: Client) -> None:
     AgentType.objects.update(settings_schema={"properties": {"servers": {"type": "array"}, "a b": {"type": "string"}}})
     assert "JSON, edited as JSON" in " ".join(office.get(SETTINGS).content.decode().split())
     assert office.get(EDIT, {"name": "servers"}).status_code == 404
@@ -100,13 +102,13 @@ def test_what_only_json_can_describe_has_no_form(office: Client) -> None:
     assert [each.name for each in settings_of(drop_setting(False, "x"))] == ["instructions", "model", "allowed_users"]
 
 
-def test_a_setting_with_credentials_has_no_form_which_would_hand_them_to_the_agent() -> None:
+def test_a_setting_with_credentials_has_no_form() -> None:
     part = {"type": "array", "items": {"type": "string"}, "x-berth-credentials": True}
     assert read_setting({"properties": {"keys": part}}, "keys") is None
     assert read_setting({"properties": {"keys": part | {"x-berth-credentials": False}}}, "keys") is not None
 
 
-def test_only_admins_edit_it(sam: User) -> None:
+def test_only_admins_edit_a_schema(sam: User) -> None:
     for address in (SETTINGS, EDIT):
         assert browser_of(sam).get(address).status_code == 403
     assert browser_of(sam).post(EDIT, FORM).status_code == 403

@@ -32,7 +32,7 @@ def client(sam: User) -> Client:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("boot", "told"), [("off", True), ("on", False)])
-def test_where_nothing_closes_the_network_at_boot_the_staff_are_told(
+def test_staff_are_warned_if_nothing_closes_the_network_at_boot(
     client: Client, settings: Settings, boot: str, told: bool
 ) -> None:
     settings.BERTH_BOOT_FIREWALL = boot
@@ -41,7 +41,7 @@ def test_where_nothing_closes_the_network_at_boot_the_staff_are_told(
 
 
 @pytest.mark.django_db
-def test_the_staff_are_told_why_there_is_no_firewall_for_as_long_as_that_is_so(client: Client) -> None:
+def test_staff_see_why_there_is_no_firewall_while_it_is_missing(client: Client) -> None:
     Watch.objects.create(instance="another", firewall_warning="of another installation")
     watch = Watch.objects.create(instance=settings.BERTH_INSTANCE, firewall_warning=WARNING)
     page = first_page(client)
@@ -59,7 +59,7 @@ def watch() -> Iterator[Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_watcher_keeps_what_the_engine_says_of_its_firewall(
+def test_the_watcher_stores_the_engine_s_report_of_its_firewall(
     engine: MemoryEngine, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)

@@ -32,6 +32,6 @@ def test_the_owner_reads_why_the_staff_suspended_a_project(admin: Client, projec
 
 
 @pytest.mark.parametrize("reason", ["x" * 201, "it\u202eis", "it\x00is", "a\nb"])
-def test_a_reason_that_cannot_be_told_suspends_nothing(admin: Client, project: Project, reason: str) -> None:
+def test_an_invalid_reason_suspends_nothing(admin: Client, project: Project, reason: str) -> None:
     assert "Suspended." not in act(admin, "suspend", project, reason=reason)
     assert Project.objects.get().suspended_at is None

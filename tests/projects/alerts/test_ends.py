@@ -31,7 +31,7 @@ def _break(*_: object, **__: object) -> None:
     raise RuntimeError("can't start new thread")
 
 
-def test_a_way_is_free_again_where_no_thread_can_be_started(owner: User, secret: str) -> None:
+def test_a_channel_is_released_if_no_thread_can_start(owner: User, secret: str) -> None:
     _waiting(owner)
     lanes = Lanes(run=_break)
     with pytest.raises(RuntimeError):
@@ -57,9 +57,7 @@ def test_the_last_try_ends_a_message_that_breaks(
     assert delivery.last_answer == "This server could not send it"
 
 
-def test_a_last_try_of_which_nothing_could_be_recorded_is_none_that_waits(
-    owner: User, secret: str, receiver: Receiver
-) -> None:
+def test_an_unrecorded_last_attempt_does_not_stay_pending(owner: User, secret: str, receiver: Receiver) -> None:
     delivery = _waiting(owner, attempts=len(PAUSES) + 1)
     Lanes(run=lambda work: work()).send_due()
     delivery.refresh_from_db()
@@ -81,7 +79,7 @@ def test_tests_are_bounded_and_end_though_the_process_dies(
     assert not AlertDelivery.objects.filter(ended_at=None).exists()
 
 
-def test_a_way_that_is_removed_during_its_test_is_no_fault(
+def test_removing_a_channel_during_its_test_is_no_error(
     owner: User, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def remove(delivery: AlertDelivery, **_: object) -> alert_sending.Sent:
@@ -92,7 +90,9 @@ def test_a_way_that_is_removed_during_its_test_is_no_fault(
     assert send_test(AlertChannel.objects.get(user=owner), within=5.0).state == DeliveryState.DELIVERED
 
 
-def test_what_was_refused_has_told_nobody(project: Project, secret: str, receiver: Receiver, beat: Beat) -> None:
+def test_a_refused_message_does_not_suppress_the_next_one(
+    project: Project, secret: str, receiver: Receiver, beat: Beat
+) -> None:
     for _ in range(2):
         project.event(SYSTEM, "crash", "crash").save()
         beat()

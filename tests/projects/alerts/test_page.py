@@ -64,7 +64,7 @@ def test_a_private_address_is_refused_with_a_sentence(page: Client) -> None:
     assert not AlertChannel.objects.exists()
 
 
-def test_a_bot_learns_its_chat_from_the_link_or_is_told(page: Client, telegram: FakeTelegram) -> None:
+def test_a_bot_s_chat_comes_from_the_link_or_the_form(page: Client, telegram: FakeTelegram) -> None:
     page.post("/settings/alerts/telegram", {"do": "save", "telegram-token": TOKEN, "telegram-kinds": KINDS})
     channel = AlertChannel.objects.get(way=Way.TELEGRAM)
     assert f"https://t.me/harbour_bell_bot?start={channel.link_code}" in page.get("/settings/alerts").content.decode()
@@ -144,7 +144,9 @@ def test_a_hostile_address_is_refused_and_leaves_nothing(page: Client, receiver:
     assert not AlertChannel.objects.exists()
 
 
-def test_the_settings_lead_there_and_strangers_see_their_own(page: Client, bob: User, receiver: Receiver) -> None:
+def test_the_settings_link_to_the_page_and_each_user_sees_only_own_channels(
+    page: Client, bob: User, receiver: Receiver
+) -> None:
     assert "/settings/alerts" in page.get("/settings").content.decode()
     page.post("/settings/alerts/webhook", {"do": "save", "webhook-url": receiver.url, "webhook-kinds": KINDS})
     stranger = browser_of(bob)

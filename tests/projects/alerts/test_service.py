@@ -96,7 +96,7 @@ def _pass(monkeypatch: pytest.MonkeyPatch, time: timedelta, *, beats: bool) -> N
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("part", Part)
-def test_each_part_is_told_once_as_it_begins_and_once_as_it_ends(
+def test_each_service_problem_is_reported_once_at_its_beginning_and_end(
     part: Part, told: Receiver, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = StandIn(run=lambda work: work()).step if part in {Part.ENGINE, Part.WATCHER} else _look
@@ -129,7 +129,7 @@ def _look() -> None:
 
 
 @pytest.mark.django_db
-def test_a_dead_watchers_place_is_taken_by_the_web_server_mails_included(
+def test_the_web_server_sends_alerts_and_mails_for_a_dead_watcher(
     told: Receiver, ada: User, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.BERTH_SENDS_MAIL = True
@@ -147,14 +147,14 @@ def test_a_dead_watchers_place_is_taken_by_the_web_server_mails_included(
 
 
 @pytest.mark.django_db
-def test_while_the_watcher_beats_the_web_server_leaves_it_to_it(told: Receiver, engine: MemoryEngine) -> None:
+def test_the_web_server_sends_nothing_while_the_watcher_beats(told: Receiver, engine: MemoryEngine) -> None:
     Installation.objects.update(held_because="Something.")
     StandIn().step()
     assert not ServiceTrouble.objects.exists()
     assert engine.calls == []
 
 
-def test_each_process_of_the_web_server_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_process_of_the_web_server_has_an_alert_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[StandIn] = []
     booted = c_int(0)
 
@@ -168,7 +168,7 @@ def test_each_process_of_the_web_server_has_one(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.django_db
-def test_only_staff_choose_it_and_only_staff_are_told(
+def test_only_staff_choose_and_receive_service_alerts(
     told: Receiver, ada: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def boxes(user: User) -> str:

@@ -22,7 +22,7 @@ KINDS = [AlertKind.SERVICE, AlertKind.CRASH]
 
 
 @pytest.mark.django_db
-def test_what_waits_goes_to_nobody_who_is_staff_no_more(ada: User, receiver: Receiver, settings: Any) -> None:
+def test_pending_service_alerts_do_not_reach_former_staff(ada: User, receiver: Receiver, settings: Any) -> None:
     settings.BERTH_SENDS_MAIL = True
     set_webhook(user=ada, url=f"{receiver.url}/hook")
     for way in (Way.WEBHOOK, Way.MAIL):

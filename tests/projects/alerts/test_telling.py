@@ -37,7 +37,7 @@ def _kinds(receiver: Receiver) -> list[str]:
     return [body["data"]["kind"] for body in receiver.bodies]
 
 
-def test_a_crash_and_what_comes_of_it_are_told_signed(
+def test_a_crash_and_its_outcome_are_sent_signed(
     project: Project, engine: MemoryEngine, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.crash(project.container_name, exit_code=1)
@@ -60,7 +60,7 @@ def test_a_crash_and_what_comes_of_it_are_told_signed(
     assert Event.objects.filter(action="recover").count() == 1
 
 
-def test_trouble_is_told_once_it_lasts(
+def test_a_problem_is_reported_once_it_lasts(
     project: Project, engine: MemoryEngine, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.report(project.container_name, AgentState.DEGRADED, "provider_unreachable")
@@ -74,7 +74,7 @@ def test_trouble_is_told_once_it_lasts(
     assert receiver.bodies[0]["data"]["code"] == "provider_unreachable"
 
 
-def test_a_flapping_agent_makes_few_messages(
+def test_a_flapping_agent_causes_few_messages(
     project: Project, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(100):
@@ -90,7 +90,7 @@ def test_a_flapping_agent_makes_few_messages(
     assert receiver.bodies[3]["data"]["kind"] == "recovery"
 
 
-def test_the_same_again_is_told_once_an_hour(
+def test_a_repeated_problem_is_reported_once_an_hour(
     project: Project, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for minutes in (0, 1, 1, 1, 58):
@@ -100,7 +100,7 @@ def test_the_same_again_is_told_once_an_hour(
     assert _kinds(receiver) == ["crash", "crash"]
 
 
-def test_a_server_of_tools_that_refuses_by_turns_is_told_once_a_day(
+def test_a_flapping_tool_server_is_reported_once_a_day(
     project: Project, owner: User, secret: str, receiver: Receiver, beat: Beat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """That it lets the agent in again is said once, too, and other trouble each time."""
@@ -118,7 +118,7 @@ def test_a_server_of_tools_that_refuses_by_turns_is_told_once_a_day(
     assert _kinds(receiver).count("recovery") <= 4
 
 
-def test_each_way_tells_of_what_is_chosen_and_of_ones_own(
+def test_each_channel_reports_only_chosen_events_of_own_projects(
     project: Project, owner: User, bob: User, secret: str, receiver: Receiver, beat: Beat
 ) -> None:
     choose_kinds(user=owner, way=Way.WEBHOOK, kinds=[AlertKind.BUDGET])
@@ -147,7 +147,7 @@ def test_a_try_that_fails_is_repeated_with_the_same_id_after_growing_pauses(
     assert (delivery.state, delivery.last_answer) == (DeliveryState.GIVEN_UP, "Answered 500")
 
 
-def test_a_process_that_dies_tells_it_again_and_makes_no_second_message(
+def test_after_a_kill_a_message_is_sent_again_with_the_same_id(
     project: Project, secret: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.event(SYSTEM, "crash", "crash").save()
@@ -161,7 +161,7 @@ def test_a_process_that_dies_tells_it_again_and_makes_no_second_message(
     assert len(receiver.taken) == 1
 
 
-def test_who_is_slow_delays_nobody_else(
+def test_a_slow_receiver_delays_nobody_else(
     project: Project, owner: User, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All who were slow together hold fewer places than there are, and stand in nobody's way at a look."""

@@ -22,7 +22,7 @@ from tests.projects.alerts.conftest import Receiver
 Beat = Callable[[], None]
 
 
-def test_mails_tell_as_before_until_somebody_chooses(
+def test_mails_are_sent_as_before_until_a_user_chooses(
     project: Project, owner: User, engine: MemoryEngine, beat: Beat, settings: Any
 ) -> None:
     settings.BERTH_SENDS_MAIL = True
@@ -66,7 +66,7 @@ def test_credentials_are_nowhere_but_encrypted(
     assert renew_secret(user=owner) != secret
 
 
-def test_of_two_saves_at_once_the_secret_of_one_is_shown_and_signs(
+def test_of_two_simultaneous_saves_the_shown_secret_signs(
     owner: User, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []

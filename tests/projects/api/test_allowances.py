@@ -62,7 +62,7 @@ RULES = {
 @pytest.mark.one_database
 @pytest.mark.parametrize("take", [by_api, by_dashboard, changed_by_api, changed_by_dashboard])
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_a_user_gets_as_many_as_staff_allow_on_every_way(
+def test_a_user_gets_as_many_projects_as_staff_allow_through_every_channel(
     newcomer: User, rule: Rule, take: Callable[[User, int], int]
 ) -> None:
     rule.act(newcomer)
@@ -74,7 +74,7 @@ def test_a_user_gets_as_many_as_staff_allow_on_every_way(
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_a_plan_is_offered_with_its_number_to_whom_it_is_open(newcomer: User, rule: Rule) -> None:
+def test_a_plan_is_offered_with_its_number_to_permitted_users(newcomer: User, rule: Rule) -> None:
     rule.act(newcomer)
     newcomer.refresh_from_db()
     listed = {plan["slug"]: plan["max_projects"] for plan in api_of(newcomer).get("/api/plans").json()}
@@ -86,7 +86,7 @@ def test_a_plan_is_offered_with_its_number_to_whom_it_is_open(newcomer: User, ru
     assert answer.status_code == (200 if rule.limit else 400)
 
 
-def test_a_new_user_takes_no_ten_projects_of_the_largest_plan(newcomer: User) -> None:
+def test_a_new_user_cannot_create_ten_projects_of_the_largest_plan(newcomer: User) -> None:
     api = api_of(newcomer)
     assert api.get("/api/plans").json() == [FREE]
     for number in range(1, 11):
@@ -98,7 +98,7 @@ def test_a_new_user_takes_no_ten_projects_of_the_largest_plan(newcomer: User) ->
     assert_problem(api.post("/api/projects", body(2, "free")), 403, "plan_limit_reached")
 
 
-def test_where_nothing_is_open_that_is_said(newcomer: User) -> None:
+def test_a_user_without_any_plan_is_told_so(newcomer: User) -> None:
     allow(0, "free")(newcomer)
     [error] = errors_of(api_of(newcomer).post("/api/projects", body(1)))
     assert error["detail"] == "None is open to you. Ask the staff."

@@ -18,7 +18,7 @@ def save(staff: Client, email: str, number: str = "2", path: str = "add/") -> An
     return staff.post(f"{PATH}{path}", {"user": email, "plan": "pro", "max_projects": number}, follow=True)
 
 
-def test_staff_say_what_a_user_may_take(sam: User, newcomer: User) -> None:
+def test_staff_set_what_a_user_may_create(sam: User, newcomer: User) -> None:
     staff = browser_of(sam)
     assert "was added successfully" in save(staff, " New@Example.com ").content.decode()
     allowance = Allowance.objects.get(user=newcomer)
@@ -35,14 +35,14 @@ def test_staff_say_what_a_user_may_take(sam: User, newcomer: User) -> None:
 
 
 @pytest.mark.parametrize("email", ["", "nobody@example.org", "new", "é" * 300, "1", "%", "new@example.com\x00"])
-def test_an_email_that_nobody_has_is_told(sam: User, newcomer: User, email: str) -> None:
+def test_an_unknown_email_is_reported(sam: User, newcomer: User, email: str) -> None:
     answer = save(browser_of(sam), email)
     assert answer.status_code == 200
     assert not Allowance.objects.filter(user=newcomer).exists()
 
 
 @pytest.mark.parametrize("number", ["-1", "x", "1e3", "99999999999999999999"])
-def test_a_number_that_is_none_is_told(sam: User, newcomer: User, number: str) -> None:
+def test_an_invalid_number_is_reported(sam: User, newcomer: User, number: str) -> None:
     assert save(browser_of(sam), newcomer.email, number).status_code == 200
     assert not Allowance.objects.filter(user=newcomer).exists()
 

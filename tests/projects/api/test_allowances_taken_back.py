@@ -15,7 +15,7 @@ from tests.projects.api.allowing import ACTOR, allow, body, open_to_all
 
 
 @pytest.mark.parametrize("limit", [0, 1])
-def test_what_staff_take_back_meanwhile_is_refused_by_the_service_as_well(newcomer: User, limit: int) -> None:
+def test_an_allowance_withdrawn_during_a_request_is_refused_by_the_service_too(newcomer: User, limit: int) -> None:
     """A request may have been read before staff changed their mind."""
     allowance = allow(2)(newcomer)
     own = deploy_project(api_of(newcomer), plan="pro", telegramToken="1:token")
@@ -49,7 +49,7 @@ def kept(request: pytest.FixtureRequest, newcomer: User) -> list[Project]:
     return projects
 
 
-def test_projects_on_a_plan_that_is_no_longer_open_go_on(newcomer: User, kept: list[Project]) -> None:
+def test_projects_on_a_withdrawn_plan_keep_running(newcomer: User, kept: list[Project]) -> None:
     api, dashboard = api_of(newcomer), browser_of(newcomer)
     for project in kept:
         path = f"/api/projects/{project.pk}"
@@ -65,7 +65,7 @@ def test_projects_on_a_plan_that_is_no_longer_open_go_on(newcomer: User, kept: l
     assert Project.objects.filter(plan="pro").count() == 1
 
 
-def test_an_upgrade_leaves_owners_what_they_have(newcomer: User, alice: User) -> None:
+def test_an_upgrade_keeps_the_owners_allowances(newcomer: User, alice: User) -> None:
     open_to_all(newcomer)
     for number in (1, 2):
         deploy_project(api_of(newcomer), plan="pro", telegramToken=f"{number}:token")

@@ -47,7 +47,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("route", EVERY)
-def test_a_body_that_is_no_json_is_refused(send: Sender, route: str) -> None:
+def test_a_body_that_is_not_json_is_refused(send: Sender, route: str) -> None:
     for name, content in BROKEN.items():
         answer = send.raw(route, content)
         assert_problem(answer, 400, "invalid")
@@ -55,7 +55,7 @@ def test_a_body_that_is_no_json_is_refused(send: Sender, route: str) -> None:
 
 
 @pytest.mark.parametrize("route", EVERY)
-def test_a_body_that_is_no_object_is_refused(send: Sender, route: str) -> None:
+def test_a_body_that_is_not_an_object_is_refused(send: Sender, route: str) -> None:
     for content in (b"[]", b"[{}]", b'"create"', b"5", b"1.5", b"true", b"false", b"null", b"[" * 32 + b"]" * 32):
         answer = send.raw(route, content)
         assert_problem(answer, 400, "invalid")
@@ -128,7 +128,7 @@ def _seen_by_django(content_type: str) -> WSGIRequest:
 
 @pytest.mark.parametrize("route", EVERY)
 @pytest.mark.parametrize("charset", ["latin-1", "utf-16", "utf-7", "unicode_escape", "no-such", ""])
-def test_json_is_utf_8_whatever_charset_is_named(send: Sender, route: str, charset: str) -> None:
+def test_json_is_read_as_utf_8_with_any_named_charset(send: Sender, route: str, charset: str) -> None:
     content_type = f"application/json; charset={charset}"
     assert ("ä", "unknown") in codes_of(send.raw(route, '{"ä": 1}'.encode(), content_type))
     assert codes_of(send.raw(route, b'{"\xe4": 1}', content_type)) == {(None, "parse_error")}

@@ -69,7 +69,7 @@ def test_a_missing_field_is_named(send: Sender, route: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("route", CREATING)
-def test_all_that_is_wrong_is_said_at_once(send: Sender, route: str) -> None:
+def test_all_errors_are_reported_at_once(send: Sender, route: str) -> None:
     wrong = {"name": "", "type": 5, "plan": None, "telegramToken": "x", "apiKey": [], "settings": 1, "owner": "bob"}
     answer = send.with_(route, **wrong)
     assert {field for field, _ in codes_of(answer)} == set(wrong)
@@ -77,7 +77,7 @@ def test_all_that_is_wrong_is_said_at_once(send: Sender, route: str) -> None:
 
 @pytest.mark.parametrize("route", CREATING)
 @pytest.mark.parametrize("kind", [Plan, AgentType])
-def test_what_is_no_longer_offered_cannot_be_chosen(send: Sender, route: str, kind: Any, engine: MemoryEngine) -> None:
+def test_withdrawn_plans_and_types_cannot_be_chosen(send: Sender, route: str, kind: Any, engine: MemoryEngine) -> None:
     field = "plan" if kind is Plan else "type"
     chosen = kind.objects.filter(slug=send.good(route)[field])
     chosen.update(available=False)

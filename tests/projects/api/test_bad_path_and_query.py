@@ -23,7 +23,7 @@ BY_ID = [
 
 
 @pytest.mark.parametrize(("method", "rest"), BY_ID)
-def test_what_is_no_id_is_a_404(api: APIClient, project: Project, method: str, rest: str) -> None:
+def test_an_invalid_id_is_a_404(api: APIClient, project: Project, method: str, rest: str) -> None:
     own = str(project.id)
     fullwidth = own.translate({ord(digit): ord(digit) + 0xFEE0 for digit in "0123456789"})
     content = as_json({"action": "stop"}) if rest else as_json({"name": "Renamed"})

@@ -79,7 +79,7 @@ def test_a_thousand_mistakes_in_the_settings_make_a_short_answer(send: Sender, r
 
 
 @pytest.mark.parametrize("route", CREATING)
-def test_settings_that_any_schema_takes_are_stillas_json(send: Sender, route: str) -> None:
+def test_settings_without_a_schema_must_still_be_plain_json(send: Sender, route: str) -> None:
     before = AgentType.objects.get(slug="assistant").settings_schema
     AgentType.objects.filter(slug="assistant").update(settings_schema={})
     answer = send.raw(route, as_json(send.good(route)).replace(b'"name"', b'"settings": {"x": 1e400}, "name"'))

@@ -49,7 +49,7 @@ def test_each_is_commanded_in_the_order_of_the_request(api: APIClient, three: li
     assert {event.source for event in Event.objects.filter(action="restart")} == {"session"}
 
 
-def test_one_that_is_refused_keeps_no_other(api: APIClient, three: list[str], engine: MemoryEngine) -> None:
+def test_a_refused_project_blocks_no_other(api: APIClient, three: list[str], engine: MemoryEngine) -> None:
     gone = str(uuid4())
     busy = Project.objects.get(pk=three[1])
     in_flight(busy, "restart")
@@ -101,7 +101,7 @@ def test_each_project_counts_as_a_command(api: APIClient, three: list[str], sett
     assert_problem(send(api, three), 429, "throttled")
 
 
-def test_what_does_not_fit_into_the_time_is_left(
+def test_projects_beyond_the_time_limit_are_left(
     api: APIClient, three: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk_control, "BEGIN_WITHIN", 0.0)
@@ -110,7 +110,7 @@ def test_what_does_not_fit_into_the_time_is_left(
     ]  # fmt: skip
 
 
-def test_a_token_that_ends_meanwhile_commands_no_other(
+def test_a_token_revoked_during_the_request_sends_no_further_command(
     api: APIClient, three: list[str], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accounts.services.still_signed_in.ASK_AGAIN_AFTER", 0.0)
@@ -119,7 +119,7 @@ def test_a_token_that_ends_meanwhile_commands_no_other(
     assert Event.objects.filter(action="stop").count() == 1
 
 
-def test_a_retry_gets_the_first_results_with_the_statuses_of_now(api: APIClient, three: list[str]) -> None:
+def test_a_retry_gets_the_first_results_with_current_statuses(api: APIClient, three: list[str]) -> None:
     ids = [*three, str(uuid4())]
     first = send(api, ids, **{"idempotency-key": "k"})
     assert outcomes(send(api, three[:1], "start")) == [("done", "running", None)]
@@ -150,7 +150,7 @@ BAD: list[tuple[Any, str]] = [
 ]  # fmt: skip
 
 
-def test_what_is_wrong_is_named_and_nothing_is_commanded(api: APIClient, project: Project) -> None:
+def test_an_invalid_request_is_explained_and_sends_no_command(api: APIClient, project: Project) -> None:
     def fill(value: Any) -> Any:
         if isinstance(value, str):
             return value.replace("{id}", str(project.pk)).replace("{ID}", str(project.pk).upper())

@@ -38,7 +38,7 @@ def two(deploy: Any) -> tuple[Project, Project]:
     return old, known
 
 
-def test_what_was_written_meanwhile_is_told(
+def test_an_observation_written_meanwhile_is_used(
     api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
@@ -53,7 +53,7 @@ def test_what_was_written_meanwhile_is_told(
     assert statuses(api) == {"old": "running", "known": "degraded"}
 
 
-def test_one_project_and_the_pages_tell_it_as_well(
+def test_the_detail_and_the_pages_use_it_too(
     api: APIClient, alice: User, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
@@ -77,7 +77,7 @@ def test_one_project_and_the_pages_tell_it_as_well(
         assert told["status_reason"]["message"] in answer(page, path).content.decode(), path
 
 
-def test_what_the_engine_has_told_is_not_lost_to_that(
+def test_an_answer_of_the_engine_is_not_lost(
     api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(observation, "READ_AGAIN_AFTER", 0.0)
@@ -86,7 +86,7 @@ def test_what_the_engine_has_told_is_not_lost_to_that(
 
 
 @pytest.mark.parametrize("is_watched", [True, False])
-def test_it_waits_less_while_a_watcher_is_at_work(
+def test_a_read_waits_less_while_a_watcher_works(
     api: APIClient, two: tuple[Project, Project], engine: MemoryEngine, is_watched: bool
 ) -> None:
     if is_watched:

@@ -91,7 +91,7 @@ def test_the_shipped_type_is_listed_with_its_settings(api: APIClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/api/plans", "/api/types"])
-def test_the_catalogue_shows_neither_images_nor_what_is_kept_back(api: APIClient, path: str) -> None:
+def test_the_catalogue_shows_neither_images_nor_hidden_rows(api: APIClient, path: str) -> None:
     Plan.objects.create(slug="secret", memory_mb=64, cpus=1, max_projects=1, available=False)
     AgentType.objects.create(slug="secret", title="Secret", image="registry.internal/x", available=False)
     answer = api.get(path)

@@ -63,7 +63,9 @@ def test_credentials_are_kept_encrypted(change: Change, project: Project) -> Non
     )
 
 
-def test_a_change_is_in_the_events_without_its_values(change: Change, project: Project, api: APIClient) -> None:
+def test_a_change_is_recorded_in_the_events_without_its_values(
+    change: Change, project: Project, api: APIClient
+) -> None:
     change(name="Renamed", apiKey=CANARY_OTHER_API_KEY)
     event = api.get(f"/api/projects/{project.id}/events").json()[0]
     assert (event["action"], event["outcome"], event["actor"]) == ("update", "done", "alice@example.com")
@@ -72,7 +74,7 @@ def test_a_change_is_in_the_events_without_its_values(change: Change, project: P
 
 @pytest.mark.parametrize("fields", [{"name": "Mine now"}, {}, {"apiKey": "sk-of-bobs"}, {"name": ""}, {"nothing": 1}])
 @pytest.mark.parametrize("query", ["", "?restart=true", "?restart=x"])
-def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
+def test_a_stranger_gets_the_same_404_as_for_an_unknown_id(
     change: Change, project: Project, bobs_api: APIClient, fields: dict[str, Any], query: str
 ) -> None:
     before = Project.objects.filter(pk=project.pk).values().get()
@@ -83,7 +85,7 @@ def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
     assert Project.objects.filter(pk=project.pk).values().get() == before
 
 
-def test_a_project_that_is_being_deleted_changes_no_more(
+def test_a_project_that_is_being_deleted_cannot_be_changed(
     change: Change, project: Project, api: APIClient, engine: MemoryEngine
 ) -> None:
     engine.unavailable = True

@@ -18,7 +18,7 @@ def test_the_limit_of_the_new_plan_counts(deploy: Callable[..., Project], api: A
     assert two.plan_id == "pro"
 
 
-def test_the_plan_that_it_has_is_no_change(deploy: Callable[..., Project], api: APIClient) -> None:
+def test_choosing_the_current_plan_changes_nothing(deploy: Callable[..., Project], api: APIClient) -> None:
     project = deploy()
     Plan.objects.filter(slug="pro").update(max_projects=1)
     assert api.patch(f"/api/projects/{project.id}", {"plan": "pro"}).status_code == 200
@@ -36,7 +36,7 @@ def test_a_plan_with_too_little_memory_for_the_type_is_refused(change: Change) -
     assert codes_of(answer) == {("plan", "plan_too_small")}
 
 
-def test_a_plan_that_is_no_longer_offered_may_be_kept_but_not_chosen(change: Change) -> None:
+def test_a_withdrawn_plan_may_be_kept_but_not_chosen(change: Change) -> None:
     Plan.objects.filter(slug__in=["pro", "starter"]).update(available=False)
     assert change(name="Renamed").status_code == 200
     assert codes_of(change(plan="starter")) == {("plan", "unknown_choice")}

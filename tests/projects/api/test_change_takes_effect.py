@@ -37,7 +37,7 @@ def test_a_change_waits_for_the_next_start_and_a_credential_does_not(
     assert container.spec.environment["AGENT_MODEL"] == usual
 
 
-def test_without_the_gateway_so_does_a_credential(
+def test_without_the_gateway_a_credential_needs_a_restart_too(
     deploy: Callable[..., Project], api: APIClient, engine: MemoryEngine, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -46,7 +46,7 @@ def test_without_the_gateway_so_does_a_credential(
     assert engine.secrets_of(project.container_name)["agent_api_key"] == CANARY_API_KEY
 
 
-def test_restart_true_applies_it_now(change: Change, project: Project, engine: MemoryEngine) -> None:
+def test_restart_true_applies_a_change_now(change: Change, project: Project, engine: MemoryEngine) -> None:
     before = engine.containers[project.container_name].container_id
     answer = change(
         query="?restart=true",
@@ -69,7 +69,7 @@ def test_restart_false_is_the_default(change: Change, engine: MemoryEngine) -> N
     assert deploys(engine) == 1
 
 
-def test_a_stopped_project_gets_it_at_its_start(
+def test_a_stopped_project_gets_a_change_at_its_start(
     change: Change, project: Project, api: APIClient, engine: MemoryEngine
 ) -> None:
     api.post(f"/api/projects/{project.id}/control", {"action": "stop"})
@@ -78,7 +78,7 @@ def test_a_stopped_project_gets_it_at_its_start(
     assert credentials_of(engine, project)["agent_api_key"] == CANARY_OTHER_API_KEY
 
 
-def test_a_restart_that_the_engine_cannot_do_is_said_and_the_change_stays(
+def test_a_failed_restart_is_reported_and_the_change_stays(
     change: Change, project: Project, engine: MemoryEngine
 ) -> None:
     engine.unavailable = True

@@ -13,7 +13,7 @@ from tests.problem_document import codes_of, errors_of
 
 
 @pytest.mark.parametrize("field", ["type", "plan"])
-def test_the_default_is_taken_where_none_is_named(
+def test_the_default_is_used_if_none_is_named(
     api: APIClient, body: dict[str, Any], engine: MemoryEngine, field: str
 ) -> None:
     Plan.objects.update(is_default=False)
@@ -38,20 +38,20 @@ def test_without_a_default_one_must_be_named(
 
 
 @pytest.mark.parametrize("field", ["type", "plan"])
-def test_a_default_that_is_not_available_is_none(api: APIClient, body: dict[str, Any], field: str) -> None:
+def test_an_unavailable_default_does_not_count(api: APIClient, body: dict[str, Any], field: str) -> None:
     kind: Any = {"type": AgentType, "plan": Plan}[field]
     kind.objects.filter(is_default=True).update(available=False)
     del body[field]
     assert codes_of(api.post("/api/projects", body)) == {(field, "required")}
 
 
-def test_a_wrong_choice_is_told_the_right_ones(api: APIClient, body: dict[str, Any]) -> None:
+def test_a_wrong_choice_is_answered_with_the_valid_ones(api: APIClient, body: dict[str, Any]) -> None:
     Plan.objects.filter(slug="pro").update(available=False)
     [error] = errors_of(api.post("/api/projects", body | {"plan": "gold"}))
     assert error["detail"] == "Choose one of: free, starter."
 
 
-def test_a_plan_that_is_no_longer_offered_still_serves_its_projects(project: Project, api: APIClient) -> None:
+def test_a_withdrawn_plan_still_serves_its_projects(project: Project, api: APIClient) -> None:
     Plan.objects.update(available=False)
     AgentType.objects.update(available=False)
     control = api.post(f"/api/projects/{project.id}/control", {"action": "restart"})
@@ -60,7 +60,7 @@ def test_a_plan_that_is_no_longer_offered_still_serves_its_projects(project: Pro
 
 
 @pytest.mark.parametrize("kind", [Plan, AgentType])
-def test_the_database_keeps_to_one_default(db: None, kind: Any) -> None:
+def test_the_database_allows_one_default(db: None, kind: Any) -> None:
     values = {"memory_mb": 64, "cpus": 1, "max_projects": 1} if kind is Plan else {"title": "X", "image": "x"}
     with pytest.raises(IntegrityError), transaction.atomic():
         kind.objects.create(slug="second", is_default=True, **values)

@@ -16,20 +16,20 @@ def test_stop_ends_the_container(control: Control, project: Project, engine: Mem
     assert engine.containers[project.container_name].state == "exited"
 
 
-def test_start_makes_a_stopped_agent_run_again(control: Control, stopped: Project, engine: MemoryEngine) -> None:
+def test_start_runs_a_stopped_agent_again(control: Control, stopped: Project, engine: MemoryEngine) -> None:
     answer = control("start")
     assert (answer.status_code, answer.json()["status"]) == (200, "running")
     assert engine.containers[stopped.container_name].state == "running"
 
 
-def test_restart_makes_a_new_container(control: Control, project: Project, engine: MemoryEngine) -> None:
+def test_restart_creates_a_new_container(control: Control, project: Project, engine: MemoryEngine) -> None:
     before = engine.containers[project.container_name].container_id
     assert control("restart").json()["status"] == "running"
     assert engine.containers[project.container_name].container_id != before
     assert len(engine.containers) == 1
 
 
-def test_start_of_what_runs_does_nothing(control: Control, project: Project, engine: MemoryEngine) -> None:
+def test_starting_a_running_agent_does_nothing(control: Control, project: Project, engine: MemoryEngine) -> None:
     before = engine.containers[project.container_name].container_id
     answer = control("start")
     assert (answer.status_code, answer.json()["status"]) == (200, "running")
@@ -42,7 +42,7 @@ def test_a_second_stop_is_fine(control: Control, stopped: Project) -> None:
 
 
 @pytest.mark.parametrize("action", ["start", "restart"])
-def test_a_crashed_agent_is_brought_up_and_its_crashes_forgotten(
+def test_a_crashed_agent_is_started_and_its_crashes_are_forgotten(
     action: str, control: Control, project: Project, engine: MemoryEngine
 ) -> None:
     Project.objects.update(crash_count=5, gave_up_at=timezone.now())
@@ -94,7 +94,7 @@ def test_every_command_is_in_the_events(control: Control, project: Project, engi
 
 
 @pytest.mark.parametrize("action", ["start", "stop", "restart"])
-def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
+def test_a_stranger_gets_the_same_404_as_for_an_unknown_id(
     action: str, project: Project, bobs_api: APIClient, engine: MemoryEngine
 ) -> None:
     calls = len(engine.calls)

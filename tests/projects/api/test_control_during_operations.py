@@ -14,7 +14,7 @@ from tests.projects.api.commands import Control, in_flight
 
 @pytest.mark.parametrize("operation", ["deploy", "start", "restart", "stop"])
 @pytest.mark.parametrize("action", ["start", "restart"])
-def test_one_operation_at_a_time(action: str, operation: str, control: Control, project: Project) -> None:
+def test_one_operation_runs_at_a_time(action: str, operation: str, control: Control, project: Project) -> None:
     in_flight(project, operation)
     answer = control(action)
     assert (answer.status_code, answer.json()["code"]) == (409, "operation_in_progress")
@@ -22,7 +22,7 @@ def test_one_operation_at_a_time(action: str, operation: str, control: Control, 
 
 
 @pytest.mark.parametrize("operation", ["deploy", "start", "restart"])
-def test_stop_wins_over_what_is_under_way(
+def test_stop_wins_over_a_running_operation(
     operation: str, control: Control, project: Project, engine: MemoryEngine
 ) -> None:
     in_flight(project, operation)

@@ -42,7 +42,7 @@ def test_a_stop_is_202_however_lately_the_engine_was_seen(
 
 
 @pytest.mark.parametrize("verb", ["deploy.create", "deploy.start"])
-def test_an_engine_that_refuses_makes_it_failed_with_the_reason(
+def test_a_refusal_of_the_engine_makes_the_project_failed_with_the_reason(
     verb: str, control: Control, api: APIClient, stopped: Project, engine: MemoryEngine
 ) -> None:
     engine.fail(verb, EngineRefusedError("The disk is full."))
@@ -65,7 +65,7 @@ def test_a_foreign_container_with_the_name_is_not_touched(
     assert api.get(f"/api/projects/{stopped.id}").json()["status_reason"]["code"] == "name_taken"
 
 
-def test_an_engine_that_falls_silent_leaves_what_was_wanted_before(
+def test_a_silent_engine_leaves_the_desired_state_as_before(
     control: Control, stopped: Project, engine: MemoryEngine
 ) -> None:
     engine.fail("deploy.start", EngineUnavailableError)

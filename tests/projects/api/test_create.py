@@ -97,7 +97,7 @@ def test_the_plan_limits_how_many(api: APIClient, body: dict[str, Any], engine: 
     assert len(engine.containers) == 1
 
 
-def test_one_bot_runs_in_one_project_whoever_asks(
+def test_a_bot_runs_in_one_project_only(
     project: Project, body: dict[str, Any], bobs_api: APIClient, engine: MemoryEngine
 ) -> None:
     answer = bobs_api.post("/api/projects", body)
@@ -129,7 +129,7 @@ def test_a_plan_below_the_types_minimum_is_refused(api: APIClient, body: dict[st
         ("deploy.create", ImageMissingError, 502, "engine_error"),
     ],
 )
-def test_whatever_the_engine_refuses_leaves_nothing_behind(
+def test_a_creation_that_the_engine_refuses_leaves_nothing_behind(
     verb: str, error: Any, status: int, code: str, api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
     engine.fail(verb, error)
@@ -141,7 +141,7 @@ def test_whatever_the_engine_refuses_leaves_nothing_behind(
     assert api.post("/api/projects", body).status_code == 201
 
 
-def test_a_missing_image_is_told_before_anything_is_made(
+def test_a_missing_image_is_reported_before_anything_is_created(
     api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
     engine.images.clear()

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 MOST = {"create": 10, "stop": 3, "stop again": 5, "start": 13, "start again": 3, "restart": 15, "delete": 13}
 
 
-def test_each_command_asks_no_more_than_it_needs(
+def test_each_command_makes_only_the_necessary_engine_calls(
     api: APIClient,
     docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
     calls: list[str],  # noqa: F811 - the fixture
@@ -45,7 +45,7 @@ def test_each_command_asks_no_more_than_it_needs(
     assert list(Project.objects.all()) == [first]
 
 
-def test_a_stop_tells_how_the_agent_ended(
+def test_a_stop_reports_how_the_agent_ended(
     api: APIClient,
     docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
     settings: Any,

@@ -58,14 +58,14 @@ def test_pages_have_every_event_once_newest_first(
     assert after == whole[4:]
 
 
-def test_what_comes_meanwhile_moves_no_page(api: APIClient, alice: User, project: Project, events: list[Event]) -> None:
+def test_new_events_do_not_shift_the_pages(api: APIClient, alice: User, project: Project, events: list[Event]) -> None:
     first = api.get("/api/events?limit=5")
     happened(alice, project.pk, 0).save()
     second = api.get(first["Link"].partition(">")[0].strip("<")).json()
     assert [each["id"] for each in second] == [str(show_id(event.pk)) for event in events[5:10]]
 
 
-def test_only_events_since_a_time_are_told(api: APIClient, events: list[Event]) -> None:
+def test_only_events_since_a_time_are_listed(api: APIClient, events: list[Event]) -> None:
     assert len(api.get("/api/events?since=150s").json()) == 6
     assert api.get("/api/events?since=2099-01-01T00:00:00Z").json() == []
     assert len(api.get("/api/events?since=1w&limit=3").json()) == 3
@@ -77,7 +77,7 @@ def test_the_cursor_may_be_older_than_the_time_asked_for(api: APIClient, events:
     assert len(api.get(f"/api/events?since=150s&cursor={show_id(events[0].pk)}").json()) == 5
 
 
-def test_no_id_at_all_and_one_of_somebody_else_are_told_alike(bobs_api: APIClient, events: list[Event]) -> None:
+def test_a_malformed_id_and_a_stranger_s_id_get_the_same_answer(bobs_api: APIClient, events: list[Event]) -> None:
     for path, name in (("/api/events?cursor=", ""), ("/api/events?follow=true", "last-event-id")):
         told = set()
         for text in (str(show_id(events[0].pk)), str(uuid4()), "x"):
@@ -87,7 +87,7 @@ def test_no_id_at_all_and_one_of_somebody_else_are_told_alike(bobs_api: APIClien
         assert len(told) == 1, told
 
 
-def test_an_event_says_which_project_it_was(api: APIClient, project: Project, events: list[Event]) -> None:
+def test_an_event_names_its_project(api: APIClient, project: Project, events: list[Event]) -> None:
     one = api.get("/api/events?limit=1").json()[0]
     assert list(one) == ["id", "project", "at", "actor", "source", "address", "action", "outcome", "detail"]
     assert one["project"] == str(project.pk)
@@ -95,7 +95,7 @@ def test_an_event_says_which_project_it_was(api: APIClient, project: Project, ev
     assert of_project == {name: value for name, value in one.items() if name != "project"}
 
 
-def test_what_staff_did_is_told_without_who_it_was(api: APIClient, alice: User, project: Project) -> None:
+def test_actions_of_staff_are_listed_without_their_names(api: APIClient, alice: User, project: Project) -> None:
     happened(alice, project.pk, 0, actor="sam@example.com", source="admin", address="192.0.2.7").save()
     told = api.get("/api/events?limit=1").json()[0]
     assert (told["actor"], told["address"]) == ("staff", None)
@@ -112,7 +112,7 @@ def test_nobody_reads_the_events_of_another(
             assert_problem(client.get(f"{path}?cursor={cursor}"), 400, "invalid", field="cursor")
 
 
-def test_events_of_a_project_that_is_gone_are_told_to_who_had_it(api: APIClient, alice: User, events: Any) -> None:
+def test_events_of_a_deleted_project_are_shown_to_its_former_owner(api: APIClient, alice: User, events: Any) -> None:
     gone = uuid4()
     happened(alice, gone, 0, action="delete", at=timezone.now() + timedelta(seconds=1)).save()
     assert api.get("/api/events?limit=1").json()[0]["project"] == str(gone)
@@ -139,7 +139,7 @@ def test_a_wrong_cursor_or_limit_is_named(api: APIClient, project: Project, path
 
 
 @pytest.mark.one_database
-def test_an_id_tells_no_number_and_is_read_back() -> None:
+def test_an_event_id_reveals_no_number_and_can_be_read_back() -> None:
     shown = [show_id(number) for number in (1, 2, 3, 2**63 - 1)]
     assert [read_event_id(str(each)) for each in shown] == [1, 2, 3, 2**63 - 1]
     assert all(each.int > 2**64 for each in shown)

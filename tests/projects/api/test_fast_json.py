@@ -112,7 +112,7 @@ def hostile() -> Project:
 @UNHURRIED
 @given(PROJECTS, SPENDING, PERMISSIONS)
 @example(hostile(), None, ("gateway", "b\na", "</script>"))
-def test_a_project_is_written_as_by_its_serializer(
+def test_the_fast_json_of_a_project_equals_its_serializer_s(
     project: Project, spending: Spending | None, permissions: tuple[str, str, str]
 ) -> None:
     project.cache_spending(spending)
@@ -124,13 +124,13 @@ def test_a_project_is_written_as_by_its_serializer(
 @UNHURRIED
 @given(st.lists(PROJECTS, max_size=4))
 @example([hostile()])
-def test_the_list_is_written_as_by_its_serializer(projects: list[Project]) -> None:
+def test_the_fast_json_of_the_list_equals_its_serializer_s(projects: list[Project]) -> None:
     snapshots = [take_snapshot(project, now=NOW) for project in projects]
     told = [(snapshot.project, snapshot.facts) for snapshot in snapshots]
     assert render_list(told) == serialized([ProjectSerializer(snapshot).data for snapshot in snapshots])
 
 
-def test_every_status_is_written_as_by_its_serializer() -> None:
+def test_the_fast_json_of_every_status_equals_its_serializer_s() -> None:
     cells = product(Desired, Operation, (None, *ContainerState), (None, NOW), ("", "running", "starting"), BOOLS, BOOLS)
     examples = {}
     for desired, operation, state, checked_at, agent_state, suspended, failed in cells:

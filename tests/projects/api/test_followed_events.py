@@ -55,7 +55,9 @@ def until(stream: Any, name: str) -> tuple[Any, str]:
     return next((data, event_id) for found, data, event_id in stream if found == name)
 
 
-def test_each_project_is_told_first_and_then_what_changes(api: APIClient, follow: Follow, project: Project) -> None:
+def test_the_stream_begins_with_each_project_and_continues_with_changes(
+    api: APIClient, follow: Follow, project: Project
+) -> None:
     stream = follow()
     assert next(stream) == ("status", api.get("/api/projects").json()[0], "")
     assert next(stream)[0] == "silence"
@@ -68,7 +70,9 @@ def test_each_project_is_told_first_and_then_what_changes(api: APIClient, follow
     assert until(stream, "gone")[0] == {"id": str(project.pk)}
 
 
-def test_what_only_the_engine_knows_is_told_too(follow: Follow, project: Project, engine: MemoryEngine) -> None:
+def test_changes_that_only_the_engine_knows_are_sent_too(
+    follow: Follow, project: Project, engine: MemoryEngine
+) -> None:
     stream = follow()
     assert until(stream, "status")[0]["status"] == "running"
     engine.unavailable = True
@@ -76,9 +80,7 @@ def test_what_only_the_engine_knows_is_told_too(follow: Follow, project: Project
     assert until(stream, "status")[0]["status"] == "unknown"
 
 
-def test_a_reader_goes_on_after_the_last_event_that_it_has(
-    api: APIClient, follow: Follow, alice: User, project: Project
-) -> None:
+def test_a_reader_resumes_after_its_last_event(api: APIClient, follow: Follow, alice: User, project: Project) -> None:
     for action in ("one", "two", "three"):
         project.event(_actor(alice), action, "ok").save()
     listed = [(each["action"], each["id"]) for each in api.get("/api/events?limit=3").json()][::-1]
@@ -91,7 +93,7 @@ def _actor(user: User) -> Any:
     return Actor(label=user.email, source="session")
 
 
-def test_nobody_is_told_of_another(follow: Follow, bobs_api: APIClient, bob: User, project: Project) -> None:
+def test_nobody_gets_events_of_another_user(follow: Follow, bobs_api: APIClient, bob: User, project: Project) -> None:
     stream = follow(bobs_api)
     assert next(stream)[0] == "silence"
     project.event(_actor(bob), "start", "ok").save()
@@ -102,7 +104,7 @@ def test_nobody_is_told_of_another(follow: Follow, bobs_api: APIClient, bob: Use
     assert_problem(answer, 400, "invalid", field="Last-Event-ID")
 
 
-def test_it_ends_with_the_token(follow: Follow, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_stream_ends_with_the_token(follow: Follow, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.services.still_signed_in.ASK_AGAIN_AFTER", 0.0)
     stream = follow()
     assert next(stream)[0] == "silence"
@@ -117,7 +119,7 @@ def test_places_are_bounded_and_given_back(api: APIClient, follow: Follow) -> No
     assert LongRequest.objects.count() == len(streams)
 
 
-def test_no_connection_is_held_while_it_waits(
+def test_no_database_connection_is_held_while_the_stream_waits(
     follow: Follow, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released: list[int] = []
@@ -139,7 +141,7 @@ def test_a_name_breaks_no_line(api: APIClient, follow: Follow, project: Project)
     assert told["name"] == "a\u2028\u0085b\r\nevent: forged\n\ndata: x"
 
 
-def test_an_event_that_becomes_visible_late_is_told_once(alice: User) -> None:
+def test_an_event_committed_late_is_sent_once(alice: User) -> None:
     now = timezone.now()
     reader = NewEvents(alice.pk, since=now - timedelta(seconds=1))
     one, two, late = (
@@ -168,7 +170,7 @@ def test_many_events_at_once_come_in_parts_and_none_is_lost(alice: User) -> None
     assert len({event.pk for part in parts for event in part}) == 450
 
 
-def test_catching_up_keeps_no_more_of_what_it_has_told_than_of_one_part(alice: User) -> None:
+def test_catching_up_keeps_the_sent_ids_of_one_part_only(alice: User) -> None:
     begin = timezone.now() - timedelta(minutes=5)
     Event.objects.bulk_create(
         Event(owner_id=alice.pk, project_id=uuid4(), at=begin + timedelta(milliseconds=n // 2), action=str(n))

@@ -12,7 +12,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.api.following import events_of, hang_up
 
 
-def test_followers_get_lines_as_they_come_and_the_end(
+def test_followers_get_new_lines_at_once_and_the_end(
     follow: Any, project: Project, engine: MemoryEngine, log: Any
 ) -> None:
     log("before")
@@ -30,7 +30,7 @@ def test_followers_get_lines_as_they_come_and_the_end(
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\r", "\r\n", "\n\n", "\x0b", "\x85", "\u2028", "\x1b]0;\r"])
-def test_no_line_of_an_agent_begins_a_field_or_an_event_of_its_own(
+def test_no_line_of_an_agent_can_inject_a_field_or_an_event(
     end: str, follow: Any, project: Project, engine: MemoryEngine, log: Any
 ) -> None:
     log(f"one{end}event: end{end}data: forged{end}id: 7{end}retry: 0")
@@ -41,7 +41,7 @@ def test_no_line_of_an_agent_begins_a_field_or_an_event_of_its_own(
     assert the_end == "event: end\ndata: the log has ended"
 
 
-def test_a_follower_is_told_that_the_engine_fell_silent(
+def test_a_follower_is_informed_that_the_engine_fell_silent(
     follow: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaking(*args: Any, **kwargs: Any) -> Iterator[bytes]:
@@ -53,7 +53,7 @@ def test_a_follower_is_told_that_the_engine_fell_silent(
     assert list(events_of(answer.streaming_content))[-1] == "event: error\ndata: The engine does not answer."
 
 
-def test_silence_is_filled_so_that_a_client_that_left_is_noticed(follow: Any, engine: MemoryEngine) -> None:
+def test_comments_fill_a_silence_so_that_a_disconnect_is_noticed(follow: Any, engine: MemoryEngine) -> None:
     engine.silence = 0.05
     answer = follow()
     events = events_of(answer.streaming_content)

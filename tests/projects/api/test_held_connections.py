@@ -43,7 +43,7 @@ def test_a_followed_log_holds_no_connection_to_the_database(
     assert held == [False] * 6
 
 
-def test_who_waits_for_a_status_holds_none_between_two_looks(
+def test_waiting_for_a_status_holds_no_database_connection_between_checks(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.ready_after_deploy = False

@@ -18,7 +18,7 @@ MORE_OPEN: list[Any] = [True, {"properties": {"allowed_users": True}}, {"type": 
 
 
 @pytest.mark.parametrize("open_schema", MORE_OPEN)
-def test_every_schema_that_is_open_leaves_berths_own_settings_checked(
+def test_berth_s_own_settings_are_checked_under_every_open_schema(
     api: APIClient, alice: Any, project: Project, open_schema: Any
 ) -> None:
     AgentType.objects.update(settings_schema=open_schema)

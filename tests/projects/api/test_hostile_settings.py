@@ -131,7 +131,7 @@ def test_no_text_breaks_the_form(
 @pytest.mark.sampled(2)
 @pytest.mark.one_database
 @pytest.mark.parametrize("name", OWN)
-def test_what_was_stored_before_there_was_a_check_harms_nobody(
+def test_settings_stored_before_the_check_are_harmless(
     api: APIClient,
     alice: Any,
     ada: Any,

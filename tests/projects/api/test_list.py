@@ -77,7 +77,7 @@ def test_a_fresh_heartbeat_spares_the_engine(api: APIClient, project: Project, e
     assert engine.calls == []
 
 
-def test_an_old_heartbeat_makes_the_read_ask_the_engine_once(
+def test_with_an_old_heartbeat_a_read_asks_the_engine_once(
     api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     age(minutes=1)
@@ -97,7 +97,7 @@ def test_a_read_changes_no_row(api: APIClient, project: Project, engine: MemoryE
     assert Project.objects.values().get() == before
 
 
-def test_a_silent_engine_makes_it_unknown_and_the_last_known_status_stays_in_the_detail(
+def test_with_a_silent_engine_the_status_is_unknown_and_the_detail_keeps_the_last_one(
     api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     age(minutes=1)
@@ -116,7 +116,7 @@ def test_an_empty_list_of_the_engine_is_not_believed(
     assert api.get("/api/projects").json()[0]["status"] == "running"
 
 
-def test_a_container_on_which_an_operation_is_under_way_is_not_inspected_for_the_list(
+def test_a_container_held_by_an_operation_is_not_inspected_for_the_list(
     api: APIClient, deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     deploy()
@@ -136,7 +136,7 @@ def test_a_container_on_which_an_operation_is_under_way_is_not_inspected_for_the
     assert left_out == [{moving.container_key}]
 
 
-def test_a_vanished_container_is_told(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+def test_a_vanished_container_is_reported(api: APIClient, project: Project, engine: MemoryEngine) -> None:
     age(minutes=1)
     engine.vanish(project.container_name)
     detail = api.get(f"/api/projects/{project.id}").json()
@@ -144,9 +144,7 @@ def test_a_vanished_container_is_told(api: APIClient, project: Project, engine: 
 
 
 @pytest.mark.parametrize("method", ["get", "delete", "patch"])
-def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
-    method: str, project: Project, bobs_api: APIClient
-) -> None:
+def test_a_stranger_gets_the_same_404_as_for_an_unknown_id(method: str, project: Project, bobs_api: APIClient) -> None:
     answers = [
         getattr(bobs_api, method)(f"/api/projects/{project_id}", headers={"X-Request-ID": "same"})
         for project_id in (project.id, "00000000-0000-4000-8000-000000000000")
@@ -160,7 +158,7 @@ def test_answers_are_not_to_be_stored(api: APIClient, project: Project) -> None:
     assert "no-store" in api.get("/api/projects")["Cache-Control"]
 
 
-def test_a_key_of_an_admin_reaches_nobody_elses_project(project: Project, bob: User) -> None:
+def test_an_admin_s_api_key_reaches_no_other_user_s_project(project: Project, bob: User) -> None:
     client = APIClient()
     key = plain_key(ApiKeyFactory.create(user=bob, scope="write"))
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {key}")

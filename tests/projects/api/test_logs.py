@@ -19,7 +19,7 @@ def lines_of(answer: Any) -> list[str]:
     return [line.partition(" ")[2] for line in answer.content.decode().splitlines()]
 
 
-def test_lines_come_with_their_time(api: APIClient, project: Project, log: Any) -> None:
+def test_lines_have_their_time(api: APIClient, project: Project, log: Any) -> None:
     log("cast off")
     answer = api.get(f"/api/projects/{project.id}/logs")
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
@@ -35,7 +35,7 @@ def test_credentials_are_redacted_whole_and_in_parts(api: APIClient, project: Pr
     ]
 
 
-def test_a_credential_in_another_form_takes_its_line_away(api: APIClient, project: Project, log: Any) -> None:
+def test_a_line_with_an_encoded_credential_is_removed(api: APIClient, project: Project, log: Any) -> None:
     log(f"header {base64.b64encode(CANARY_API_KEY.encode()).decode()}")
     log("split " + "\x1b[0m".join(CANARY_TELEGRAM_TOKEN))
     log("cast off")
@@ -47,7 +47,7 @@ def test_a_terminal_obeys_nothing_that_an_agent_prints(api: APIClient, project: 
     assert lines_of(api.get(f"/api/projects/{project.id}/logs")) == ["cast off"]
 
 
-def test_tail_and_since_narrow_it(api: APIClient, project: Project, log: Any) -> None:
+def test_tail_and_since_narrow_the_log(api: APIClient, project: Project, log: Any) -> None:
     for number in range(5):
         log(f"line {number}")
     assert lines_of(api.get(f"/api/projects/{project.id}/logs?tail=2")) == ["line 3", "line 4"]
@@ -79,7 +79,7 @@ def test_a_silent_engine_is_a_503(api: APIClient, project: Project, engine: Memo
     assert not LongRequest.objects.exists()
 
 
-def test_what_is_not_utf_8_is_readable_all_the_same(
+def test_output_that_is_not_utf_8_stays_readable(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "logs", lambda *args, **kwargs: iter([b"2026-01-01T00:00:00Z caf\xe9"]))
@@ -87,9 +87,7 @@ def test_what_is_not_utf_8_is_readable_all_the_same(
 
 
 @pytest.mark.parametrize("path", ["logs", "logs?follow=true", "stats", "events"])
-def test_a_stranger_is_told_what_anybody_is_told_of_an_id_that_never_was(
-    path: str, project: Project, bobs_api: APIClient
-) -> None:
+def test_a_stranger_gets_the_same_404_as_for_an_unknown_id(path: str, project: Project, bobs_api: APIClient) -> None:
     answers = [
         bobs_api.get(f"/api/projects/{project_id}/{path}", headers={"X-Request-ID": "same"})
         for project_id in (project.id, "00000000-0000-4000-8000-000000000000")

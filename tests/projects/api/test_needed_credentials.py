@@ -12,7 +12,7 @@ from tests.problem_document import codes_of
 
 
 @pytest.mark.parametrize("needs", [("telegramToken",), ("apiKey",), ()])
-def test_a_credential_is_asked_for_where_the_type_needs_it(
+def test_a_credential_is_required_only_if_the_type_needs_it(
     api: APIClient, body: dict[str, Any], engine: MemoryEngine, needs: tuple[str, ...]
 ) -> None:
     AgentType.objects.update(needs_telegram_token="telegramToken" in needs, needs_api_key="apiKey" in needs)

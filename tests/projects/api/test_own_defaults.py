@@ -34,7 +34,9 @@ def test_a_default_model_has_to_be_allowed(api: APIClient, body: dict[str, Any])
     ("default", "given", "awaits"),
     [([], None, True), (["@ann"], None, False), (["@ann"], [], True), (["*"], ["@bob"], False), (None, None, True)],
 )
-def test_who_is_answered_by_default_needs_no_link(project: Project, default: Any, given: Any, awaits: bool) -> None:
+def test_an_agent_with_default_users_needs_no_pairing_link(
+    project: Project, default: Any, given: Any, awaits: bool
+) -> None:
     give_defaults(**({} if default is None else {"allowed_users": default}))
     Project.objects.update(settings={} if given is None else {"allowed_users": given}, agent_paired=None)
     found = Project.objects.get()

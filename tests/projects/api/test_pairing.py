@@ -18,7 +18,7 @@ from tests.projects.api.pairing import PLAIN, bot_of, make, read_link, report, s
 Deploy = Callable[..., Project]
 
 
-def test_the_url_is_the_owners_link_until_the_agent_says_that_it_is_paired(
+def test_the_url_is_the_owner_s_link_until_the_agent_reports_pairing(
     api: APIClient, named: Project, engine: MemoryEngine
 ) -> None:
     bot = bot_of(api, named)
@@ -32,7 +32,7 @@ def test_the_url_is_the_owners_link_until_the_agent_says_that_it_is_paired(
         assert bot_of(api, named) == bot | {"url": url, "paired": paired}
 
 
-def test_it_is_another_one_each_day_and_the_same_within_one(
+def test_the_link_changes_each_day_and_not_within_one(
     api: APIClient, named: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     midnight = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
@@ -46,7 +46,7 @@ def test_it_is_another_one_each_day_and_the_same_within_one(
 
 
 @pytest.mark.parametrize("allowed", [["*"], [7], ["@alice_a"]])
-def test_an_agent_that_answers_others_anyway_has_no_such_link(
+def test_an_agent_with_allowed_users_has_no_owner_s_link(
     api: APIClient, deploy: Deploy, allowed: list[Any], engine: MemoryEngine
 ) -> None:
     project = deploy(settings={"allowed_users": allowed})
@@ -58,7 +58,7 @@ def test_an_agent_that_answers_others_anyway_has_no_such_link(
     assert spec.environment["AGENT_ALLOWED_USERS"] == str(allowed[0])
 
 
-def test_a_project_from_before_stays_open_until_its_owner_makes_a_link(
+def test_a_project_from_before_pairing_stays_open_until_its_owner_creates_a_link(
     api: APIClient, named: Project, engine: MemoryEngine
 ) -> None:
     Project.objects.update(pairing_secret_ciphertext="", pairing_from=0, agent_paired=None)
@@ -72,9 +72,7 @@ def test_a_project_from_before_stays_open_until_its_owner_makes_a_link(
     assert make(api, named).json()["needs_start"] is False
 
 
-def test_links_on_demand_count_a_day_and_each_has_its_number(
-    api: APIClient, named: Project, engine: MemoryEngine
-) -> None:
+def test_requested_links_are_valid_for_a_day_and_numbered(api: APIClient, named: Project, engine: MemoryEngine) -> None:
     secret, before = secret_of(engine, named), clock.now()
     answers = [make(api, named, **body) for body in ({}, {"mode": "add"}, {"mode": "replace"})]
     assert [answer.status_code for answer in answers] == [201] * 3
@@ -128,7 +126,7 @@ def test_a_secret_that_cannot_be_read_hides_the_link_and_nothing_else(api: APICl
     assert Project.objects.get().pairing_number == 0
 
 
-def test_a_bot_without_a_known_name_gives_a_code_to_type(
+def test_a_bot_without_a_known_name_shows_a_code_to_type(
     api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     Project.objects.update(bot_username="")

@@ -21,16 +21,14 @@ NO_MODES: list[Any] = [None, "", "ADD", "owner", "o", 1, True, [], {}, ["add"]]
 
 
 @pytest.mark.parametrize("body", [*({"mode": mode} for mode in NO_MODES), {"for": "me"}, [], "x"])
-def test_what_is_no_mode_is_refused(api: APIClient, named: Project, body: Any) -> None:
+def test_an_invalid_mode_is_refused(api: APIClient, named: Project, body: Any) -> None:
     answer = api.post(f"/api/projects/{named.pk}/pairing", body, format="json")
     assert answer.status_code == 400, answer.content
     named.refresh_from_db()
     assert named.pairing_number == 0
 
 
-def test_only_the_owner_makes_links_and_not_while_the_project_is_suspended(
-    api: APIClient, named: Project, bob: User
-) -> None:
+def test_only_the_owner_creates_links_and_not_during_a_suspension(api: APIClient, named: Project, bob: User) -> None:
     assert make(SessionClient(bob), named).status_code == 404
     Project.objects.update(suspended_at=timezone.now())
     assert_problem(make(api, named), 409, "project_suspended")
@@ -39,7 +37,7 @@ def test_only_the_owner_makes_links_and_not_while_the_project_is_suspended(
     assert Project.objects.get().pairing_number == 0
 
 
-def test_a_type_that_knows_no_pairing_gives_neither_secret_nor_link(
+def test_a_type_without_pairing_has_neither_secret_nor_link(
     api: APIClient, deploy: Deploy, engine: MemoryEngine
 ) -> None:
     AgentType.objects.update(pairs_people=False)
@@ -50,7 +48,7 @@ def test_a_type_that_knows_no_pairing_gives_neither_secret_nor_link(
     assert_problem(make(api, project), 409, "pairing_unknown")
 
 
-def test_a_retried_creation_tells_the_link_of_now_and_stores_none(api: APIClient, body: dict[str, Any]) -> None:
+def test_a_retried_creation_returns_the_current_link_and_stores_none(api: APIClient, body: dict[str, Any]) -> None:
     sent = [api.post("/api/projects", body, HTTP_IDEMPOTENCY_KEY="once") for _ in range(2)]
     assert [answer.status_code for answer in sent] == [201, 201]
     assert sent[1].json()["bot"] == sent[0].json()["bot"]

@@ -40,7 +40,7 @@ def shortcuts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(2))
-def test_what_has_not_changed_is_304_and_nothing_else_is(
+def test_only_an_unchanged_answer_is_a_304(
     api: APIClient, project: Project, alice: User, shortcuts: list[bool], monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(settings, "BERTH_LIMITS", {})
@@ -84,7 +84,7 @@ def test_an_unchanged_list_costs_one_query_and_reads_no_project(
         assert is_narrow != any('"projects_project"."name"' in query["sql"] for query in asked)
 
 
-def test_a_page_knows_of_its_own_rows_only(
+def test_the_tag_of_a_page_depends_on_its_own_rows_only(
     api: APIClient, alice: User, project: Project, shortcuts: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if connection.vendor != "postgresql":
@@ -113,19 +113,19 @@ def test_a_page_knows_of_its_own_rows_only(
 
 
 @pytest.mark.parametrize("sent", ['"other"', "*", "W/{}", '"a", {}', "nonsense", "{}x"])
-def test_the_header_is_read_as_the_standard_says(api: APIClient, project: Project, sent: str) -> None:
+def test_if_none_match_is_read_as_the_standard_says(api: APIClient, project: Project, sent: str) -> None:
     etag = api.get("/api/auth/session")["ETag"]
     status = api.get("/api/auth/session", headers={"if-none-match": sent.format(etag)}).status_code
     assert (status == 304) == (sent in {"*", "W/{}", '"a", {}'})
 
 
-def test_nobody_learns_from_a_tag_that_another_has_the_same(api: APIClient, bobs_api: APIClient) -> None:
+def test_a_tag_reveals_nothing_about_other_users(api: APIClient, bobs_api: APIClient) -> None:
     mine = api.get("/api/projects")
     his = bobs_api.get("/api/projects", headers={"if-none-match": mine["ETag"]})
     assert (mine.content, his.status_code, his.content) == (b"[]", 200, b"[]")
 
 
-def test_a_304_says_what_caches_and_clients_need(api: APIClient, deploy: Any) -> None:
+def test_a_304_has_the_headers_that_caches_and_clients_need(api: APIClient, deploy: Any) -> None:
     for number in range(3):
         deploy(telegramToken=f"{number + 1}:token")
     whole = api.get("/api/projects?limit=2")

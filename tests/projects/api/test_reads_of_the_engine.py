@@ -61,7 +61,7 @@ def test_a_read_has_the_time_of_a_read(
 
 
 @pytest.mark.parametrize("name", READS)
-def test_where_it_is_over_the_answer_says_so(
+def test_a_read_beyond_its_time_limit_says_so(
     name: str, get: Callable[[str], Any], project: Project, engine: MemoryEngine
 ) -> None:
     verb, path = READS[name]
@@ -69,7 +69,7 @@ def test_where_it_is_over_the_answer_says_so(
     assert get(path.format(project.pk)).status_code == (200 if name == "page" else 503)
 
 
-def test_only_its_opening_has_the_time_of_a_read(
+def test_only_opening_a_stream_has_the_time_limit_of_a_read(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it prints is waited for in the stream's own thread, without a limit; until then nothing is."""

@@ -29,7 +29,7 @@ def read(api: APIClient, project: Project) -> list[tuple[str, Any]]:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_the_list_hides_is_told_as_if_the_list_had_told_it(
+def test_a_container_missing_from_the_engine_s_list_is_inspected(
     change: str, api: APIClient, deploy: Any, engine: MemoryEngine
 ) -> None:
     project, other = deploy(), deploy(telegramToken="999:another")
@@ -43,9 +43,7 @@ def test_what_the_list_hides_is_told_as_if_the_list_had_told_it(
     assert hidden == read(api, project)
 
 
-def test_one_of_which_the_engine_says_nothing_is_unknown_and_no_other(
-    api: APIClient, deploy: Any, engine: MemoryEngine
-) -> None:
+def test_only_the_container_without_an_answer_is_unknown(api: APIClient, deploy: Any, engine: MemoryEngine) -> None:
     project, other = deploy(), deploy(telegramToken="999:another")
     engine.silence_container(project.container_name)
     assert {status for status, _ in read(api, project)} == {"unknown"}

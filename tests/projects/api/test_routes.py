@@ -20,7 +20,7 @@ EXPECTED = {
 }
 
 
-def test_each_view_offers_the_actions_of_its_routes_and_no_other() -> None:
+def test_each_view_offers_only_the_actions_of_its_routes() -> None:
     routed: dict[str, set[str]] = defaultdict(set)
     views = {}
     for pattern in urlpatterns:

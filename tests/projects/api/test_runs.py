@@ -57,7 +57,7 @@ def test_the_log_of_the_run_before_stays_readable(
     assert read("?run=2") == read() == ["the second run"]
 
 
-def test_the_own_lines_of_a_crash_survive_the_button_that_starts_again(
+def test_the_log_of_a_crash_survives_a_start(
     project: Project, engine: MemoryEngine, runs: Any, read: Any, log: Any, control: Control
 ) -> None:
     for number in range(50):
@@ -70,7 +70,7 @@ def test_the_own_lines_of_a_crash_survive_the_button_that_starts_again(
     assert len(read("?run=1")) == 50
 
 
-def test_what_the_watcher_replaces_is_kept_as_well(
+def test_the_log_of_a_container_replaced_by_the_watcher_is_kept_too(
     project: Project, engine: MemoryEngine, read: Any, log: Any, control: Control
 ) -> None:
     """A restart that dies after its claim leaves the old container to the watcher."""
@@ -100,7 +100,7 @@ def test_a_log_that_cannot_be_read_holds_up_no_start(
     assert read("?run=1") == []
 
 
-def test_what_is_kept_is_bounded(project: Project, runs: Any, log: Any, control: Control) -> None:
+def test_the_number_of_kept_runs_is_limited(project: Project, runs: Any, log: Any, control: Control) -> None:
     for _ in range(KEPT_RUNS + 3):
         control("restart")
     for _ in range(70):
@@ -112,7 +112,7 @@ def test_what_is_kept_is_bounded(project: Project, runs: Any, log: Any, control:
     assert KEPT_BYTES - 5000 < max(sizes) <= KEPT_BYTES
 
 
-def test_it_goes_with_the_project(api: APIClient, project: Project, control: Control, log: Any) -> None:
+def test_kept_runs_are_deleted_with_the_project(api: APIClient, project: Project, control: Control, log: Any) -> None:
     log("one")
     control("restart")
     assert Run.objects.count() == 1
@@ -120,7 +120,7 @@ def test_it_goes_with_the_project(api: APIClient, project: Project, control: Con
     assert not Run.objects.exists()
 
 
-def test_credentials_are_gone_from_what_is_kept_and_from_what_is_served(
+def test_credentials_are_redacted_in_stored_and_served_logs(
     read: Any, log: Any, control: Control, change: Change
 ) -> None:
     log(f"key {CANARY_API_KEY}")
@@ -148,9 +148,7 @@ def test_a_bad_number_is_a_400_that_names_it(query: str, api: APIClient, project
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "run")
 
 
-def test_a_run_that_is_not_kept_is_a_404_that_says_which_are(
-    api: APIClient, project: Project, control: Control
-) -> None:
+def test_a_missing_run_is_a_404_that_lists_the_kept_ones(api: APIClient, project: Project, control: Control) -> None:
     control("restart")
     answer = api.get(f"/api/projects/{project.id}/logs?run=7")
     assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
@@ -176,7 +174,7 @@ def test_a_stranger_sees_no_run(bobs_api: APIClient, project: Project, control: 
         assert bobs_api.get(f"/api/projects/{project.id}/{path}").status_code == 404
 
 
-def test_two_processes_that_keep_the_same_run_make_one(project: Project, engine: MemoryEngine, log: Any) -> None:
+def test_two_processes_that_keep_the_same_run_create_one_row(project: Project, engine: MemoryEngine, log: Any) -> None:
     from projects.services.reports.runs import keep_run
 
     log("one")

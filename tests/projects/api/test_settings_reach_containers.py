@@ -68,7 +68,7 @@ def test_all_settings_are_there_as_json_with_the_defaults_of_the_others(
     assert Project.objects.get().settings == {}, "A default is not written down: it follows the type."
 
 
-def test_an_image_that_knows_nothing_of_the_contract_gets_what_it_calls_for(
+def test_an_image_outside_the_contract_gets_the_variables_of_its_type(
     kind: AgentType, api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
     names = {f"S_{name.upper()}": f"{{settings.{name}}}" for name in SETTINGS}
@@ -128,7 +128,7 @@ def test_without_the_gateway_no_credential_becomes_a_variable(
         ({"description": "a\u202eb"}, "description"),
     ],
 )
-def test_what_does_not_go_together_is_refused_when_staff_save_the_type(
+def test_conflicting_variables_are_refused_when_staff_save_the_type(
     kind: AgentType, fields: dict[str, Any], field: str
 ) -> None:
     for name, value in fields.items():
@@ -138,7 +138,7 @@ def test_what_does_not_go_together_is_refused_when_staff_save_the_type(
     assert set(raised.value.message_dict) == {field}
 
 
-def test_a_default_is_judged_by_its_own_schema_alone(kind: AgentType) -> None:
+def test_a_default_is_checked_against_its_own_schema_only(kind: AgentType) -> None:
     kind.settings_schema = {"required": ["b"], "minProperties": 2, "properties": {"a": {"default": 7}, "b": True}}
     kind.full_clean()
     kind.settings_schema = {

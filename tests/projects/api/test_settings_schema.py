@@ -46,7 +46,7 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("settings", "field", "message"), MESSAGES)
-def test_a_message_names_the_path_and_says_what_is_asked_for(
+def test_a_message_names_the_path_and_the_requirement(
     api: APIClient, body: dict[str, Any], settings: dict[str, Any], field: str, message: str
 ) -> None:
     [error] = errors_of(api.post("/api/projects", body | {"settings": settings}))
@@ -80,7 +80,7 @@ def test_a_schema_of_the_staff_counts_at_once(api: APIClient, body: dict[str, An
 
 
 @pytest.mark.parametrize("schema", [{"type": "nonsense"}, {"properties": []}, ["x"], "x", {"minLength": -1}])
-def test_the_staff_can_keep_no_schema_that_is_none(db: None, schema: Any) -> None:
+def test_staff_cannot_save_an_invalid_schema(db: None, schema: Any) -> None:
     assistant = AgentType.objects.get(slug="assistant")
     assistant.settings_schema = schema
     with pytest.raises(ValidationError) as caught:
@@ -89,7 +89,7 @@ def test_the_staff_can_keep_no_schema_that_is_none(db: None, schema: Any) -> Non
 
 
 @pytest.mark.parametrize("schema", [{}, []])
-def test_a_type_without_a_schema_takes_any_settings(api: APIClient, body: dict[str, Any], schema: Any) -> None:
+def test_a_type_without_a_schema_accepts_any_settings(api: APIClient, body: dict[str, Any], schema: Any) -> None:
     AgentType.objects.update(settings_schema=schema)
     assert api.post("/api/projects", body | {"settings": {"x": [1]}}).json()["settings"] == {"x": [1]}
 
@@ -107,7 +107,7 @@ GOOD_SETTINGS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("settings", GOOD_SETTINGS, ids=range(len(GOOD_SETTINGS)))
-def test_good_settings_come_back_as_they_were_sent(
+def test_valid_settings_are_returned_as_they_were_sent(
     api: APIClient, body: dict[str, Any], settings: dict[str, Any]
 ) -> None:
     answer = api.post("/api/projects", body | {"settings": settings})

@@ -28,7 +28,7 @@ def test_how_long_ago_is_a_time(monkeypatch: pytest.MonkeyPatch, sent: str) -> N
 
 
 @pytest.mark.parametrize("sent", NO_MOMENTS)
-def test_what_is_neither_is_refused(sent: str) -> None:
+def test_a_value_that_is_neither_time_nor_duration_is_refused(sent: str) -> None:
     with pytest.raises(ParameterError, match="5m, 2h or 7d"):
         SINCE.read(sent)
 

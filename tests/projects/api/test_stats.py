@@ -11,7 +11,7 @@ from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 
 
-def test_stats_tell_what_it_uses(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+def test_stats_show_the_resources_that_the_agent_uses(api: APIClient, project: Project, engine: MemoryEngine) -> None:
     assert api.get(f"/api/projects/{project.id}/stats").json() == {
         "cpu_percent": 1.5,
         "memory": 48 << 20,

@@ -35,7 +35,7 @@ def ask(api: APIClient, project: Project, since: str) -> Any:
     return api.get(f"/api/projects/{project.pk}/stats", {"since": since})
 
 
-def test_samples_come_with_their_units_the_limit_and_what_the_gateway_counted_and_no_engine_is_asked(
+def test_samples_have_units_limits_and_gateway_counts_without_asking_the_engine(
     api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     first, second = add(project, ago=timedelta(minutes=3)), add(project, ago=timedelta(minutes=1))
@@ -62,7 +62,7 @@ def test_samples_come_with_their_units_the_limit_and_what_the_gateway_counted_an
     [("24h", 60, 1), ("2026-01-30T12:30:30Z", 60, 1), ("25h", 900, 2), ("7d", 900, 2), ("1970-01-01", 900, 2),
      ("0s", 60, 0), ("2027-01-01", 60, 0), ("99999w", 900, 2)],
 )  # fmt: skip
-def test_a_longer_time_is_told_in_quarters_of_an_hour(
+def test_a_longer_period_is_given_in_quarters_of_an_hour(
     api: APIClient, project: Project, since: str, step: int, number: int
 ) -> None:
     add(project, ago=timedelta(hours=2))
@@ -73,7 +73,7 @@ def test_a_longer_time_is_told_in_quarters_of_an_hour(
     assert answer["since"] >= "2026-01-23T12:30:30Z"
 
 
-def test_what_is_no_time_is_refused_and_what_is_not_mine_is_not_there(
+def test_an_invalid_time_is_refused_and_a_stranger_s_project_is_a_404(
     api: APIClient, bobs_api: APIClient, project: Project
 ) -> None:
     assert ask(api, project, "yesterday").json()["errors"][0]["field"] == "since"

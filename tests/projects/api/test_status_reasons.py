@@ -28,7 +28,7 @@ def test_only_a_missing_credential_is_to_be_set_again(
     ("exit_code", "oom", "status", "code"),
     [(20, False, "crashed", "telegram_token"), (137, True, "restarting", "out_of_memory"), (0, False, None, "exited")],
 )
-def test_the_detail_tells_it(
+def test_the_detail_shows_the_reason(
     project: Project,
     api: APIClient,
     engine: MemoryEngine,
@@ -61,7 +61,7 @@ LINES: dict[str, str] = {
 
 
 @pytest.mark.parametrize("line", LINES.values(), ids=LINES.keys())
-def test_the_end_of_the_log_is_kept_whatever_the_agent_printed(
+def test_the_end_of_the_log_is_kept_for_any_output(
     project: Project, deploy: Callable[..., Project], api: APIClient, engine: MemoryEngine, line: str
 ) -> None:
     other = deploy(telegramToken="5:other")

@@ -49,20 +49,20 @@ def test_the_session_is_never_an_error(api: APIClient) -> None:
     assert api.get("/api/auth/session?nobody=1&nobody=2").json()["authenticated"] is True
 
 
-def test_every_method_of_every_view_says_what_it_takes() -> None:
+def test_every_method_of_every_view_declares_its_parameters() -> None:
     for route, method in CALLS:
         view: Any = resolve(address(route)).func
         name = getattr(view, "actions", {}).get(method.lower(), method.lower())
         assert hasattr(getattr(view.cls, name), "parameters"), f"{method} {route}: use `describe` or `takes`"
 
 
-def test_what_is_not_there_is_told_before_what_is_wrong(api: APIClient, bobs_api: APIClient, project: Project) -> None:
+def test_a_404_comes_before_wrong_parameters(api: APIClient, bobs_api: APIClient, project: Project) -> None:
     for client, found in ((api, UUID(int=7)), (bobs_api, project.pk)):
         for rest in ("", "/logs", "/events", "/usage"):
             assert_problem(client.get(f"/api/projects/{found}{rest}?nobody=1"), 404, "not_found")
 
 
-def test_every_wrong_parameter_is_told_and_not_the_first_only(api: APIClient, send: Sender, project: Project) -> None:
+def test_every_wrong_parameter_is_reported(api: APIClient, send: Sender, project: Project) -> None:
     path = f"/api/projects/{project.pk}/logs"
     answer = api.get(f"{path}?tail=x&since=never&follow=maybe&run=0&lines=3")
     fields = {error["field"] for error in assert_problem(answer, 400, "invalid")["errors"]}
@@ -74,7 +74,7 @@ def test_every_wrong_parameter_is_told_and_not_the_first_only(api: APIClient, se
     assert_problem(answer, 400, "invalid", field="Idempotency-Key")
 
 
-def test_many_unknown_parameters_are_told_in_part(api: APIClient) -> None:
+def test_many_unknown_parameters_are_reported_in_part(api: APIClient) -> None:
     answer = api.get("/api/projects?" + "&".join(f"p{number}=1" for number in range(500)))
     assert len(assert_problem(answer, 400, "invalid")["errors"]) == 20
 
@@ -108,7 +108,7 @@ def misspelled(name: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("serializer", FIELDS)
-def test_a_misspelled_field_is_told_what_it_should_be(serializer: str) -> None:
+def test_a_misspelled_field_gets_a_suggestion(serializer: str) -> None:
     known = FIELDS[serializer]
     for name in known:
         for wrong in set(misspelled(name)) - set(known):
@@ -116,12 +116,12 @@ def test_a_misspelled_field_is_told_what_it_should_be(serializer: str) -> None:
             assert str(error[0]) == f"There is no such field: did you mean {name}? Send it under that name.", wrong
 
 
-def test_what_is_like_nothing_is_told_without_a_guess() -> None:
+def test_an_unrecognisable_name_gets_no_suggestion() -> None:
     for name in ("", "_", "x", "owner", "🚢", "\ud800", "-" * 70_000, "z" * 70_000):
         assert suggest(name, FIELDS["NewProjectSerializer"]) is None
 
 
-def test_telegram_token_is_told_in_a_body(api: APIClient, body: dict[str, Any]) -> None:
+def test_telegram_token_in_snake_case_gets_a_suggestion(api: APIClient, body: dict[str, Any]) -> None:
     wrong = {"telegram_token" if name == "telegramToken" else name: value for name, value in body.items()}
     for path in ("/api/projects", "/api/projects/validate"):
         told = assert_problem(api.post(path, wrong), 400, "invalid", field="telegram_token")
@@ -130,7 +130,7 @@ def test_telegram_token_is_told_in_a_body(api: APIClient, body: dict[str, Any]) 
         assert body["telegramToken"] not in json.dumps(told)
 
 
-def test_deeper_names_are_told_too(api: APIClient, body: dict[str, Any]) -> None:
+def test_nested_names_are_reported_too(api: APIClient, body: dict[str, Any]) -> None:
     wrong = body | {"settings": {"Allowed-Users": []}, "budget": {"dayTokens": 1}}
     told = {error["field"]: error["detail"] for error in api.post("/api/projects", wrong).json()["errors"]}
     assert told["budget.dayTokens"] == "There is no such field: did you mean day_tokens? Send it under that name."
@@ -141,6 +141,6 @@ def test_deeper_names_are_told_too(api: APIClient, body: dict[str, Any]) -> None
     assert told["settings.Allowed-Users"].startswith("There is no such setting: did you mean allowed_users?")
 
 
-def test_a_misspelled_parameter_is_told_what_it_should_be(api: APIClient) -> None:
+def test_a_misspelled_parameter_gets_a_suggestion(api: APIClient) -> None:
     told = assert_problem(api.get("/api/projects?Limt=3"), 400, "invalid", field="Limt")
     assert told["errors"][0]["detail"] == "There is no such parameter: did you mean limit? Send it under that name."

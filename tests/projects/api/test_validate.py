@@ -9,7 +9,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem
 
 
-def test_a_good_request_is_told_so_and_nothing_is_made(
+def test_a_valid_request_is_confirmed_and_nothing_is_created(
     api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
     answer = api.post("/api/projects/validate", body)
@@ -19,7 +19,7 @@ def test_a_good_request_is_told_so_and_nothing_is_made(
     assert not engine.containers
 
 
-def test_whatever_a_creation_would_find_in_its_way_is_found(
+def test_a_dry_run_finds_everything_that_would_stop_a_creation(
     api: APIClient, bobs_api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
     assert api.post("/api/projects", body).status_code == 201
@@ -31,7 +31,9 @@ def test_whatever_a_creation_would_find_in_its_way_is_found(
     assert_problem(bobs_api.post("/api/projects/validate", body), 503, "engine_unavailable")
 
 
-def test_an_unreadable_secret_is_told_and_nothing_gets_stuck(api: APIClient, project: Project, settings: Any) -> None:
+def test_an_unreadable_secret_is_reported_and_nothing_gets_stuck(
+    api: APIClient, project: Project, settings: Any
+) -> None:
     settings.BERTH_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     path = f"/api/projects/{project.id}"
     assert_problem(api.post(f"{path}/control", {"action": "restart"}), 409, "secret_unreadable")

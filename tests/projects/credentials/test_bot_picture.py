@@ -43,7 +43,7 @@ def ask(alice: User) -> Callable[[], str]:
 
 
 @pytest.mark.parametrize(("content", "kind"), [(PNG, "png"), (JPEG, "jpeg")])
-def test_a_picture_comes_within_the_answer_that_tells_the_name(
+def test_the_answer_with_the_bot_s_name_includes_its_picture(
     give: Give, ask: Callable[[], str], content: bytes, kind: str
 ) -> None:
     give(content)
@@ -57,7 +57,7 @@ def test_a_picture_comes_within_the_answer_that_tells_the_name(
     [b"", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"<html>", b"GIF89a" + b"z" * 9, PNG * 400, PNG * 4000],
     ids=["nothing", "svg", "html", "another kind", "large", "larger than any answer"],
 )
-def test_what_is_no_small_picture_is_not_shown(give: Give, ask: Callable[[], str], content: bytes) -> None:
+def test_only_a_small_picture_is_shown(give: Give, ask: Callable[[], str], content: bytes) -> None:
     give(content)
     told = ask()
     assert "<img" not in told
@@ -79,7 +79,7 @@ def test_a_bot_without_a_picture_has_none(telegram: FakeTelegram, ask: Callable[
         {"file_path": "../../getMe"}, {"file_path": "/a"}, {"file_path": "a?b"}, {"file_path": "x" * 300},
     ],
 )  # fmt: skip
-def test_whatever_else_telegram_says_the_name_is_told(
+def test_the_name_is_shown_even_if_the_picture_fails(
     telegram: FakeTelegram, give: Give, ask: Callable[[], str], method: str, result: object
 ) -> None:
     give(PNG)
@@ -90,7 +90,7 @@ def test_whatever_else_telegram_says_the_name_is_told(
     assert not any(path.startswith("/file/") for _, path in telegram.requests)
 
 
-def test_a_telegram_that_is_slow_with_it_keeps_nobody_waiting(
+def test_a_slow_picture_delays_nobody(
     telegram: FakeTelegram, give: Give, ask: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_picture, "LIMIT", 0.2)
@@ -99,9 +99,7 @@ def test_a_telegram_that_is_slow_with_it_keeps_nobody_waiting(
     assert "✓ @" in ask()
 
 
-def test_the_page_alone_takes_pictures_from_no_address_but_its_own_and_those_within(
-    alice: User, client: Client
-) -> None:
+def test_pages_load_pictures_only_from_their_own_origin_or_inline(alice: User, client: Client) -> None:
     browser = browser_of(alice)
     policy = browser.get("/projects/new")["Content-Security-Policy"]
     assert "img-src 'self' data:" in policy

@@ -34,6 +34,6 @@ def test_a_malformed_plaintext_is_an_error(plaintext: bytes) -> None:
         _decrypt(encrypt_bytes(plaintext))
 
 
-def test_what_the_first_version_has_encrypted_is_still_read(settings: Any) -> None:
+def test_ciphertexts_of_the_first_version_are_still_read(settings: Any) -> None:
     settings.BERTH_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), OLD_KEY]
     assert _decrypt(OLD_CIPHERTEXT) == SECRET

@@ -37,12 +37,12 @@ def opened(ciphertext: str, *, project_id: UUID = ALICES, field: str = "api_key"
 
 
 @given(TEXT, st.uuids(), st.sampled_from(["telegram_token", "api_key"]))
-def test_what_was_encrypted_comes_back(value: str, project_id: UUID, field: str) -> None:
+def test_an_encrypted_secret_is_decrypted(value: str, project_id: UUID, field: str) -> None:
     ciphertext = encrypt_secret(project_id=project_id, field=field, value=value)
     assert decrypt_secret(project_id=project_id, field=field, ciphertext=ciphertext) == value
 
 
-def test_the_same_secret_twice_makes_two_ciphertexts() -> None:
+def test_encrypting_a_secret_twice_gives_two_ciphertexts() -> None:
     assert sealed() != sealed()
 
 
@@ -102,7 +102,7 @@ def test_a_changed_character_never_gives_other_data(data: st.DataObject) -> None
 
 
 @given(st.one_of(TEXT, st.binary(max_size=200).map(lambda raw: urlsafe_b64encode(raw).decode())))
-def test_whatever_else_stands_there_is_an_error(ciphertext: str) -> None:
+def test_anything_but_a_ciphertext_is_an_error(ciphertext: str) -> None:
     with pytest.raises(SecretUnreadableError):
         opened(ciphertext)
 
@@ -116,13 +116,13 @@ def test_a_cut_ciphertext_is_an_error(cut: int) -> None:
 @pytest.mark.parametrize(
     "content", [[], {}, "x", None, 5, {"project": str(ALICES)}, {"project": str(ALICES), "field": "api_key"}]
 )
-def test_what_our_own_key_has_encrypted_elsewhere_is_an_error(content: Any) -> None:
+def test_a_ciphertext_of_another_purpose_is_an_error(content: Any) -> None:
     token = Fernet(current.BERTH_ENCRYPTION_KEYS[0]).encrypt(json.dumps(content).encode())
     with pytest.raises(SecretUnreadableError):
         opened(token.decode())
 
 
-def test_no_json_of_our_own_key_is_an_error() -> None:
+def test_a_ciphertext_of_invalid_json_is_an_error() -> None:
     with pytest.raises(SecretUnreadableError):
         opened(Fernet(current.BERTH_ENCRYPTION_KEYS[0]).encrypt(b"\xff not json").decode())
 
@@ -159,5 +159,5 @@ def test_the_first_key_encrypts_and_all_decrypt(settings: Any) -> None:
 
 
 @given(TEXT)
-def test_a_hint_is_the_last_four_characters_of_a_long_secret_and_nothing_of_a_short_one(value: str) -> None:
+def test_a_hint_has_the_last_four_characters_of_a_long_secret_only(value: str) -> None:
     assert hint_of(value) == (value[-4:] if len(value) >= 16 else "")

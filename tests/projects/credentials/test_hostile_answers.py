@@ -100,7 +100,7 @@ def test_no_answer_fills_the_memory(server: HostileServer, shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", [*BODIES, *NEVER_ENDING, "truncated", "no HTTP", "gzip bomb", "to a file", "nothing"])
-def test_a_bot_is_not_known_from_what_cannot_be_read(
+def test_an_unreadable_answer_does_not_identify_a_bot(
     api: APIClient, body: dict[str, Any], server: HostileServer, impatient: Shorten, shape: str
 ) -> None:
     impatient("getMe")
@@ -108,7 +108,7 @@ def test_a_bot_is_not_known_from_what_cannot_be_read(
 
 
 @pytest.mark.parametrize("shape", COMPRESSED)
-def test_a_compressed_answer_is_none(
+def test_a_compressed_answer_does_not_count(
     api: APIClient, body: dict[str, Any], server: HostileServer, impatient: Shorten, shape: str
 ) -> None:
     """All bodies, including an honest one and one that only claims to be compressed."""
@@ -126,7 +126,7 @@ def assert_unknown(api: APIClient, body: dict[str, Any], server: HostileServer, 
 
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
-def test_nobody_is_redirected_to_another_host(
+def test_redirects_to_another_host_are_not_followed(
     api: APIClient, body: dict[str, Any], server: HostileServer, route: str, status: int
 ) -> None:
     with HostileServer() as other:
@@ -136,7 +136,7 @@ def test_nobody_is_redirected_to_another_host(
     assert warning_codes(answer) <= {ROUTES[route][2]}
 
 
-def test_a_refusal_counts_however_hostile_its_body(api: APIClient, body: dict[str, Any], server: HostileServer) -> None:
+def test_a_refusal_counts_with_any_hostile_body(api: APIClient, body: dict[str, Any], server: HostileServer) -> None:
     server.shapes["/getMe"] = lambda good: iter((b"HTTP/1.1 401 X\r\nContent-Length: 9\r\n\r\n[[[[",))
     answer = validate(api, body, "getMe")
     assert codes_of(answer) == {("telegramToken", "rejected")}

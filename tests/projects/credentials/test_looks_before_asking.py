@@ -59,7 +59,7 @@ def forget(*servers: FakeTelegram | FakeProvider) -> None:
         server.requests.clear()
 
 
-def test_a_full_plan_is_told_without_asking_anybody(
+def test_a_full_plan_is_reported_without_outside_calls(
     send: Send, project: Project, telegram: FakeTelegram, provider: FakeProvider, ask_nobody: Callable[[], None]
 ) -> None:
     Plan.objects.filter(slug="pro").update(max_projects=1)
@@ -68,7 +68,7 @@ def test_a_full_plan_is_told_without_asking_anybody(
     ask_nobody()
 
 
-def test_a_missing_image_is_told_without_asking_anybody(
+def test_a_missing_image_is_reported_without_outside_calls(
     send: Send, engine: MemoryEngine, ask_nobody: Callable[[], None]
 ) -> None:
     engine.images.clear()
@@ -76,7 +76,7 @@ def test_a_missing_image_is_told_without_asking_anybody(
     ask_nobody()
 
 
-def test_a_silent_engine_is_told_without_asking_anybody(
+def test_a_silent_engine_is_reported_without_outside_calls(
     send: Send, engine: MemoryEngine, ask_nobody: Callable[[], None]
 ) -> None:
     engine.unavailable = True
@@ -84,7 +84,7 @@ def test_a_silent_engine_is_told_without_asking_anybody(
     ask_nobody()
 
 
-def test_a_bot_of_ones_own_is_told_without_asking_anybody(
+def test_a_bot_of_one_s_own_project_is_reported_without_outside_calls(
     send: Send, project: Project, telegram: FakeTelegram, provider: FakeProvider, ask_nobody: Callable[[], None]
 ) -> None:
     forget(telegram, provider)
@@ -102,7 +102,7 @@ def test_otherwise_both_are_asked(send: Send, telegram: FakeTelegram, provider: 
 
 
 @pytest.mark.parametrize("path", ["/api/projects", "/api/projects/validate"])
-def test_who_has_not_the_token_does_not_learn_that_its_bot_is_deployed_here(
+def test_without_the_token_nobody_learns_that_a_bot_is_deployed_here(
     path: str, project: Project, bobs_api: APIClient, body: dict[str, Any]
 ) -> None:
     answer = bobs_api.post(path, body | {"telegramToken": WRONG_TOKEN})
@@ -112,7 +112,7 @@ def test_who_has_not_the_token_does_not_learn_that_its_bot_is_deployed_here(
 
 
 @pytest.mark.parametrize("path", ["/api/projects", "/api/projects/validate"])
-def test_who_has_the_token_is_told_that_its_bot_is_in_use(
+def test_the_holder_of_a_token_learns_that_its_bot_is_in_use(
     path: str, project: Project, bobs_api: APIClient, body: dict[str, Any]
 ) -> None:
     assert_problem(bobs_api.post(path, body), 409, "bot_in_use")
@@ -147,7 +147,7 @@ def test_a_change_to_a_full_plan_is_refused_without_asking_anybody(
     ask_nobody()
 
 
-def test_a_change_to_another_bot_of_ones_own_is_refused_without_asking_anybody(
+def test_a_change_to_another_bot_of_one_s_own_is_refused_without_outside_calls(
     deploy: Callable[..., Project],
     project: Project,
     api: APIClient,

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("credentials_are_verified")
         ("anything else", "openai", "/v1/models"),
     ],
 )
-def test_the_provider_is_told_from_the_key(
+def test_the_provider_is_recognised_from_the_key(
     api: APIClient, body: dict[str, Any], provider: FakeProvider, key: str, asked_as: str, path: str
 ) -> None:
     provider.add_key(key)
@@ -36,7 +36,7 @@ def test_the_provider_is_told_from_the_key(
 
 
 @pytest.mark.parametrize("chosen", ["anthropic", "openai", "openrouter"])
-def test_the_settings_decide_the_provider_whatever_the_key_looks_like(
+def test_the_settings_override_the_provider_recognised_from_the_key(
     api: APIClient, body: dict[str, Any], provider: FakeProvider, engine: MemoryEngine, chosen: str
 ) -> None:
     answer = api.post("/api/projects", body | {"settings": {"provider": chosen}})
@@ -79,7 +79,7 @@ def test_a_provider_out_of_order_only_warns(
 
 
 @pytest.mark.parametrize("status", [403, 404])
-def test_what_is_no_definite_no_is_none(
+def test_only_a_definite_refusal_counts(
     api: APIClient, body: dict[str, Any], provider: FakeProvider, status: int
 ) -> None:
     """A key may be right and not allowed to list models."""

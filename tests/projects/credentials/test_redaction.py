@@ -116,14 +116,14 @@ def shown(text: str) -> str:
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("secret", SECRETS)
-def test_a_credential_in_another_form_takes_its_line_away(secret: str, form: str) -> None:
+def test_a_line_with_an_encoded_credential_is_removed(secret: str, form: str) -> None:
     assert shown(f"sent {FORMS[form](SECRETS[secret])} to the host") in {DISGUISED, f"sent {REDACTED} to the host"}
 
 
 @pytest.mark.parametrize("every", [1, 3, 10])
 @pytest.mark.parametrize("separator", SEPARATORS)
 @pytest.mark.parametrize("secret", SECRETS)
-def test_nor_does_it_help_to_split_one(secret: str, separator: str, every: int) -> None:
+def test_a_split_credential_is_removed_too(secret: str, separator: str, every: int) -> None:
     text = SECRETS[secret]
     pieces = [text[start : start + every] for start in range(0, len(text), every)]
     seen = shown(f"sent {SEPARATORS[separator].join(pieces)} to the host")
@@ -151,11 +151,11 @@ def test_two_thirds_of_a_credential_are_found_as_well(form: str) -> None:
         "\\U00110000 is no character",
     ],
 )
-def test_innocent_lines_stay_as_they_are(line: str) -> None:
+def test_innocent_lines_stay_unchanged(line: str) -> None:
     assert shown(line) == line
 
 
-def test_a_redactor_does_not_show_what_it_looks_for() -> None:
+def test_the_repr_of_a_redactor_shows_no_secret() -> None:
     assert repr(CANARIES) == "<Redactor of 2 credentials>"
 
 
@@ -171,7 +171,7 @@ def test_a_redactor_does_not_show_what_it_looks_for() -> None:
         ("", ""),
     ],
 )
-def test_known_secrets_are_redacted_wherever_they_stand(text: str, expected: str) -> None:
+def test_known_secrets_are_redacted_at_any_position(text: str, expected: str) -> None:
     assert CANARIES.redact(text) == expected
 
 
@@ -182,6 +182,6 @@ def test_nothing_of_a_secret_survives_redaction(before: str, secrets: list[str],
 
 
 @pytest.mark.parametrize("secret", ["", "a", "1:", ":", "short", "1:short"])
-def test_what_is_too_short_to_be_a_secret_is_left(secret: str) -> None:
+def test_text_too_short_to_be_a_secret_is_left(secret: str) -> None:
     text = "a short line: 1:short"
     assert Redactor([secret]).redact(text) == text

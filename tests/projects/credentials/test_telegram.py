@@ -50,7 +50,7 @@ def test_a_token_of_an_unlikely_form_is_for_telegram_to_judge(
 
 
 @pytest.mark.parametrize("token", ["x", "12:", "12", ":abc", "a:b", "12:a b"])
-def test_what_is_no_token_is_not_sent_to_telegram(
+def test_a_malformed_token_is_not_sent_to_telegram(
     api: APIClient, body: dict[str, Any], telegram: FakeTelegram, token: str
 ) -> None:
     assert codes_of(api.post("/api/projects", body | {"telegramToken": token})) == {("telegramToken", "malformed")}
@@ -83,15 +83,13 @@ def test_a_webhook_is_reported_because_it_blocks_polling(
     assert answer.json()["bot"]["username"] == "harbour_pilot_bot"
 
 
-def test_a_webhook_that_cannot_be_asked_for_is_none(
-    api: APIClient, body: dict[str, Any], telegram: FakeTelegram
-) -> None:
+def test_an_unknown_webhook_does_not_count(api: APIClient, body: dict[str, Any], telegram: FakeTelegram) -> None:
     telegram.stall(TOKEN, "getWebhookInfo")
     assert warnings_of(api.post("/api/projects", body)) == []
 
 
 @pytest.mark.parametrize("username", ["x" * 65, "a b", "<script>", "a\\u0000b", "../evil", ""])
-def test_a_name_that_is_none_of_telegrams_is_left_out(
+def test_an_invalid_bot_name_is_left_out(
     api: APIClient, body: dict[str, Any], telegram: FakeTelegram, username: str
 ) -> None:
     telegram._bots[TOKEN].username = username.replace("\\u0000", "\x00")

@@ -24,7 +24,7 @@ ADDRESS = f"https://{HOST}/mcp"
         (NoAnswerError("It did not answer."), False, "tools_unverified"), (AddressRefusedError("no"), False, None),
     ],
 )  # fmt: skip
-def test_what_a_server_answers_is_a_warning_at_most(
+def test_a_server_s_answer_causes_at_most_a_warning(
     monkeypatch: pytest.MonkeyPatch, settings: Any, answer: Any, with_key: bool, code: str | None
 ) -> None:
     settings.BERTH_VERIFY_CREDENTIALS = True
@@ -63,7 +63,7 @@ def test_a_slow_server_leaves_the_others_their_time(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("credentials_are_verified")
-def test_the_dry_run_tells_and_a_creation_does_not_wait_for_it(
+def test_only_a_dry_run_checks_tool_servers(
     api: APIClient, body: dict[str, Any], engine: MemoryEngine, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tool_servers, "LIMIT", 100.0)

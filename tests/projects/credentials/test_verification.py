@@ -31,7 +31,9 @@ def test_good_credentials_are_deployed_and_the_bot_is_named(api: APIClient, body
     assert answer.json()["provider"] == "openai"
 
 
-def test_a_dry_run_tells_the_bot_and_makes_nothing(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> None:
+def test_a_dry_run_shows_the_bot_and_creates_nothing(
+    api: APIClient, body: dict[str, Any], engine: MemoryEngine
+) -> None:
     answer = api.post("/api/projects/validate", body)
     assert answer.status_code == 200
     assert answer.json()["bot"]["username"] == "harbour_pilot_bot"

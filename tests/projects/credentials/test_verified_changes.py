@@ -14,7 +14,7 @@ TOKEN = CANARY_TELEGRAM_TOKEN
 pytestmark = pytest.mark.usefixtures("credentials_are_verified")
 
 
-def test_a_change_asks_about_what_changes(
+def test_a_change_verifies_only_the_changed_credentials(
     project: Project, api: APIClient, telegram: FakeTelegram, provider: FakeProvider
 ) -> None:
     provider.requests.clear()
@@ -26,7 +26,7 @@ def test_a_change_asks_about_what_changes(
     assert telegram.requests == []
 
 
-def test_a_new_token_is_taken_though_the_stored_key_is_no_longer_accepted(
+def test_a_new_token_is_accepted_although_the_stored_key_is_rejected(
     project: Project, api: APIClient, telegram: FakeTelegram, provider: FakeProvider
 ) -> None:
     provider.reject(CANARY_API_KEY)

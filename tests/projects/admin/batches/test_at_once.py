@@ -23,7 +23,7 @@ from tests.projects.admin.batches.pages import begin, choose, states, step, text
 pytestmark = pytest.mark.one_database
 
 
-def test_few_are_under_way_at_a_time_and_one_whose_process_died_is_not_done_again(
+def test_few_commands_run_in_parallel_and_one_of_a_dead_process_is_not_repeated(
     admin: Client, three: list[Project]
 ) -> None:
     page = begin(admin, "stop", three)
@@ -41,7 +41,7 @@ def test_few_are_under_way_at_a_time_and_one_whose_process_died_is_not_done_agai
     assert Event.objects.filter(action="stop").count() == 1
 
 
-def test_where_there_is_no_place_for_a_command_it_waits(
+def test_a_command_without_a_free_slot_waits(
     admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = begin(admin, "restart", three)
@@ -53,7 +53,7 @@ def test_where_there_is_no_place_for_a_command_it_waits(
     assert states() == [ItemState.DONE] * 3
 
 
-def test_one_whose_place_another_lane_has_taken_waits_too(
+def test_a_command_whose_slot_another_lane_took_waits_too(
     admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = begin(admin, "restart", three)
@@ -69,7 +69,7 @@ def test_one_whose_place_another_lane_has_taken_waits_too(
     assert states() == [ItemState.DONE] * 3
 
 
-def test_a_slow_end_counts_unless_it_was_begun_anew(sam: User) -> None:
+def test_a_late_result_counts_unless_the_command_was_repeated(sam: User) -> None:
     batch = batches.begin_batch(by=sam, action="stop", chosen=[(uuid4(), "Ship")])
     item = batches._claim_next(batch)
     assert item is not None
@@ -83,7 +83,7 @@ def test_a_slow_end_counts_unless_it_was_begun_anew(sam: User) -> None:
     assert states() == [ItemState.WAITING]
 
 
-def test_a_session_that_ends_meanwhile_commands_no_other(
+def test_a_session_that_ends_during_the_batch_sends_no_further_command(
     admin: Client, three: list[Project], engine: MemoryEngine
 ) -> None:
     page = begin(admin, "stop", three)
@@ -92,7 +92,7 @@ def test_a_session_that_ends_meanwhile_commands_no_other(
     assert Event.objects.filter(action="stop").count() == 1
 
 
-def test_a_request_under_way_goes_on_with_nothing_that_another_one_has_taken_over(
+def test_a_request_continues_no_row_that_another_request_took_over(
     admin: Client, ada: User, three: list[Project], engine: MemoryEngine
 ) -> None:
     page = begin(admin, "stop", three)
@@ -110,7 +110,7 @@ def test_a_request_under_way_goes_on_with_nothing_that_another_one_has_taken_ove
     assert (Batch.objects.get().is_stopped, states()[0]) == (False, ItemState.WAITING)
 
 
-def test_more_than_a_batch_takes_are_left_and_old_batches_go(
+def test_rows_beyond_the_batch_size_are_left_and_old_batches_are_removed(
     admin: Client, sam: User, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batch_admin, "MOST", 2)
@@ -124,7 +124,7 @@ def test_more_than_a_batch_takes_are_left_and_old_batches_go(
     assert BatchItem.objects.count() == 1
 
 
-def test_one_for_which_there_is_no_place_is_told_to_wait(admin: Client, three: list[Project]) -> None:
+def test_a_batch_without_a_free_slot_is_asked_to_wait(admin: Client, three: list[Project]) -> None:
     with ExitStack() as held:
         while COMMANDS.has_left("sam@example.com"):
             held.enter_context(COMMANDS.take("sam@example.com"))

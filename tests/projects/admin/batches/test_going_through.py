@@ -19,7 +19,7 @@ pytestmark = pytest.mark.one_database
 
 
 @pytest.mark.usefixtures("_one_a_step")
-def test_the_page_goes_through_them_and_says_what_came_of_each(
+def test_the_page_processes_all_rows_and_shows_each_result(
     admin: Client, three: list[Project], engine: MemoryEngine
 ) -> None:
     page = begin(admin, "stop", three)
@@ -39,7 +39,7 @@ def test_the_page_goes_through_them_and_says_what_came_of_each(
 
 
 @pytest.mark.usefixtures("_one_a_step")
-def test_a_reload_shows_what_was_done_and_does_none_of_it_again(admin: Client, three: list[Project]) -> None:
+def test_a_reload_shows_the_results_and_repeats_nothing(admin: Client, three: list[Project]) -> None:
     page = begin(admin, "restart", three[:2])
     step(admin, page)
     assert "1 of 2 gone through. Stop here" in text_of(admin.get(page))
@@ -51,7 +51,7 @@ def test_a_reload_shows_what_was_done_and_does_none_of_it_again(admin: Client, t
     assert Event.objects.filter(action="restart").count() == 2
 
 
-def test_without_scripts_a_button_goes_on_as_long_as_a_request_may(
+def test_without_scripts_a_button_continues_within_the_time_of_a_request(
     admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = begin(admin, "stop", three)
@@ -64,7 +64,7 @@ def test_without_scripts_a_button_goes_on_as_long_as_a_request_may(
     assert batch_admin.BATCH_SECONDS + ANSWER_WITHIN < 60
 
 
-def test_what_one_refuses_keeps_none_of_the_others_and_is_tried_again_by_a_button(
+def test_a_refusal_stops_no_other_row_and_a_button_repeats_it(
     admin: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Project.objects.filter(pk=three[0].pk).update(suspended_at=timezone.now())
@@ -92,7 +92,7 @@ def test_what_one_refuses_keeps_none_of_the_others_and_is_tried_again_by_a_butto
 
 
 @pytest.mark.usefixtures("_one_a_step")
-def test_it_is_stopped_and_gone_on_with(admin: Client, three: list[Project]) -> None:
+def test_a_batch_can_be_stopped_and_continued(admin: Client, three: list[Project]) -> None:
     page = begin(admin, "stop", three)
     step(admin, page)
     admin.post(page, {"do": "stop"})
@@ -123,7 +123,7 @@ def test_a_reason_goes_to_each_owner(admin: Client, three: list[Project]) -> Non
 
 
 @pytest.mark.usefixtures("_one_a_step")
-def test_what_its_maker_has_left_is_seen_stopped_and_gone_on_with_by_others(
+def test_an_abandoned_batch_can_be_seen_stopped_and_continued_by_others(
     admin: Client, three: list[Project], ada: User
 ) -> None:
     page, other = begin(admin, "stop", three), browser_of(ada)

@@ -153,7 +153,7 @@ def test_a_retry_waits_no_longer_than_for_the_project(
     assert point > 8, "There are fewer points than a creation has writes."
 
 
-def test_what_was_cut_off_after_it_made_its_project_makes_no_other(
+def test_a_retry_of_a_request_cut_off_after_its_creation_creates_no_second_project(
     create: Callable[..., Any], engine: MemoryEngine
 ) -> None:
     """A worker that is told to end raises SystemExit in its threads."""

@@ -22,7 +22,7 @@ from tests.projects.api.commands import deploys
 from tests.projects.api.idempotency.records import KEY, age
 
 
-def test_a_retry_gets_the_first_answer_with_the_status_of_now(
+def test_a_retry_gets_the_first_answer_with_the_current_status(
     create: Callable[..., Any], api: APIClient, engine: MemoryEngine
 ) -> None:
     settings = {
@@ -46,7 +46,7 @@ def test_a_retry_gets_the_first_answer_with_the_status_of_now(
     assert Event.objects.filter(action="deploy").count() == 1
 
 
-def test_a_retry_tells_why_the_status_is_that_of_now(
+def test_a_retry_gives_the_reason_of_the_current_status(
     create: Callable[..., Any], api: APIClient, engine: MemoryEngine
 ) -> None:
     first = create()
@@ -59,7 +59,7 @@ def test_a_retry_tells_why_the_status_is_that_of_now(
     assert again["status_reason"]["code"] == "engine_refused"
 
 
-def test_the_order_of_the_fields_is_no_difference(
+def test_the_order_of_the_fields_does_not_matter(
     create: Callable[..., Any], api: APIClient, body: dict[str, Any]
 ) -> None:
     first = create(plan="free")
@@ -86,15 +86,15 @@ def test_another_key_is_another_request(create: Callable[..., Any]) -> None:
     assert second.json()["id"] != first.json()["id"]
 
 
-def test_without_a_key_each_request_is_its_own(api: APIClient, body: dict[str, Any], engine: MemoryEngine) -> None:
+def test_without_a_key_each_request_counts_separately(
+    api: APIClient, body: dict[str, Any], engine: MemoryEngine
+) -> None:
     assert api.post("/api/projects", body).status_code == 201
     assert api.post("/api/projects", body).status_code == 403
     assert not IdempotencyRecord.objects.exists()
 
 
-def test_two_users_with_one_key_do_not_meet(
-    create: Callable[..., Any], bobs_api: APIClient, engine: MemoryEngine
-) -> None:
+def test_two_users_may_use_the_same_key(create: Callable[..., Any], bobs_api: APIClient, engine: MemoryEngine) -> None:
     mine = create()
     his = create(client=bobs_api, telegramToken="5:bobs", name="Bob's")
     assert (mine.status_code, his.status_code) == (201, 201)
@@ -103,7 +103,7 @@ def test_two_users_with_one_key_do_not_meet(
     assert create().content == mine.content
 
 
-def test_a_dry_run_takes_no_notice_of_the_key(api: APIClient, body: dict[str, Any]) -> None:
+def test_a_dry_run_ignores_the_key(api: APIClient, body: dict[str, Any]) -> None:
     for name in ("One", "Two"):
         headers = {"idempotency-key": KEY}
         assert api.post("/api/projects/validate", body | {"name": name}, headers=headers).status_code == 200
@@ -119,7 +119,7 @@ def test_after_24_hours_a_key_is_new(create: Callable[..., Any]) -> None:
     assert create(telegramToken="5:other").json()["id"] != first.json()["id"]
 
 
-def test_a_retry_after_the_deletion_makes_nothing_and_tells_nothing_of_it(
+def test_a_retry_after_the_deletion_creates_nothing_and_reveals_nothing(
     create: Callable[..., Any], api: APIClient, engine: MemoryEngine
 ) -> None:
     first = create(name="Operation Mincemeat", settings={"instructions": "Say nothing of Mincemeat."})

@@ -19,7 +19,7 @@ from tests.projects.api.idempotency.records import KEY, age
 from tests.waiting import wait_until
 
 
-def test_while_the_first_request_is_under_way_a_retry_is_told_to_wait(
+def test_a_retry_is_asked_to_wait_while_the_first_request_runs(
     create: Callable[..., Any], engine: MemoryEngine
 ) -> None:
     inner: list[Any] = []
@@ -49,7 +49,7 @@ def test_another_body_under_a_pending_key_is_a_422(create: Callable[..., Any], e
     assert_problem(inner[0], 422, "idempotency_mismatch")
 
 
-def test_a_request_that_died_after_its_deploy_is_answered_with_what_it_made(
+def test_a_retry_of_a_request_that_died_after_its_deploy_gets_its_project(
     create: Callable[..., Any], engine: MemoryEngine
 ) -> None:
     first = create()
@@ -60,7 +60,9 @@ def test_a_request_that_died_after_its_deploy_is_answered_with_what_it_made(
     assert create().content == second.content
 
 
-def test_a_request_that_died_before_its_deploy_is_made_good(create: Callable[..., Any], engine: MemoryEngine) -> None:
+def test_a_retry_of_a_request_that_died_before_its_deploy_deploys(
+    create: Callable[..., Any], engine: MemoryEngine
+) -> None:
     first = create()
     Project.objects.all().delete()
     engine.reset()
@@ -71,7 +73,7 @@ def test_a_request_that_died_before_its_deploy_is_made_good(create: Callable[...
     assert len(engine.containers) == 1
 
 
-def test_of_those_who_take_over_an_abandoned_key_one_wins(create: Callable[..., Any], engine: MemoryEngine) -> None:
+def test_one_of_several_retries_takes_over_an_abandoned_key(create: Callable[..., Any], engine: MemoryEngine) -> None:
     create()
     Project.objects.all().delete()
     engine.reset()
@@ -91,7 +93,9 @@ def test_of_those_who_take_over_an_abandoned_key_one_wins(create: Callable[..., 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.either_database
-def test_thirty_requests_with_one_key_make_one_project(alice: User, body: dict[str, Any], engine: MemoryEngine) -> None:
+def test_thirty_requests_with_one_key_create_one_project(
+    alice: User, body: dict[str, Any], engine: MemoryEngine
+) -> None:
     together, refused = threading.Barrier(30), threading.Event()
     engine.slow("deploy.create", lambda: refused.wait(60))  # so that they meet
 

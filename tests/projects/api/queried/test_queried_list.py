@@ -25,7 +25,7 @@ def ids(listed: list[dict[str, Any]]) -> list[str]:
     return [row["id"] for row in listed]
 
 
-def test_each_status_finds_what_the_usual_list_tells_of_it(api: APIClient, rows: Any) -> None:
+def test_filtering_by_status_agrees_with_the_usual_list(api: APIClient, rows: Any) -> None:
     usual = api.get("/api/projects").json()
     assert len({row["status"] for row in usual}) >= 8
     for status in Status.values:
@@ -97,7 +97,7 @@ def link(answer: Any, name: str) -> str | None:
     return None
 
 
-def test_what_goes_or_changes_between_two_pages_moves_nothing_past_the_edge(api: APIClient, rows: Any) -> None:
+def test_changes_between_two_pages_neither_skip_nor_repeat_a_project(api: APIClient, rows: Any) -> None:
     first = api.get("/api/projects?sort=name&limit=5")
     rest = ids(api.get("/api/projects?sort=name").json())[5:]
     Project.objects.filter(pk=first.json()[-1]["id"]).delete()
@@ -105,7 +105,7 @@ def test_what_goes_or_changes_between_two_pages_moves_nothing_past_the_edge(api:
     assert ids(api.get(link(first, "next") or "").json()) == rest[:5]
 
 
-def test_more_of_each_project_is_what_its_detail_tells(api: APIClient, rows: Any) -> None:
+def test_additional_fields_equal_those_of_the_detail(api: APIClient, rows: Any) -> None:
     usual = api.get("/api/projects").json()
     listed = api.get("/api/projects?include=status_reason,bot").json()
     assert [{name: row[name] for name in usual[0]} for row in listed] == usual
@@ -155,9 +155,7 @@ def test_nobody_finds_the_projects_of_another(bobs_api: APIClient, rows: list[Pr
         assert (answer.json(), "Link" in answer) == ([], False)
 
 
-def test_a_cursor_of_one_list_leads_into_none_of_another(
-    api: APIClient, bobs_api: APIClient, rows: list[Project]
-) -> None:
+def test_a_cursor_works_only_with_its_own_list(api: APIClient, bobs_api: APIClient, rows: list[Project]) -> None:
     usual = link(api.get("/api/projects?limit=2"), "next") or ""
     by_name = link(api.get("/api/projects?limit=2&sort=name"), "next") or ""
     cursors = [each.partition("cursor=")[2].partition("&")[0] for each in (usual, by_name)]
@@ -174,7 +172,7 @@ WRONG = {
 }
 
 
-def test_what_is_no_value_is_named(api: APIClient, rows: Any) -> None:
+def test_an_invalid_value_is_named(api: APIClient, rows: Any) -> None:
     for name, values in WRONG.items():
         for value in values:
             assert_problem(api.get(f"/api/projects?{name}={quote(value)}"), 400, "invalid", field=name)

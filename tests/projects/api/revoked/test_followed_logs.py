@@ -48,7 +48,7 @@ def test_a_followed_log_ends_with_its_project(
     assert "must not be read" not in rest
 
 
-def test_a_followed_log_goes_on_while_nothing_has_changed(
+def test_a_followed_log_continues_while_its_token_is_valid(
     client_of: Any, project: Project, engine: MemoryEngine
 ) -> None:
     for number in range(5):

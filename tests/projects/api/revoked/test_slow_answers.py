@@ -36,7 +36,7 @@ ROUTES: dict[str, Callable[[APIClient, Project], Any]] = {
 @pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("route", ROUTES)
-def test_who_waits_for_a_status_is_not_told_it_without_a_token(
+def test_waiting_for_a_status_ends_without_it_if_the_token_was_revoked(
     client_of: Any,
     alice: User,
     project: Project,
@@ -100,7 +100,7 @@ COMMANDS: dict[str, tuple[str, Callable[[APIClient, Project], Any]]] = {
 @pytest.mark.one_database
 @pytest.mark.parametrize(("kind", "name"), CASES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_slow_answer_is_not_told_without_a_token(
+def test_a_slow_answer_is_withheld_if_the_token_was_revoked(
     client_of: Any, alice: User, project: Project, engine: MemoryEngine, command: str, kind: str, name: str
 ) -> None:
     verb, act = COMMANDS[command]

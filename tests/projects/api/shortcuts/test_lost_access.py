@@ -34,7 +34,7 @@ def ways_to_lose(alice: User, key: ApiKey, session: str) -> Any:
 
 
 @pytest.mark.parametrize("way", ["revoked", "expired", "deleted", "inactive", "signed out", "ended", "inactive too"])
-def test_what_is_remembered_is_told_to_nobody_whose_token_is_not_good_any_more(
+def test_a_remembered_answer_is_not_given_for_an_invalid_token(
     call: Call, project: Project, alice: User, now: datetime, way: str
 ) -> None:
     put(project, now)
@@ -55,7 +55,7 @@ def test_what_is_remembered_is_told_to_nobody_whose_token_is_not_good_any_more(
             assert (answer.status_code, answer.json()["code"]) == (401, "invalid_token")
 
 
-def test_what_took_long_is_not_told_to_who_lost_access_meanwhile(
+def test_a_slow_answer_is_withheld_after_the_loss_of_access(
     call: Call, project: Project, alice: User, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(project, now)

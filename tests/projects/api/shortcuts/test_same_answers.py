@@ -42,7 +42,7 @@ def views(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def test_every_status_is_told_as_by_the_view(
+def test_the_shortcut_gives_every_status_like_the_view(
     call: Call, project: Project, tokens: list[str], now: datetime, views: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "BERTH_LIMITS", {})
@@ -141,7 +141,7 @@ def test_a_project_of_another_and_none_at_all_are_the_same(
     assert answers[0][0] == 404
 
 
-def test_each_request_counts_once_whoever_answers_it(
+def test_each_request_counts_once_with_or_without_the_shortcut(
     call: Call, project: Project, tokens: list[str], now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settings, "BERTH_LIMITS", {"reads": 12})

@@ -56,7 +56,7 @@ def test_a_claim_that_is_lost_is_not_asked_about_again(
 
 
 @pytest.mark.parametrize("change", [{"desired": "deleted"}, {"instance": "another"}])
-def test_of_what_is_being_deleted_or_anothers_telegram_is_not_asked(
+def test_telegram_is_not_asked_about_deleted_projects_or_other_installations(
     squatter: Project, outage: Outage, telegram: FakeTelegram, change: dict[str, str]
 ) -> None:
     Project.objects.filter(pk=squatter.pk).update(**change)
@@ -66,7 +66,7 @@ def test_of_what_is_being_deleted_or_anothers_telegram_is_not_asked(
     assert Project.objects.filter(pk=squatter.pk, failure_code="").exists()
 
 
-def test_a_token_that_is_changed_while_telegram_is_asked_is_not_judged_by_the_old_one(
+def test_a_token_changed_during_the_check_is_not_judged_by_the_old_one(
     squatter: Project, outage: Outage, bobs_api: APIClient, telegram: FakeTelegram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outage()
@@ -82,7 +82,7 @@ def test_a_token_that_is_changed_while_telegram_is_asked_is_not_judged_by_the_ol
     assert (now.failure_code, now.bot_username, now.bot_unconfirmed_at) == ("", "other_bot", None)
 
 
-def test_nor_is_one_that_telegram_says_nothing_of(
+def test_a_token_without_an_answer_of_telegram_is_not_judged(
     squatter: Project, bobs_api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def change_meanwhile(**credentials: Any) -> Any:
@@ -96,7 +96,7 @@ def test_nor_is_one_that_telegram_says_nothing_of(
     assert (now.failure_code, now.bot_unconfirmed_at is None) == ("", False)
 
 
-def test_one_claim_that_breaks_keeps_no_other_from_being_confirmed(
+def test_a_failing_claim_blocks_no_other(
     squatter: Project, outage: Outage, api: APIClient, body: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     mine = api.post("/api/projects", body).json()["id"]
@@ -106,7 +106,7 @@ def test_one_claim_that_breaks_keeps_no_other_from_being_confirmed(
     assert Project.objects.get(pk=mine).bot_username == NAME
 
 
-def test_nor_does_one_that_breaks_in_a_way_that_nobody_foresaw(
+def test_an_unexpected_error_of_a_claim_blocks_no_other(
     squatter: Project, outage: Outage, api: APIClient, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mine = api.post("/api/projects", body).json()["id"]
@@ -123,7 +123,7 @@ def test_nor_does_one_that_breaks_in_a_way_that_nobody_foresaw(
 
 
 @pytest.mark.parametrize("verifies", [True, False])
-def test_nobody_is_asked_where_credentials_are_not_verified(
+def test_telegram_is_not_asked_if_verification_is_off(
     settings: Any, monkeypatch: pytest.MonkeyPatch, verifies: bool
 ) -> None:
     settings.BERTH_VERIFY_CREDENTIALS = verifies

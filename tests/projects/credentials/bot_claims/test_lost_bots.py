@@ -75,7 +75,7 @@ def test_while_telegram_is_silent_nobody_learns_which_bots_are_here(
     assert told[0] == told[1]
 
 
-def test_who_has_lost_a_bot_starts_again_with_another_one_only(
+def test_an_owner_who_lost_a_bot_can_start_only_with_another(
     squatter: Project, outage: Outage, api: APIClient, bobs_api: APIClient, body: dict[str, Any], telegram: FakeTelegram
 ) -> None:
     outage()

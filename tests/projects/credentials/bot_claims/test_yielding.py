@@ -81,7 +81,7 @@ def test_a_claim_that_telegram_confirms_is_as_good_as_any(
 
 
 @pytest.mark.parametrize("first", ["alice", "bob"])
-def test_of_two_who_hold_the_token_the_first_that_is_confirmed_has_the_bot(
+def test_of_two_holders_of_a_token_the_first_confirmed_one_gets_the_bot(
     outage: Outage, api: APIClient, bobs_api: APIClient, body: dict[str, Any], first: str
 ) -> None:
     clients = {"alice": api, "bob": bobs_api}
