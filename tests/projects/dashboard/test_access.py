@@ -25,7 +25,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.mark.parametrize("path", ["/", "/projects/new", *(f"/projects/{uuid.uuid4()}{below}" for below in PATHS)])
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_nobody_is_sent_to_the_sign_in_page(client: Client, db: None, path: str, method: str) -> None:
+def test_visitors_are_redirected_to_the_sign_in_page(client: Client, db: None, path: str, method: str) -> None:
     answer = getattr(client, method)(path)
     assert (answer.status_code, answer.url) == (302, f"/sign-in?next={path}")
 
@@ -48,7 +48,7 @@ def test_a_strangers_project_is_answered_like_one_that_never_existed(
     assert Project.objects.get().desired == Desired.RUNNING
 
 
-def test_a_list_holds_only_ones_own(bob: User, project: Project) -> None:
+def test_the_list_holds_only_own_projects(bob: User, project: Project) -> None:
     client = Client()
     client.force_login(bob)
     assert project.name not in text_of(client.get("/"))

@@ -47,9 +47,7 @@ def test_each_chosen_project_gets_the_command_and_its_result(
     assert told == {(each.pk, "alice@example.com", "dashboard") for each in three[:2]}
 
 
-def test_what_one_refuses_keeps_none_of_the_others(
-    dashboard: Client, three: list[Project], engine: MemoryEngine
-) -> None:
+def test_a_refusal_of_one_project_stops_no_other(dashboard: Client, three: list[Project], engine: MemoryEngine) -> None:
     Project.objects.filter(pk=three[0].pk).update(suspended_at=timezone.now())
     gone = uuid.uuid4()
     text = text_of(send(dashboard, "restart", [three[0], gone, three[1]]))
@@ -75,7 +73,7 @@ def test_a_strangers_projects_are_as_if_they_never_existed(bob: User, three: lis
     assert not Event.objects.exclude(action="deploy").exists()
 
 
-def test_many_are_deleted_only_when_their_number_was_typed(
+def test_many_projects_are_deleted_only_after_their_number_was_typed(
     dashboard: Client, three: list[Project], engine: MemoryEngine
 ) -> None:
     asked = send(dashboard, "delete", three[:2])
@@ -89,7 +87,7 @@ def test_many_are_deleted_only_when_their_number_was_typed(
     assert list(engine.containers) == [three[2].container_name]
 
 
-def test_what_there_was_no_time_for_is_gone_on_with(
+def test_projects_beyond_the_time_limit_are_continued(
     dashboard: Client, three: list[Project], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "BATCH_SECONDS", 0)
@@ -106,7 +104,7 @@ def test_what_there_was_no_time_for_is_gone_on_with(
     assert "Night watch : Stopped. 1 left." in text_of(part)
 
 
-def test_a_session_that_ends_meanwhile_commands_no_other(
+def test_a_session_that_ends_during_the_request_sends_no_further_command(
     dashboard: Client, three: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("accounts.services.still_signed_in.ASK_AGAIN_AFTER", 0.0)
@@ -116,7 +114,7 @@ def test_a_session_that_ends_meanwhile_commands_no_other(
     assert Event.objects.filter(action="stop").count() == 1
 
 
-def test_a_page_of_signing_in_takes_no_place_of_a_result(dashboard: Client, three: list[Project]) -> None:
+def test_a_sign_in_page_never_replaces_a_result(dashboard: Client, three: list[Project]) -> None:
     assert "/berth/elsewhere" in send(dashboard, "stop", three[:1]).content.decode()
 
 
@@ -143,9 +141,7 @@ def test_each_project_counts_as_a_command_of_the_minute(
         ({"project": [str(uuid.UUID(int=1))]}, "Choose start, stop, restart or delete."),
     ],
 )
-def test_a_form_that_makes_no_sense_is_a_sentence_on_the_list(
-    dashboard: Client, fields: dict[str, Any], sentence: str
-) -> None:
+def test_an_invalid_form_is_explained_on_the_list(dashboard: Client, fields: dict[str, Any], sentence: str) -> None:
     answer = dashboard.post("/projects/bulk", fields, follow=True)
     assert answer.redirect_chain == [("/", 302)]
     assert sentence in text_of(answer)

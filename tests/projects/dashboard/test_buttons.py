@@ -51,7 +51,7 @@ def test_an_unknown_action_is_a_400(dashboard: Client, project: Project) -> None
     assert dashboard.post(path_of(project, "/control")).status_code == 400
 
 
-def test_a_command_while_another_is_under_way_is_a_409(dashboard: Client, project: Project) -> None:
+def test_a_command_during_another_is_a_409(dashboard: Client, project: Project) -> None:
     later = timezone.now() + timedelta(seconds=20)
     Project.objects.update(operation=Operation.RESTART, operation_id=uuid.uuid4(), operation_deadline=later)
     answer = press(dashboard, project, "start")

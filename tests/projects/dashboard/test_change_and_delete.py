@@ -27,7 +27,7 @@ def test_a_form_that_changes_nothing_changes_nothing(deploy: Any, change: Any, d
     assert not Event.objects.filter(action="update").exists()
 
 
-def test_what_the_form_does_not_show_is_kept(deploy: Any, change: Any) -> None:
+def test_settings_that_the_form_does_not_show_are_kept(deploy: Any, change: Any) -> None:
     project = deploy(settings={"allowed_users": [5], "provider": "openai", "model": "old"})
     assert change(project, model="", instructions="New", name="Renamed").status_code == 302
     changed = Project.objects.get()
@@ -57,7 +57,7 @@ def test_without_the_gateway_they_reach_it_with_restart_now(
     assert set(engine.secrets_of(project.container_name).values()) == set(sent.values())
 
 
-def test_a_plan_that_is_no_longer_offered_can_be_kept(change: Any, project: Project) -> None:
+def test_a_withdrawn_plan_can_be_kept(change: Any, project: Project) -> None:
     Plan.objects.filter(slug="pro").update(available=False)
     assert change(project, name="Renamed").status_code == 302
     assert Project.objects.get().plan_id == "pro"
@@ -110,7 +110,7 @@ def test_deleting_asks_for_the_name_first(dashboard: Client, project: Project, e
     assert dashboard.get(path_of(project, "/delete")).status_code == 404
 
 
-def test_a_deletion_that_a_silent_engine_delays_is_said(
+def test_a_deletion_delayed_by_a_silent_engine_is_explained(
     dashboard: Client, project: Project, engine: MemoryEngine
 ) -> None:
     engine.unavailable = True

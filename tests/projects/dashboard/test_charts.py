@@ -62,7 +62,7 @@ def test_on_a_swarm_the_page_promises_nothing_that_is_measured_nowhere(
     assert "on the machine of its manager alone" in text_of(dashboard.get(path_of(project)))
 
 
-def test_the_page_shows_what_was_used_with_the_limit_of_the_plan_gaps_and_a_table_of_the_same_numbers(
+def test_the_page_shows_usage_with_plan_limits_gaps_and_a_table_of_the_same_numbers(
     dashboard: Client, project: Project, charts: Any
 ) -> None:
     add(project, *minutes(2, 3, 5))
@@ -82,7 +82,7 @@ def test_the_page_shows_what_was_used_with_the_limit_of_the_plan_gaps_and_a_tabl
     assert "style=" not in page.content.decode()
 
 
-def test_each_time_has_its_steps_and_its_samples(project: Project, charts: Any) -> None:
+def test_each_period_has_its_interval_and_samples(project: Project, charts: Any) -> None:
     add(project, *minutes(2, 62, 60 * 23))
     add(project, *minutes(60, 60 * 24 * 6, 60 * 24 * 7.5), minutes=15)
     rows = {span: charts(span).content.count(b'<tr><th scope="row">') for span in ("1h", "24h", "7d", "", "x")}
@@ -90,7 +90,7 @@ def test_each_time_has_its_steps_and_its_samples(project: Project, charts: Any) 
     assert b'data-span="7d" aria-current="true"' in charts("7d").content
 
 
-def test_messages_and_tokens_are_drawn_where_the_gateway_has_counted_them(project: Project, charts: Any) -> None:
+def test_messages_and_tokens_are_drawn_if_the_gateway_counted_them(project: Project, charts: Any) -> None:
     row = {"project_id": project.pk, "owner_id": project.owner_id, "store": "s", "model": "gpt"}
     HourlyUsage.objects.create(**row, hour=NOW.replace(minute=0, second=0), messages=4, input=900, output=100)
     answer = charts()
@@ -98,7 +98,7 @@ def test_messages_and_tokens_are_drawn_where_the_gateway_has_counted_them(projec
     assert "31 Jan 12:00 4 1,000" in text_of(answer)
 
 
-def test_a_day_is_small_takes_two_queries_more_than_nothing_and_asks_no_engine(
+def test_a_day_is_small_costs_two_queries_and_asks_no_engine(
     dashboard: Client, project: Project, charts: Any, engine: MemoryEngine
 ) -> None:
     charts("24h")

@@ -18,7 +18,7 @@ from tests.projects.dashboard.pages import Fields, path_of, text_of
 from tests.projects.given_credentials import credentials_of
 
 
-def test_the_form_deploys_what_it_says(dashboard: Client, fields: Fields, engine: MemoryEngine) -> None:
+def test_the_form_deploys_the_chosen_agent(dashboard: Client, fields: Fields, engine: MemoryEngine) -> None:
     settings = {"instructions": "Be\r\nbrief.", "model": "gpt-4o-mini", "allowed_users": "@alice_a, 12345\r\n@bob_b"}
     answer = dashboard.post("/projects/new", {**fields, **settings}, follow=True)
 
@@ -49,7 +49,9 @@ def cards_of(dashboard: Client, query: str = "") -> dict[str, tuple[str, str, bo
     return {card.slug: (card.room, card.fault.partition(":")[0], card.is_chosen) for card in form.plan_cards}
 
 
-def test_a_plan_that_is_full_or_too_small_cannot_be_chosen_and_the_next_one_is(dashboard: Client, deploy: Any) -> None:
+def test_a_full_or_too_small_plan_cannot_be_chosen_and_the_next_one_is_preselected(
+    dashboard: Client, deploy: Any
+) -> None:
     deploy(plan="free", telegramToken=CANARY_OTHER_TELEGRAM_TOKEN)
     deploy(plan="starter")
     assert cards_of(dashboard) == {
@@ -103,7 +105,7 @@ def test_a_form_sent_again_with_other_content_asks_and_then_deploys(dashboard: C
         ),
     ],
 )
-def test_bad_input_is_told_beside_its_field_and_loses_nothing_but_the_credentials(
+def test_errors_are_shown_next_to_their_field_and_only_credentials_are_lost(
     dashboard: Client, fields: Fields, change: Fields, field: str, sentence: str
 ) -> None:
     kept = {
@@ -132,9 +134,7 @@ def test_bad_input_is_told_beside_its_field_and_loses_nothing_but_the_credential
     assert not Project.objects.exists()
 
 
-def test_after_an_error_both_credentials_have_to_be_pasted_again_and_the_page_says_so(
-    dashboard: Client, fields: Fields
-) -> None:
+def test_after_an_error_the_page_asks_for_both_credentials_again(dashboard: Client, fields: Fields) -> None:
     text = text_of(dashboard.post("/projects/new", {**fields, "name": ""}))
     assert "Paste again: Bot token and API key." in text
     assert text.count("Paste it again: no page ever repeats a credential.") == 2

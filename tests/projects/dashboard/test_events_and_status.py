@@ -17,7 +17,7 @@ pytestmark = pytest.mark.one_database
 STAFF = Actor(label="mallory@staff.example", source="admin", address="203.0.113.9")
 
 
-def test_events_can_be_narrowed_down_to_one_action(dashboard: Client, project: Project) -> None:
+def test_events_can_be_filtered_by_action(dashboard: Client, project: Project) -> None:
     press(dashboard, project, "stop")
     answer = dashboard.get(path_of(project), {"event": "stop"})
     table = answer.content.decode().partition('<table class="events">')[2]
@@ -48,9 +48,7 @@ def test_events_come_as_a_file_in_which_staff_stay_staff_and_nothing_is_a_formul
     assert read_csv(dashboard.get(path_of(project, "/events.csv"), {"event": "\0nothing"})) == []
 
 
-def test_no_success_stands_above_a_status_that_contradicts_it(
-    dashboard: Client, project: Project, engine: MemoryEngine
-) -> None:
+def test_no_success_message_contradicts_the_status(dashboard: Client, project: Project, engine: MemoryEngine) -> None:
     press(dashboard, project, "restart")
     engine.crash(project.container_name, exit_code=20)
     Project.objects.update(observed_at=None)
@@ -61,7 +59,7 @@ def test_no_success_stands_above_a_status_that_contradicts_it(
     assert "is started." in text_of(dashboard.get(path_of(project)))
 
 
-def test_status_and_next_step_are_one(dashboard: Client, project: Project) -> None:
+def test_status_and_next_step_agree(dashboard: Client, project: Project) -> None:
     assert "The agent is ready. Write to its bot." in text_of(dashboard.get(path_of(project)))
     press(dashboard, project, "stop")
     assert "settings are kept. Start it." in text_of(dashboard.get(path_of(project)))

@@ -45,7 +45,7 @@ def lines_of(events: Iterator[str]) -> list[dict[str, Any]]:
     return [json.loads(each) for each in data]
 
 
-def test_lines_come_as_sentences_each_with_one_moment_and_then_the_end(
+def test_each_line_is_sent_with_its_time_and_the_end_follows(
     follow: Any, project: Project, engine: MemoryEngine
 ) -> None:
     engine.log(project.container_name, 'AGENT-STATUS {"v":1,"state":"running","code":null,"detail":null}')
@@ -85,9 +85,7 @@ def test_a_page_gets_no_line_twice(follow: Any, engine: MemoryEngine, monkeypatc
 
 
 @pytest.mark.parametrize("end", ["\r", "\n\n", "\x85", "\u2028", "</script>"])
-def test_no_line_begins_a_field_or_an_event_of_its_own(
-    follow: Any, project: Project, engine: MemoryEngine, end: str
-) -> None:
+def test_no_line_can_inject_a_field_or_an_event(follow: Any, project: Project, engine: MemoryEngine, end: str) -> None:
     engine.log(project.container_name, f"one{end}event: end{end}data: forged{end}id: 7")
     engine.exit(project.container_name)
     events = [event for event in events_of(follow().streaming_content) if event != ": still here"]
@@ -96,7 +94,7 @@ def test_no_line_begins_a_field_or_an_event_of_its_own(
 
 
 @pytest.mark.parametrize("after", ["", "x", "\0", "9999-99-99T00:00:00Z", "2026-01-01", "-1", "x" * 5000])
-def test_what_is_no_moment_brings_the_last_lines(
+def test_an_invalid_time_returns_the_last_lines(
     follow: Any, project: Project, engine: MemoryEngine, after: str
 ) -> None:
     engine.log(project.container_name, f"hello {CANARY_API_KEY}")
@@ -106,7 +104,7 @@ def test_what_is_no_moment_brings_the_last_lines(
 
 
 @pytest.mark.parametrize("how", ["ended", "expired"])
-def test_it_ends_with_the_session(
+def test_the_stream_ends_with_the_session(
     follow: Any, dashboard: Client, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0)
@@ -122,7 +120,7 @@ def test_it_ends_with_the_session(
     assert not LongRequest.objects.exists()
 
 
-def test_it_ends_with_the_project_and_holds_no_lease_then(
+def test_the_stream_ends_with_the_project_and_frees_its_lease(
     follow: Any, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(still_signed_in, "ASK_AGAIN_AFTER", 0)
@@ -139,7 +137,7 @@ def test_a_user_has_five_at_a_time(follow: Any, engine: MemoryEngine) -> None:
     assert statuses == [200] * 5 + [429]
 
 
-def test_a_silent_engine_is_told_by_status_and_sentence(follow: Any, engine: MemoryEngine) -> None:
+def test_a_silent_engine_is_reported_with_status_and_sentence(follow: Any, engine: MemoryEngine) -> None:
     engine.unavailable = True
     answer = follow()
     assert answer.status_code == 503
@@ -147,7 +145,7 @@ def test_a_silent_engine_is_told_by_status_and_sentence(follow: Any, engine: Mem
 
 
 @pytest.mark.parametrize("below", ["/log", "/log.txt", "/events.csv"])
-def test_nobody_else_gets_it(bob: User, project: Project, client: Client, below: str) -> None:
+def test_nobody_else_gets_the_log(bob: User, project: Project, client: Client, below: str) -> None:
     path = path_of(project, below)
     assert client.get(path).url == f"/sign-in?next={path}"  # type: ignore[attr-defined]  # a redirect has it
     client.force_login(bob)
@@ -155,9 +153,7 @@ def test_nobody_else_gets_it(bob: User, project: Project, client: Client, below:
     assert client.post(path).status_code == 405
 
 
-def test_the_file_holds_what_was_printed_without_credentials(
-    dashboard: Client, project: Project, engine: MemoryEngine
-) -> None:
+def test_the_downloaded_log_has_no_credentials(dashboard: Client, project: Project, engine: MemoryEngine) -> None:
     for number in range(300):
         engine.log(project.container_name, f"line {number} {CANARY_API_KEY}")
     answer = dashboard.get(path_of(project, "/log.txt"))

@@ -14,7 +14,7 @@ ASKED_BY_SCRIPTS = ("project-changes", "steps", "log", "charts")
 
 
 @pytest.mark.parametrize("name", ASKED_BY_SCRIPTS)
-def test_what_a_script_asks_for_leads_away_and_is_no_error(
+def test_a_script_s_request_for_a_deleted_project_redirects_without_an_error(
     name: str, dashboard: Client, deploy: Callable[..., Project]
 ) -> None:
     """Browsers log each 404 of a script as an error of the page. A person who opens the address still gets it."""

@@ -29,7 +29,7 @@ def test_a_new_project_keeps_a_null_inside(dashboard: Client, filled: Fields) ->
     assert Project.objects.get().settings == {"mcp": {"a": {"b": None}}}
 
 
-def test_a_change_takes_away_what_was_left_out_and_refuses_a_null_inside(dashboard: Client, filled: Fields) -> None:
+def test_a_change_removes_omitted_settings_and_refuses_nested_null(dashboard: Client, filled: Fields) -> None:
     dashboard.post("/projects/new", {**filled, "mcp": '{"headers": {"a": 1, "b": 2}}'})
     project = Project.objects.get()
     path = path_of(project, "/change")

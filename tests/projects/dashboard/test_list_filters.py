@@ -62,9 +62,7 @@ def names_on(answer: Any) -> list[str]:
     return [row.name for row in answer.context["list"].rows]
 
 
-def test_each_status_has_a_chip_that_finds_it_and_only_it(
-    dashboard: Client, one_of_each: dict[Status, Project]
-) -> None:
+def test_the_chip_of_each_status_finds_only_that_status(dashboard: Client, one_of_each: dict[Status, Project]) -> None:
     text = text_of(dashboard.get("/"))
     assert "All 12" in text
     for status in Status:
@@ -76,7 +74,7 @@ def test_each_status_has_a_chip_that_finds_it_and_only_it(
         assert f'form="find" name="status" value="{status.value}"' in narrow.content.decode()
 
 
-def test_trouble_comes_first(dashboard: Client, alice: User, one_of_each: dict[Status, Project]) -> None:
+def test_projects_in_trouble_come_first(dashboard: Client, alice: User, one_of_each: dict[Status, Project]) -> None:
     """A project between two crashes is in trouble, although it moves."""
     make_projects(alice, 1, name="Is crashing", container_state="restarting", exit_code=1, health="none")
     watch_well()
@@ -123,7 +121,7 @@ def test_a_chip_of_a_status_that_nothing_has_any_more_stays_to_be_left(dashboard
     assert "No project fits." in text_of(answer)
 
 
-def test_pages_hold_each_project_once_and_keep_what_was_asked(dashboard: Client, alice: User) -> None:
+def test_pages_hold_each_project_once_and_keep_the_query(dashboard: Client, alice: User) -> None:
     made = make_projects(alice, 2 * PAGE + 1)
     watch_well()
     seen, address, pages = [], "/?q=agent&sort=name", 0
@@ -158,7 +156,7 @@ HOSTILE = [
 ]
 
 
-def test_no_address_is_an_error_and_none_gets_into_the_page_as_it_came(dashboard: Client, alice: User) -> None:
+def test_no_query_string_is_an_error_or_reaches_the_page_unescaped(dashboard: Client, alice: User) -> None:
     make_projects(alice, 1)
     watch_well()
     for value, path in zip(HOSTILE, cycle(("/", "/projects/changes")), strict=False):
@@ -170,7 +168,9 @@ def test_no_address_is_an_error_and_none_gets_into_the_page_as_it_came(dashboard
 @pytest.mark.parametrize("order", Order)
 @pytest.mark.parametrize("status", [None, Status.CRASHED])
 @pytest.mark.parametrize(("text", "page"), [("", 1), ("a b&c=d#%", 3)])
-def test_an_address_reads_as_what_it_was_made_of(order: Order, status: Status | None, text: str, page: int) -> None:
+def test_a_query_string_is_parsed_into_the_values_that_built_it(
+    order: Order, status: Status | None, text: str, page: int
+) -> None:
     from django.http import QueryDict
 
     query = ListQuery(status=status, text=text, order=order, page=page)

@@ -55,7 +55,9 @@ def test_the_last_event_is_the_newest_and_staff_stay_staff(dashboard: Client, pr
     assert "Deployed" not in text
 
 
-def test_the_list_says_why_a_project_is_not_well(dashboard: Client, project: Project, engine: MemoryEngine) -> None:
+def test_the_list_gives_the_reason_of_a_project_in_trouble(
+    dashboard: Client, project: Project, engine: MemoryEngine
+) -> None:
     Project.objects.update(observed_at=None)
     engine.crash(project.container_name, exit_code=30)
     assert "The provider refused the API key." in text_of(dashboard.get("/"))
@@ -110,7 +112,7 @@ def test_a_list_of_two_hundred_is_small_costs_as_many_queries_as_one_of_one_and_
     assert sent <= 60 * 1024
 
 
-def test_what_has_not_changed_is_nothing_and_a_change_is_its_row_only(dashboard: Client, alice: User) -> None:
+def test_an_unchanged_list_sends_nothing_and_a_change_sends_its_row_only(dashboard: Client, alice: User) -> None:
     projects = make_projects(alice, 30)
     watch_well()
     seen = marks_of(dashboard.get("/"))

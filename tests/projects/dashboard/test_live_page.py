@@ -50,7 +50,7 @@ def test_every_live_part_of_the_page_is_kept_up_to_date(
     assert "logs" not in str(engine.calls)  # a page that follows its log is not sent it again
 
 
-def test_what_a_page_shows_already_is_not_sent_again(changes: Any, project: Project) -> None:
+def test_content_already_shown_is_not_sent_again(changes: Any, project: Project) -> None:
     watch_well()
     seen = parts_of(changes())
     nothing = changes(*seen.values())
@@ -76,7 +76,7 @@ def test_with_time_alone_an_answer_is_small(changes: Any, project: Project, monk
     assert timezone.now() - timedelta(minutes=1) < datetime.fromisoformat(answer["Checked-At"]) <= later
 
 
-def test_a_page_of_before_an_upgrade_is_told_the_moment_as_a_part(
+def test_a_page_loaded_before_an_upgrade_gets_its_times_as_a_part(
     dashboard: Client, project: Project, changes: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its script does not read the header, and does not say `quick`."""
@@ -91,7 +91,7 @@ def test_a_page_of_before_an_upgrade_is_told_the_moment_as_a_part(
     assert (old.status_code, set(parts_of(old))) == (200, {"checked"})
 
 
-def test_the_words_beside_the_link_follow_the_pairing(changes: Any, project: Project) -> None:
+def test_the_text_next_to_the_link_follows_the_pairing(changes: Any, project: Project) -> None:
     Project.objects.update(bot_username="harbour_bot")
     awaiting = changes()
     assert "It answers nobody yet." in text_of(awaiting)
@@ -111,7 +111,7 @@ def test_an_earlier_run_and_a_kind_of_events_stay_chosen(changes: Any, project: 
     assert "Deployed" not in text_of(changes(event="crash"))
 
 
-def test_nobody_else_is_told(project: Project, bob: User) -> None:
+def test_nobody_else_gets_the_updates(project: Project, bob: User) -> None:
     path = path_of(project, "/changes")
     assert browser_of(bob).get(path).status_code == 404
     assert Client().get(path).status_code == 302

@@ -32,9 +32,7 @@ def ask_about(dashboard: Client, token: str) -> str:
     return text_of(dashboard.post("/projects/new/bot", {"telegram_token": token}))
 
 
-def test_the_bot_is_named_and_a_token_that_does_not_do_is_told(
-    dashboard: Client, telegram: list[Answer], deploy: Any
-) -> None:
+def test_the_bot_is_named_and_a_bad_token_is_reported(dashboard: Client, telegram: list[Answer], deploy: Any) -> None:
     me = Answer(status=200, body={"result": {"id": 1, "username": "harbour_pilot_bot"}})
     telegram += [me, Answer(status=200, body={"result": {"url": ""}})]
     assert ask_about(dashboard, CANARY_TELEGRAM_TOKEN) == "✓ @harbour_pilot_bot"
@@ -47,7 +45,7 @@ def test_the_bot_is_named_and_a_token_that_does_not_do_is_told(
     assert "Another project already runs this Telegram bot" in ask_about(dashboard, CANARY_TELEGRAM_TOKEN)
 
 
-def test_what_is_told_of_credentials_has_no_codes_and_no_mark_of_what_nobody_verified(
+def test_messages_about_credentials_have_no_codes_and_claim_no_unverified_success(
     dashboard: Client, telegram: list[Answer], fields: Fields, settings: Any
 ) -> None:
     sentence = "Telegram did not answer, so the bot token could not be checked."
@@ -70,7 +68,7 @@ def test_telegram_is_not_asked_about_a_token_that_is_still_typed(
     assert len(telegram) == 1
 
 
-def test_a_strangers_bot_is_told_only_to_whom_telegram_confirms_the_token(
+def test_a_bot_in_use_is_reported_only_to_the_holder_of_its_token(
     bob: User, project: Project, telegram: list[Answer]
 ) -> None:
     client = Client()
@@ -90,7 +88,7 @@ def test_a_strangers_bot_is_told_only_to_whom_telegram_confirms_the_token(
         ({"api_key": "sk-ant-x", "provider": "\0"}, "anthropic", "claude-haiku-5-5"),
     ],
 )
-def test_the_provider_is_told_from_the_key_and_its_default_model_is_offered(
+def test_the_provider_is_recognised_from_the_key_and_its_default_model_is_offered(
     dashboard: Client, sent: Fields, provider: str, default: str
 ) -> None:
     answer = dashboard.post("/projects/new/provider", {"type": "assistant", **sent})
@@ -98,7 +96,7 @@ def test_the_provider_is_told_from_the_key_and_its_default_model_is_offered(
     assert f'<option value="{default}">' in answer.content.decode()
 
 
-def test_of_models_only_the_allowed_are_offered(dashboard: Client) -> None:
+def test_only_allowed_models_are_offered(dashboard: Client) -> None:
     Plan.objects.filter(slug="pro").update(allowed_models="b-model\na-model")
     answer = dashboard.post("/projects/new/provider", {"type": "assistant", "plan": "pro", "api_key": "sk-x"})
     assert re.findall(r'<option value="([^"]+)">', answer.content.decode()) == ["a-model", "b-model"]
@@ -107,7 +105,7 @@ def test_of_models_only_the_allowed_are_offered(dashboard: Client) -> None:
     assert text_of(empty) == ""
 
 
-def test_another_type_brings_its_settings_and_keeps_what_fits(dashboard: Client) -> None:
+def test_changing_the_type_shows_its_settings_and_keeps_matching_values(dashboard: Client) -> None:
     texts = {"instructions": {"type": "string"}, "mood": {"type": "string"}}
     schema = {"properties": texts, "additionalProperties": False}
     AgentType.objects.create(
@@ -123,7 +121,7 @@ def test_another_type_brings_its_settings_and_keeps_what_fits(dashboard: Client)
     assert re.search(r'value="pro"[^>]* checked', content)
 
 
-def test_the_check_says_what_a_deploy_would_and_makes_nothing(
+def test_the_check_reports_the_same_as_a_deploy_and_creates_nothing(
     dashboard: Client, fields: Fields, engine: MemoryEngine
 ) -> None:
     assert "All is well" in text_of(dashboard.post("/projects/new/check", fields))
@@ -147,11 +145,11 @@ def test_the_page_in_place_keeps_the_credentials_and_leads_to_the_project(dashbo
 
 
 @pytest.mark.parametrize("path", PIECES)
-def test_a_piece_is_no_page_to_read(dashboard: Client, path: str) -> None:
+def test_a_fragment_cannot_be_opened_as_a_page(dashboard: Client, path: str) -> None:
     assert dashboard.get(f"/projects/new/{path}").headers["Location"] == "/projects/new"
 
 
-def test_no_token_comes_out_again(dashboard: Client) -> None:
+def test_no_token_is_returned(dashboard: Client) -> None:
     assert CANARY_OTHER_TELEGRAM_TOKEN not in ask_about(dashboard, CANARY_OTHER_TELEGRAM_TOKEN)
 
 

@@ -75,7 +75,7 @@ def test_each_page_shows_a_request_that_is_carried_out(
 
 @pytest.mark.parametrize("action", ["stop", "restart", "delete"])
 @pytest.mark.parametrize("count", [1, 2])
-def test_the_request_to_many_names_the_chosen_ones(
+def test_the_sample_bulk_request_names_the_chosen_projects(
     alice: User, api: APIClient, deploy: Callable[..., Project], action: str, count: int
 ) -> None:
     chosen = [str(deploy(telegramToken=f"{number}:token").pk) for number in range(1, count + 1)]
@@ -91,7 +91,7 @@ def test_the_request_to_many_names_the_chosen_ones(
     assert send(api, page).status_code == 200
 
 
-def test_the_page_says_that_the_request_to_many_names_not_all_of_them(
+def test_the_page_says_if_the_sample_bulk_request_is_shortened(
     alice: User, api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("projects.dashboard.content.bulk.BATCH_SECONDS", 0)  # the page goes on with the others
@@ -134,7 +134,7 @@ def test_a_list_that_is_narrowed_down_shows_the_request_for_just_that(
     assert [shlex.split(html.unescape(each))[2] for each in renewed] == [call_of(page)[1]]
 
 
-def test_a_form_that_makes_no_sense_has_no_request(alice: User) -> None:
+def test_an_invalid_form_has_no_sample_request(alice: User) -> None:
     """Pages that are answered with an error page, which looks like any other."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(alice)

@@ -13,7 +13,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import path_of, text_of
 
 
-def test_the_owner_pairs_by_a_button_until_somebody_has(dashboard: Client, project: Project) -> None:
+def test_the_owner_sees_a_pairing_button_until_someone_is_paired(dashboard: Client, project: Project) -> None:
     Project.objects.update(bot_username="harbour_bot")
     page = dashboard.get(path_of(project))
     assert "It answers nobody yet." in text_of(page)
@@ -26,7 +26,7 @@ def test_the_owner_pairs_by_a_button_until_somebody_has(dashboard: Client, proje
     assert set(re.findall(r'href="(https://t.me/[^"]+)"', page.content.decode())) == {"https://t.me/harbour_bot"}
 
 
-def test_nobody_is_sent_to_an_agent_that_does_not_run(dashboard: Client, project: Project) -> None:
+def test_no_link_leads_to_an_agent_that_does_not_run(dashboard: Client, project: Project) -> None:
     Project.objects.update(bot_username="harbour_bot", created_at=timezone.now() - timedelta(hours=1))
     said = []
     for action in ("stop", "start"):
@@ -35,7 +35,7 @@ def test_nobody_is_sent_to_an_agent_that_does_not_run(dashboard: Client, project
     assert said == [False, True]
 
 
-def test_a_link_for_somebody_else_is_shown_once(dashboard: Client, project: Project, engine: MemoryEngine) -> None:
+def test_a_link_for_another_person_is_shown_once(dashboard: Client, project: Project, engine: MemoryEngine) -> None:
     Project.objects.update(bot_username="harbour_bot", agent_paired=1)
     secret = engine.containers[project.container_name].secrets["pairing_secret"]
     for mode, kind in (("add", PairingKind.ADD), ("replace", PairingKind.REPLACE)):
@@ -49,7 +49,7 @@ def test_a_link_for_somebody_else_is_shown_once(dashboard: Client, project: Proj
     assert dashboard.post(path_of(project, "/people"), {"mode": "owner"}).status_code == 400
 
 
-def test_one_from_before_pairing_answers_everybody_until_its_next_start(
+def test_a_project_from_before_pairing_answers_everybody_until_its_next_start(
     dashboard: Client, api: APIClient, project: Project
 ) -> None:
     Project.objects.update(bot_username="harbour_bot", pairing_secret_ciphertext="", pairing_from=0)

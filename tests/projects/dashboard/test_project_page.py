@@ -19,7 +19,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.dashboard.pages import press
 
 
-def test_the_page_tells_all_there_is_to_know(page: Callable[[], str], project: Project) -> None:
+def test_the_page_shows_every_field(page: Callable[[], str], project: Project) -> None:
     text = page()
     for shown in (
         "Running",
@@ -44,7 +44,7 @@ def test_the_page_tells_all_there_is_to_know(page: Callable[[], str], project: P
         (1, "The agent crashed (exit code 1)."),
     ],
 )
-def test_a_crash_is_told_in_plain_words_with_the_end_of_the_log(
+def test_a_crash_is_explained_in_plain_words_with_the_end_of_the_log(
     page: Callable[[], str], project: Project, engine: MemoryEngine, exit_code: int, sentence: str
 ) -> None:
     for number in range(25):
@@ -69,7 +69,7 @@ def test_the_log_is_its_last_two_hundred_lines_without_credentials(
     assert "line-249 [redacted]" in text
 
 
-def test_a_silent_engine_is_a_sentence_where_the_log_would_be(
+def test_with_a_silent_engine_a_sentence_replaces_the_log(
     page: Callable[[], str], project: Project, engine: MemoryEngine
 ) -> None:
     Project.objects.update(observed_at=timezone.now() - timedelta(minutes=1))
@@ -111,7 +111,9 @@ def test_states_that_need_it_are_explained(
     assert shown in page()
 
 
-def test_events_tell_who_did_what_and_from_where(dashboard: Client, page: Callable[[], str], project: Project) -> None:
+def test_events_show_who_did_what_from_which_address(
+    dashboard: Client, page: Callable[[], str], project: Project
+) -> None:
     press(dashboard, project, "stop")
     text = page()
     assert "just now Stopped alice@example.com dashboard, 127.0.0.1" in text

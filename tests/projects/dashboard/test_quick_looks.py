@@ -81,7 +81,7 @@ def opened(dashboard: Client, alice: User) -> Callable[[str], Open]:
 
 
 @BOTH
-def test_it_is_one_query_with_the_same_answer(
+def test_the_shortcut_needs_one_query_and_gives_the_same_answer(
     opened: Any, answered: list[int], django_assert_num_queries: Any, kind: str
 ) -> None:
     page = opened(kind)
@@ -115,9 +115,7 @@ ENDS: dict[str, Callable[[Open, User], Any]] = {
 
 @BOTH
 @pytest.mark.parametrize("end", ENDS)
-def test_who_is_not_let_in_any_more_is_told_nothing(
-    opened: Any, alice: User, answered: list[int], kind: str, end: str
-) -> None:
+def test_a_user_without_access_gets_nothing(opened: Any, alice: User, answered: list[int], kind: str, end: str) -> None:
     page = opened(kind)
     page.until_quick(answered)
     ENDS[end](page, alice)
@@ -161,7 +159,7 @@ def test_staff_who_need_a_second_factor_are_asked_for_it(
     assert not answered
 
 
-def test_nobody_is_told_by_the_session_of_another(opened: Any, bob: User, answered: list[int]) -> None:
+def test_a_session_of_another_user_gives_no_access(opened: Any, bob: User, answered: list[int]) -> None:
     page = opened("page")
     page.until_quick(answered)
     page.dashboard = Client()
@@ -172,7 +170,7 @@ def test_nobody_is_told_by_the_session_of_another(opened: Any, bob: User, answer
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("seed", range(2))
-def test_whatever_happens_it_is_told(
+def test_every_change_reaches_the_page(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, answered: list[int], seed: int
 ) -> None:
     history = PageHistory(seed, alice)

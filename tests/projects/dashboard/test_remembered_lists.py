@@ -44,7 +44,7 @@ def note(project_id: Any, owner: User, at: Any) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_happens_it_is_told(
+def test_every_change_reaches_the_list(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(settings, "BERTH_LIMITS", {})
@@ -79,7 +79,7 @@ def test_a_few_pages_more_than_are_remembered_push_out_a_few(monkeypatch: pytest
     assert len(memory._same) <= 40
 
 
-def test_what_is_known_costs_one_query_and_reads_no_project(
+def test_an_unchanged_list_costs_one_query_and_reads_no_project(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
 ) -> None:
     make_projects(alice, 30)
@@ -92,7 +92,7 @@ def test_what_is_known_costs_one_query_and_reads_no_project(
     assert (not read) == (connection.vendor == "postgresql")
 
 
-def test_what_is_in_no_row_is_seen_within_a_minute(
+def test_changes_outside_the_rows_are_seen_within_a_minute(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_projects(alice, 3)
@@ -107,7 +107,7 @@ def test_what_is_in_no_row_is_seen_within_a_minute(
         ask(dashboard, seen)
 
 
-def test_nobody_is_told_by_what_another_was(dashboard: Client, alice: User, bob: User) -> None:
+def test_a_remembered_list_is_never_given_to_another_user(dashboard: Client, alice: User, bob: User) -> None:
     make_projects(alice, 3)
     watch_well()
     seen = marks_of(dashboard.get("/"))

@@ -63,7 +63,7 @@ class Page:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_happens_it_is_told(
+def test_every_change_reaches_the_project_page(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, taken: list[bool], seed: int
 ) -> None:
     monkeypatch.setattr(settings, "BERTH_LIMITS", {})
@@ -83,9 +83,7 @@ def test_whatever_happens_it_is_told(
     assert any(taken) == REMEMBERS
 
 
-def test_each_thing_that_a_page_shows_is_told_when_it_changes(
-    dashboard: Client, alice: User, taken: list[bool]
-) -> None:
+def test_a_change_of_any_shown_value_is_sent(dashboard: Client, alice: User, taken: list[bool]) -> None:
     project = make_projects(alice, 1, generation=2, bot_id=7, bot_username="harbour_bot")[0]
     watch_well()
     mine, of_mine = Project.objects.filter(pk=project.pk), {"project_id": project.pk}
@@ -132,7 +130,7 @@ def test_the_link_is_another_each_day(dashboard: Client, alice: User, taken: lis
     assert taken == [False, REMEMBERS, False]
 
 
-def test_what_is_remembered_is_not_for_a_log_a_new_deploy_or_an_update(
+def test_logs_new_deploys_and_updates_are_never_served_from_memory(
     dashboard: Client, alice: User, taken: list[bool]
 ) -> None:
     project = make_projects(alice, 1, generation=2)[0]
@@ -154,7 +152,7 @@ def test_what_is_remembered_is_not_for_a_log_a_new_deploy_or_an_update(
         assert not is_remembered()
 
 
-def test_nobody_is_told_by_what_another_was(dashboard: Client, alice: User, bob: User) -> None:
+def test_a_remembered_page_is_never_given_to_another_user(dashboard: Client, alice: User, bob: User) -> None:
     page = Page(dashboard, make_projects(alice, 1, generation=2)[0])
     watch_well()
     assert page.look()
@@ -164,7 +162,7 @@ def test_nobody_is_told_by_what_another_was(dashboard: Client, alice: User, bob:
     assert page.ask()[0] == 404
 
 
-def test_it_is_read_again_each_minute(
+def test_a_remembered_page_is_read_again_each_minute(
     dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch, taken: list[bool]
 ) -> None:
     monkeypatch.setattr(remembered_pages, "COMPARED_EVERY", 0.0)

@@ -31,12 +31,12 @@ def three_runs(project: Project, engine: MemoryEngine) -> None:
             control_project(project=project, action=Action.START, actor=SYSTEM)
 
 
-def test_a_project_of_one_run_says_nothing_of_runs(show: Any) -> None:
+def test_a_project_with_one_run_does_not_mention_runs(show: Any) -> None:
     assert "Run 1 of" not in show()
 
 
 @pytest.mark.usefixtures("three_runs")
-def test_the_page_shows_the_current_run_and_leads_to_earlier_ones(show: Any) -> None:
+def test_the_page_shows_the_current_run_and_links_to_earlier_ones(show: Any) -> None:
     text = show()
     assert "Run 3 of 3" in text
     assert "printed in run 3" in text
@@ -58,5 +58,5 @@ def test_an_earlier_run_shows_its_log_and_how_it_ended(show: Any, project: Proje
 
 @pytest.mark.usefixtures("three_runs")
 @pytest.mark.parametrize(("query", "status"), [("?run=3", 200), ("?run=9", 404), ("?run=x", 200), ("?run=", 200)])
-def test_a_number_that_is_none_of_an_earlier_run(query: str, status: int, show: Any) -> None:
+def test_an_unknown_run_number_is_refused(query: str, status: int, show: Any) -> None:
     assert ("printed in run 3" in show(query, status)) == (status == 200)

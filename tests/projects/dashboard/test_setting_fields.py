@@ -75,9 +75,7 @@ def test_each_setting_has_a_field_with_the_words_of_the_schema(dashboard: Client
     assert 'href="/projects/new?type=assistant"' in page.content.decode()
 
 
-def test_what_is_typed_is_deployed_shown_again_and_kept_when_nothing_is_changed(
-    dashboard: Client, filled: Fields, change: Any
-) -> None:
+def test_typed_settings_are_deployed_shown_and_kept(dashboard: Client, filled: Fields, change: Any) -> None:
     assert dashboard.post("/projects/new", filled).status_code == 302
     project = Project.objects.get()
     assert project.settings == SETTINGS
@@ -110,7 +108,7 @@ def test_what_is_typed_is_deployed_shown_again_and_kept_when_nothing_is_changed(
         ({"steps": "9" * 5000}, "steps", "Must be of type integer"),
     ],
 )
-def test_a_fault_is_told_beside_its_field(
+def test_an_error_is_shown_next_to_its_field(
     dashboard: Client, filled: Fields, typed: Fields, name: str, sentence: str
 ) -> None:
     answer = dashboard.post("/projects/new", {**filled, **typed})
@@ -149,15 +147,13 @@ def test_a_type_without_settings_has_no_fields_for_any(dashboard: Client, own: A
     assert "Behaviour" not in page.content.decode()
 
 
-def test_an_unknown_type_in_the_address_is_no_type(dashboard: Client, own: AgentType) -> None:
+def test_an_unknown_type_in_the_url_is_ignored(dashboard: Client, own: AgentType) -> None:
     for odd in ("nonesuch", "%00", "x" * 500, ""):
         page = dashboard.get(f"/projects/new?type={odd}")
         assert page.context["form"].asked_type.slug == "assistant"
 
 
-def test_what_is_rarely_set_is_folded_away_until_it_is_set_or_wrong(
-    dashboard: Client, own: AgentType, filled: Fields
-) -> None:
+def test_rare_settings_are_folded_unless_set_or_wrong(dashboard: Client, own: AgentType, filled: Fields) -> None:
     def is_open(page: Any) -> bool:
         found = re.search(r'<details class="more"( open)?>\s*<summary>More settings \(7\)', page.content.decode())
         assert found

@@ -116,7 +116,7 @@ def test_status_and_reason_of_the_admin_agree(project: Project, grow_old: Callab
 
 
 @pytest.mark.parametrize(("silent_after", "badge"), [(False, "Running"), (True, "Unknown")])
-def test_a_log_that_takes_ten_seconds_does_not_set_badge_and_buttons_apart(
+def test_a_slow_log_does_not_make_badge_and_buttons_disagree(
     dashboard: Client, project: Project, engine: MemoryEngine, clock: Clock, silent_after: bool, badge: str
 ) -> None:
     engine.log(project.container_name, "the log came late")

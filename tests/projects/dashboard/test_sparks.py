@@ -42,7 +42,7 @@ def ask(dashboard: Client, path: str, **query: Any) -> tuple[int, Any]:
     return len(queries), answer
 
 
-def test_a_row_shows_what_its_agent_uses(dashboard: Client, alice: User) -> None:
+def test_a_row_shows_the_usage_of_its_agent(dashboard: Client, alice: User) -> None:
     measured, unmeasured, stopped = make_projects(alice, 3)
     watch_well()
     measure([measured, stopped])
@@ -53,7 +53,7 @@ def test_a_row_shows_what_its_agent_uses(dashboard: Client, alice: User) -> None
     assert f'id="used-{unmeasured.pk}"'.encode() in answer.content
 
 
-def test_two_hundred_with_curves_are_small_and_one_query_more_than_without(
+def test_two_hundred_curves_are_small_and_cost_one_more_query(
     dashboard: Client, alice: User, engine: MemoryEngine
 ) -> None:
     projects = make_projects(alice, 200)
@@ -70,7 +70,7 @@ def test_two_hundred_with_curves_are_small_and_one_query_more_than_without(
     assert len(gzip.compress(answer.content)) <= 12 * 1024
 
 
-def test_a_minute_of_use_is_no_change_and_comes_once_a_minute_by_itself(dashboard: Client, alice: User) -> None:
+def test_usage_alone_is_no_change_and_is_refreshed_once_a_minute(dashboard: Client, alice: User) -> None:
     projects = make_projects(alice, 30)
     watch_well()
     seen = marks_of(dashboard.get("/"))

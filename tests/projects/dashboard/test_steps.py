@@ -55,7 +55,7 @@ def test_the_steps_follow_the_row(
     assert stranger.get(steps, headers=HTMX).status_code == 404
 
 
-def test_the_steps_have_times_and_end_on_the_page_with_the_way_to_telegram(dashboard: Client, project: Project) -> None:
+def test_the_steps_have_times_and_end_with_the_link_to_telegram(dashboard: Client, project: Project) -> None:
     sent, started = timezone.now() - timedelta(seconds=9), timezone.now() - timedelta(seconds=6)
     row = Project.objects.filter(pk=project.pk)
     row.update(created_at=sent + timedelta(seconds=1), started_at=started)
@@ -78,7 +78,7 @@ def test_the_steps_have_times_and_end_on_the_page_with_the_way_to_telegram(dashb
     assert dashboard.get(path_of(project)).context["steps"] is None
 
 
-def test_they_go_on_until_the_gateway_has_told_when_it_was_polled_first(dashboard: Client, project: Project) -> None:
+def test_the_steps_continue_until_the_gateway_reports_the_first_poll(dashboard: Client, project: Project) -> None:
     steps, row = path_of(project, "/steps"), Project.objects.filter(pk=project.pk)
     for polled_at, address, goes_on in (
         (None, "10.0.0.5", True),
@@ -101,7 +101,7 @@ def test_they_go_on_until_the_gateway_has_told_when_it_was_polled_first(dashboar
         ({"health": "healthy", "address": "10.0.0.5"}, "Polling Telegram done"),
     ],
 )
-def test_without_the_gateway_the_last_step_says_how_it_is_known(
+def test_without_the_gateway_the_last_step_names_its_source(
     dashboard: Client, project: Project, row: dict[str, Any], told: str
 ) -> None:
     without = {"virtual_token_ciphertext": "", "virtual_key_ciphertext": "", "address": None, "first_polled_at": None}
@@ -112,11 +112,11 @@ def test_without_the_gateway_the_last_step_says_how_it_is_known(
     assert text_of(steps).partition(" Open it here")[0].endswith(told)
 
 
-def test_what_nobody_has_sent_has_no_steps(dashboard: Client) -> None:
+def test_an_unknown_request_has_no_steps(dashboard: Client) -> None:
     assert dashboard.get(f"/projects/{uuid.uuid4()}/steps", headers=HTMX).status_code == 404
 
 
-def test_the_steps_are_no_page_to_read_and_the_sign_in_never_takes_their_place(
+def test_the_steps_are_no_page_and_never_become_the_sign_in_page(
     dashboard: Client, fields: Fields, engine: MemoryEngine
 ) -> None:
     engine.ready_after_deploy = False
@@ -141,7 +141,7 @@ def test_a_degraded_agent_is_ready_and_its_link_is_shown(dashboard: Client, proj
 
 
 @pytest.mark.parametrize("changed", [{"generation": 2}, {"created_at": timezone.now() - timedelta(hours=1)}])
-def test_nobody_asks_for_the_steps_of_what_is_not_new(
+def test_only_new_projects_poll_for_steps(
     dashboard: Client, fields: Fields, engine: MemoryEngine, changed: dict[str, Any]
 ) -> None:
     engine.ready_after_deploy = False

@@ -25,7 +25,7 @@ def kept(engine: MemoryEngine, project: Project) -> bool:
     return project.container_key in engine.disks
 
 
-def test_a_full_agent_begins_anew(clear: Any, project: Project, engine: MemoryEngine) -> None:
+def test_a_full_agent_restarts_with_an_empty_memory(clear: Any, project: Project, engine: MemoryEngine) -> None:
     fill(engine, project)
     engine.log(project.container_name, "the last words")
     answer = clear()
@@ -43,7 +43,7 @@ def test_a_full_agent_begins_anew(clear: Any, project: Project, engine: MemoryEn
     assert "the last words" in project.runs.order_by("number").last().log  # type: ignore[union-attr]  # it is there
 
 
-def test_a_stopped_one_stays_stopped(clear: Any, stopped: Project, engine: MemoryEngine) -> None:
+def test_a_stopped_agent_stays_stopped(clear: Any, stopped: Project, engine: MemoryEngine) -> None:
     keep(engine, stopped, 1.5)
     measure_disks()
     answer = clear()
@@ -56,7 +56,9 @@ def test_a_stopped_one_stays_stopped(clear: Any, stopped: Project, engine: Memor
     assert (stopped.status, stopped.failure_code) == ("stopped", "")
 
 
-def test_one_that_gave_up_begins_anew(clear: Any, project: Project, engine: MemoryEngine) -> None:
+def test_an_agent_that_gave_up_restarts_with_an_empty_memory(
+    clear: Any, project: Project, engine: MemoryEngine
+) -> None:
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
     assert clear().json()["status"] == "running"
@@ -64,7 +66,7 @@ def test_one_that_gave_up_begins_anew(clear: Any, project: Project, engine: Memo
     assert (project.gave_up_at, project.crash_count) == (None, 0)
 
 
-def test_one_without_its_bot_stays_down(clear: Any, project: Project, engine: MemoryEngine) -> None:
+def test_an_agent_without_its_bot_stays_down(clear: Any, project: Project, engine: MemoryEngine) -> None:
     fill(engine, project)
     Project.objects.update(failure_code="bot_claimed", failed_at=timezone.now())
     answer = clear()
@@ -73,7 +75,7 @@ def test_one_without_its_bot_stays_down(clear: Any, project: Project, engine: Me
     assert not kept(engine, project)
 
 
-def test_a_suspended_one_keeps_all(clear: Any, project: Project, engine: MemoryEngine) -> None:
+def test_a_suspended_agent_keeps_its_memory(clear: Any, project: Project, engine: MemoryEngine) -> None:
     keep(engine, project, 0.5)
     Project.objects.update(suspended_at=timezone.now())
     answer = clear()
@@ -83,7 +85,7 @@ def test_a_suspended_one_keeps_all(clear: Any, project: Project, engine: MemoryE
 
 @pytest.mark.parametrize("verb", ["inspect", "stop", "remove"])
 @pytest.mark.parametrize("error", [EngineUnavailableError, EngineRefusedError])
-def test_where_the_engine_fails_nothing_lies_and_a_repetition_ends_it(
+def test_after_an_engine_failure_the_status_is_true_and_a_retry_completes(
     verb: str, error: Any, clear: Any, project: Project, engine: MemoryEngine
 ) -> None:
     fill(engine, project)
@@ -99,7 +101,7 @@ def test_where_the_engine_fails_nothing_lies_and_a_repetition_ends_it(
 
 
 @pytest.mark.parametrize("verb", ["deploy.create", "deploy.start"])
-def test_where_it_cannot_begin_anew_the_memory_is_empty_all_the_same(
+def test_the_memory_is_empty_even_if_the_restart_fails(
     verb: str, clear: Any, project: Project, engine: MemoryEngine
 ) -> None:
     fill(engine, project)
@@ -116,7 +118,7 @@ def test_where_it_cannot_begin_anew_the_memory_is_empty_all_the_same(
     assert project.status == "running"
 
 
-def test_what_a_killed_server_has_left_is_finished(clear: Any, project: Project, engine: MemoryEngine) -> None:
+def test_a_clearing_interrupted_by_a_kill_is_completed(clear: Any, project: Project, engine: MemoryEngine) -> None:
     """It died after the volume went, and before the agent began anew."""
     fill(engine, project)
 
@@ -154,7 +156,7 @@ def test_the_page_asks_first(project: Project, engine: MemoryEngine, bob: Any) -
     assert not kept(engine, project)
 
 
-def test_the_page_says_why_it_was_refused(project: Project, engine: MemoryEngine) -> None:
+def test_the_page_explains_a_refusal(project: Project, engine: MemoryEngine) -> None:
     engine.unavailable = True
     answer = browser_of(project.owner).post(f"/projects/{project.pk}/memory", {"name": project.name})
     assert answer.status_code == 503

@@ -33,16 +33,14 @@ def test_sizes_are_rounded_up(size: int, text: str) -> None:
         (0, 10**12, 1, "65,536 of 65,536 files"),
     ],
 )
-def test_of_space_and_files_that_counts_of_which_less_is_left(
-    used: int | None, files: int | None, portion: float, text: str
-) -> None:
+def test_the_scarcer_of_space_and_files_counts(used: int | None, files: int | None, portion: float, text: str) -> None:
     share = DiskShare(used=used, files=files, limit=GIB)
     assert share.portion == pytest.approx(portion) or share.portion > portion >= 1
     assert share.describe() == text
 
 
 @given(SIZES, SIZES, st.integers(16, 1 << 24))
-def test_who_is_full_is_not_warned_and_what_is_over_the_limit_looks_like_it(
+def test_a_full_agent_is_not_warned_and_exceeding_the_limit_is_shown(
     used: int | None, files: int | None, limit_mb: int
 ) -> None:
     share = DiskShare(used=used, files=files, limit=limit_mb * MIB)

@@ -26,7 +26,7 @@ def _mail_is_configured(settings: Any) -> None:
     settings.BERTH_PUBLIC_URL = "https://berth.example"
 
 
-def test_what_an_agent_keeps_is_shown_with_its_moment(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+def test_the_size_of_the_memory_is_shown_with_its_time(api: APIClient, project: Project, engine: MemoryEngine) -> None:
     empty = {"used": None, "limit": 5 * GIB, "files": None, "max_files": 5 * GIB // BYTES_PER_FILE}
     assert shown(api, project)["disk"] == empty | {"measured_at": None, "warning": None}
     before = clock.now()
@@ -69,7 +69,7 @@ def test_a_warning_that_finds_the_outbox_full_is_tried_again(
     assert OutgoingMail.objects.filter(state=MailState.WAITING).count() == 1
 
 
-def test_a_warning_that_is_no_longer_true_is_not_sent(project: Project, engine: MemoryEngine) -> None:
+def test_an_outdated_warning_is_not_sent(project: Project, engine: MemoryEngine) -> None:
     keep_and_measure(engine, project, 0.9)
     keep_and_measure(engine, project, 0.1)
     deliver()
@@ -115,7 +115,9 @@ def test_a_full_memory_stops_the_agent_and_nothing_starts_it(
     assert shown(api, project)["status"] == "failed"
 
 
-def test_it_starts_again_by_itself_once_there_is_room(api: APIClient, project: Project, engine: MemoryEngine) -> None:
+def test_the_agent_starts_again_by_itself_once_there_is_room(
+    api: APIClient, project: Project, engine: MemoryEngine
+) -> None:
     fill(engine, project)
     keep_and_measure(engine, project, 0.5)
     reconcile()
@@ -124,7 +126,7 @@ def test_it_starts_again_by_itself_once_there_is_room(api: APIClient, project: P
 
 
 @pytest.mark.parametrize("restart", ["", "?restart=true"])
-def test_a_larger_plan_is_a_way_out(
+def test_a_larger_plan_lets_a_full_agent_start(
     restart: str, api: APIClient, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
     project = deploy(plan="starter")
@@ -135,7 +137,9 @@ def test_a_larger_plan_is_a_way_out(
     assert shown(api, project)["status"] == "running"
 
 
-def test_a_plan_that_is_too_small_is_none(api: APIClient, deploy: Callable[..., Project], engine: MemoryEngine) -> None:
+def test_a_plan_that_is_too_small_does_not_let_it_start(
+    api: APIClient, deploy: Callable[..., Project], engine: MemoryEngine
+) -> None:
     """The agent keeps more than the larger plan allows, too: it stays down, and the start is refused."""
     project = deploy(plan="starter")
     engine.fill(project.container_key, 100 * GIB)
@@ -159,7 +163,7 @@ def test_staff_may_change_what_a_plan_gives(api: APIClient, project: Project, en
     assert shown(api, project)["status"] == "failed"
 
 
-def test_a_stopped_agent_that_is_full_is_told_so_when_it_is_started(
+def test_starting_a_full_stopped_agent_is_refused_with_the_reason(
     api: APIClient, project: Project, engine: MemoryEngine, control: Callable[..., Any]
 ) -> None:
     keep(engine, project, 1.5)

@@ -32,9 +32,7 @@ def prune(engine: MemoryEngine, project: Project) -> None:
         engine.volumes.discard(volume)
 
 
-def test_the_owner_is_told_once_that_it_starts_with_an_empty_memory(
-    api: APIClient, stopped: Project, engine: MemoryEngine
-) -> None:
+def test_the_owner_is_notified_once_of_an_empty_memory(api: APIClient, stopped: Project, engine: MemoryEngine) -> None:
     prune(engine, stopped)
     assert command(api, stopped, "start") == 200
     assert told(stopped) == ["gone"]
@@ -48,7 +46,7 @@ def test_the_owner_is_told_once_that_it_starts_with_an_empty_memory(
 @pytest.mark.parametrize(
     "silence", [lambda engine: engine.fail("deploy.start", SILENT), lambda engine: engine.lose("deploy")]
 )
-def test_so_they_are_where_nobody_learns_how_that_start_went(
+def test_the_owner_is_notified_although_the_result_of_the_start_is_lost(
     api: APIClient, stopped: Project, engine: MemoryEngine, silence: Callable[[MemoryEngine], None]
 ) -> None:
     """The next one finds the memory that this one made."""
@@ -60,14 +58,14 @@ def test_so_they_are_where_nobody_learns_how_that_start_went(
     assert told(stopped) == ["gone"]
 
 
-def test_an_operation_that_has_lost_the_project_tells_nobody(stopped: Project) -> None:
+def test_an_operation_that_lost_the_project_notifies_nobody(stopped: Project) -> None:
     Project.objects.filter(pk=stopped.pk).update(has_state=True)
     stopped.has_state = True
     record_lost_memory(stopped, Claim(id=uuid4(), generation=1, contested=False))
     assert told(stopped) == []
 
 
-def test_so_they_are_where_the_watcher_makes_it_again(project: Project, engine: MemoryEngine) -> None:
+def test_the_owner_is_notified_if_the_watcher_recreates_the_agent(project: Project, engine: MemoryEngine) -> None:
     prune(engine, project)
     reconcile()
     assert engine.containers[project.container_name].is_up
@@ -101,7 +99,7 @@ def _come_from_an_older_version(_api: APIClient, project: Project, engine: Memor
 @pytest.mark.parametrize(
     "happens", [_clear, _clear_in_vain, _clear_and_not_start, _lose_the_container, _come_from_an_older_version]
 )
-def test_nobody_is_told_what_is_no_loss_or_known(
+def test_nobody_is_notified_of_an_intended_or_known_loss(
     happens: Callable[[APIClient, Project, MemoryEngine], None], api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     happens(api, project, engine)

@@ -19,7 +19,7 @@ from tests.projects.disk.measuring import keep
 from tests.projects.disk.showing import shown
 
 
-def test_a_measurement_from_before_the_memory_was_cleared_says_nothing(
+def test_a_measurement_from_before_a_clearing_does_not_count(
     api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     keep(engine, project, 1.1)
@@ -31,7 +31,7 @@ def test_a_measurement_from_before_the_memory_was_cleared_says_nothing(
     assert (shown(api, project)["status"], shown(api, project)["disk"]["used"]) == ("running", 0)
 
 
-def test_one_that_hangs_delays_no_other(deploy: Callable[..., Project], engine: MemoryEngine) -> None:
+def test_a_hanging_measurement_delays_no_other(deploy: Callable[..., Project], engine: MemoryEngine) -> None:
     hanging, other = deploy(name="A"), deploy(name="B", telegramToken="5:another")
     engine.unmeasurable.add(hanging.container_key)
     measure_disks()
@@ -47,7 +47,7 @@ def test_an_engine_without_the_means_changes_nothing(api: APIClient, project: Pr
     assert (shown(api, project)["status"], shown(api, project)["disk"]["used"]) == ("running", None)
 
 
-def test_who_keeps_still_is_not_measured_again(project: Project, engine: MemoryEngine, control: Any) -> None:
+def test_an_unchanged_agent_is_not_measured_again(project: Project, engine: MemoryEngine, control: Any) -> None:
     control("stop")
     measure_disks()
     engine.calls.clear()
@@ -58,7 +58,7 @@ def test_who_keeps_still_is_not_measured_again(project: Project, engine: MemoryE
     assert ("measure_disks", project.container_key) in engine.calls
 
 
-def test_what_is_too_much_to_count_and_already_over_its_limit_is_stopped(
+def test_an_agent_over_its_limit_in_a_partial_count_is_stopped(
     api: APIClient, project: Project, engine: MemoryEngine
 ) -> None:
     engine.fill(project.container_key, int(project.plan.disk * 1.1), is_part=True)
@@ -75,15 +75,13 @@ def test_what_is_too_much_to_count_and_already_over_its_limit_is_stopped(
     assert project.failure_code == DISK_FULL
 
 
-def test_a_part_that_is_not_too_much_says_nothing_of_the_whole(
-    api: APIClient, project: Project, engine: MemoryEngine
-) -> None:
+def test_a_partial_count_below_the_limit_proves_nothing(api: APIClient, project: Project, engine: MemoryEngine) -> None:
     engine.fill(project.container_key, int(project.plan.disk * 0.9), is_part=True)
     assert measure_disks() == {str(project.pk)}
     assert (shown(api, project)["status"], shown(api, project)["disk"]["used"]) == ("running", None)
 
 
-def test_staff_are_told_of_what_was_missed_twice(deploy: Callable[..., Project], engine: MemoryEngine) -> None:
+def test_staff_see_agents_that_were_missed_twice(deploy: Callable[..., Project], engine: MemoryEngine) -> None:
     hanging, other = deploy(name="A"), deploy(name="B", telegramToken="5:another")
     engine.unmeasurable.add(hanging.container_key)
     disks = Disks(lambda: True, lambda _: None)
@@ -94,7 +92,7 @@ def test_staff_are_told_of_what_was_missed_twice(deploy: Callable[..., Project],
     assert disks._measure() == ""
 
 
-def test_many_that_were_missed_make_one_short_line() -> None:
+def test_many_missed_agents_are_listed_in_one_short_line() -> None:
     assert len(describe_missed({str(uuid4()) for _ in range(10_000)})) < 400
 
 

@@ -19,7 +19,7 @@ LIMIT_MB = 16
 
 @pytest.mark.docker
 @pytest.mark.one_database
-def test_an_agent_that_fills_its_memory_in_a_loop(
+def test_an_agent_that_fills_its_memory_in_a_loop_is_stopped(
     api: APIClient,
     docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
     settings: Any,

@@ -37,7 +37,7 @@ def stop_and_start(project: Project) -> None:
 
 @pytest.mark.parametrize("is_running", [True, False])
 @pytest.mark.parametrize("meanwhile", [suspend, suspend_by_hand, deactivate_owner])
-def test_what_is_taken_from_the_owner_meanwhile_keeps_its_memory(
+def test_a_project_suspended_meanwhile_keeps_its_memory(
     project: Project, engine: MemoryEngine, meanwhile: Callable[[Project], Any], is_running: bool
 ) -> None:
     """The agent that is being stopped may take its time: it is the owner's."""
@@ -55,7 +55,7 @@ def test_what_is_taken_from_the_owner_meanwhile_keeps_its_memory(
     assert Event.objects.filter(project_id=project.pk, action="clear memory").get().outcome == "failed"
 
 
-def test_what_has_begun_anew_meanwhile_keeps_its_memory(project: Project, engine: MemoryEngine) -> None:
+def test_a_project_restarted_meanwhile_keeps_its_memory(project: Project, engine: MemoryEngine) -> None:
     keep(engine, project, 0.5)
     once(engine, "stop", lambda: stop_and_start(project))
     answer = api_of(project.owner).delete(f"/api/projects/{project.pk}/memory")

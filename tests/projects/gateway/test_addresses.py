@@ -69,7 +69,9 @@ def test_after_a_crash(engine: MemoryEngine, project: Project, spoil: Spoil) -> 
 
 
 @pytest.mark.parametrize("spoil", SPOIL)
-def test_where_it_vanished(engine: MemoryEngine, project: Project, spoil: Spoil) -> None:
+def test_a_vanished_container_gets_another_address_if_its_own_is_taken(
+    engine: MemoryEngine, project: Project, spoil: Spoil
+) -> None:
     former = spoil(engine, project)
     engine.vanish(project.container_name)
     reconcile()
@@ -77,7 +79,7 @@ def test_where_it_vanished(engine: MemoryEngine, project: Project, spoil: Spoil)
 
 
 @pytest.mark.parametrize("spoil", SPOIL)
-def test_while_it_runs_and_somebody_took_it_off_its_network(
+def test_a_running_container_removed_from_its_network_gets_an_address_again(
     engine: MemoryEngine, project: Project, spoil: Spoil
 ) -> None:
     former = spoil(engine, project)
@@ -89,7 +91,7 @@ def test_while_it_runs_and_somebody_took_it_off_its_network(
     assert engine.containers[project.container_name].container_id == before
 
 
-def test_a_new_project_does_not_get_one_that_somebody_has(
+def test_a_new_project_does_not_get_a_used_address(
     engine: MemoryEngine, project: Project, deploy: Callable[..., Project]
 ) -> None:
     following = str(IPv4Address(str(project.address)) + 1)
@@ -99,7 +101,7 @@ def test_a_new_project_does_not_get_one_that_somebody_has(
     is_well(engine, other, following)
 
 
-def test_where_every_one_is_refused_the_owner_is_told_and_the_next_start_tries_others(
+def test_if_every_address_is_refused_the_owner_is_told_and_the_next_start_tries_others(
     engine: MemoryEngine, project: Project, control: Control
 ) -> None:
     engine.fail("deploy", AddressUnusableError, times=ADDRESSES)
@@ -110,9 +112,7 @@ def test_where_every_one_is_refused_the_owner_is_told_and_the_next_start_tries_o
     is_well(engine, project, "")
 
 
-def test_one_of_the_time_before_the_gateway_that_crashes_is_made_anew(
-    engine: MemoryEngine, without_gateway: Project
-) -> None:
+def test_a_crashed_agent_from_before_the_gateway_is_recreated(engine: MemoryEngine, without_gateway: Project) -> None:
     """Virtual credentials in a container that asks Telegram itself would be its end."""
     project = without_gateway
     engine.crash(project.container_name, exit_code=1)
@@ -124,7 +124,7 @@ def test_one_of_the_time_before_the_gateway_that_crashes_is_made_anew(
     assert spec.environment["TELEGRAM_API_BASE"].startswith("http://172.30.0.2:8080/")
 
 
-def test_one_that_crashes_after_switching_off_is_made_anew(
+def test_an_agent_that_crashes_after_switching_off_is_recreated(
     engine: MemoryEngine, project: Project, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False

@@ -32,7 +32,7 @@ def test_money_counts_by_the_prices_that_staff_keep(
     assert shown(api, limited, time)[1].startswith("Budget reached; it resets on 1 December.")
 
 
-def test_without_a_mail_server_the_events_tell(limited: Project, use: Any, settings: Any) -> None:
+def test_without_a_mail_server_the_events_report(limited: Project, use: Any, settings: Any) -> None:
     settings.BERTH_SENDS_MAIL = False
     use(limited, 1000)
     assert not OutgoingMail.objects.exists()

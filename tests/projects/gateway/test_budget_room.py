@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 @pytest.mark.parametrize(
     ("used", "after", "status"), [(705, 1, "running"), (705, -1, "degraded"), (1000, 1, "degraded")]
 )
-def test_a_later_call_that_has_room_says_that_the_budget_is_not_reached(
+def test_a_later_call_that_fits_clears_the_reached_budget(
     limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway, used: int, after: int, status: str
 ) -> None:
     use(limited, used)

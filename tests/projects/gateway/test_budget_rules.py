@@ -57,9 +57,7 @@ def test_an_owner_may_set_less_and_staff_more(name: str) -> None:
         ({"month_tokens": 1}, {"tokens": 10}, 0),
     ],
 )
-def test_of_two_limits_the_one_of_which_less_is_left_counts(
-    budget: dict[str, Any], spent: dict[str, int], percent: int
-) -> None:
+def test_the_limit_with_less_left_counts(budget: dict[str, Any], spent: dict[str, int], percent: int) -> None:
     assert percent_spent(Budget(**budget), Period.DAY, Spent(**spent)) == percent
 
 
@@ -126,7 +124,7 @@ NOTHING = (None, None)
         ((401, None), NOTHING, ("", "")),
     ],
 )
-def test_only_what_is_certain_is_said_of_an_agent(telegram: Any, provider: Any, judged: Judgement) -> None:
+def test_only_certain_facts_are_concluded_from_a_sighting(telegram: Any, provider: Any, judged: Judgement) -> None:
     assert judge_sighting(telegram=telegram, provider=provider, since=10.0) == judged
 
 

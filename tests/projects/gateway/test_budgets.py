@@ -33,7 +33,7 @@ def test_the_gateway_has_the_budget_in_force(engine: MemoryEngine, limited: Proj
     }
 
 
-def test_below_most_of_it_nothing_is_said(limited: Project, use: Any, api: Any, time: Clock) -> None:
+def test_below_80_percent_nothing_is_reported(limited: Project, use: Any, api: Any, time: Clock) -> None:
     use(limited, 799)
     assert not OutgoingMail.objects.exists()
     assert shown(api, limited, time) == ("running", "")
@@ -62,7 +62,7 @@ def test_at_100_percent_the_project_is_degraded_and_the_owner_gets_one_mail(
     assert message.startswith("Budget reached; it resets on 16 November.")
 
 
-def test_who_jumps_to_the_limit_gets_the_second_mail_only(limited: Project, use: Any) -> None:
+def test_reaching_the_limit_in_one_step_sends_the_second_mail_only(limited: Project, use: Any) -> None:
     use(limited, 2000)
     assert subjects() == ["Harbour pilot has reached its budget"]
 
@@ -111,7 +111,7 @@ def test_a_call_that_is_refused_before_all_is_spent_counts_as_well(
         ("month", 950, "1 December"),
     ],
 )
-def test_a_refusal_holds_until_the_budget_that_it_was_for_begins_anew(
+def test_a_refusal_lasts_until_its_budget_restarts(
     limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway, told: str | None, used: int, resets: str
 ) -> None:
     use(limited, used)
@@ -137,7 +137,9 @@ def test_a_higher_budget_is_in_force_at_once(
     assert engine.containers[limited.container_name] is container
 
 
-def test_a_lower_one_too(limited: Project, use: Any, api: Any, time: Clock, engine: MemoryEngine) -> None:
+def test_a_refusal_for_a_lower_budget_lasts_too(
+    limited: Project, use: Any, api: Any, time: Clock, engine: MemoryEngine
+) -> None:
     use(limited, 300)
     assert api.patch(f"/api/projects/{limited.pk}", {"budget": {"day_tokens": 200}}).status_code == 200
     assert entry_of(engine, limited)["budget"]["day_tokens"] == 200
@@ -147,7 +149,7 @@ def test_a_lower_one_too(limited: Project, use: Any, api: Any, time: Clock, engi
     assert shown(api, limited, time)[0] == "running"
 
 
-def test_an_agent_that_ended_for_it_says_so(
+def test_an_agent_that_ended_because_of_its_budget_shows_the_reason(
     limited: Project, use: Any, api: Any, time: Clock, engine: MemoryEngine
 ) -> None:
     """The assistant ends with the code for missing credit, which is what the provider's own error says."""
@@ -160,7 +162,9 @@ def test_an_agent_that_ended_for_it_says_so(
     assert (status, message[:14]) == ("crashed", "Budget reached")
 
 
-def test_a_new_key_makes_no_room(limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway) -> None:
+def test_a_new_key_does_not_reset_the_budget(
+    limited: Project, use: Any, api: Any, time: Clock, gateway: MemoryGateway
+) -> None:
     use(limited, 950)
     gateway.see(str(limited.pk), budget_reached=time.now.timestamp())
     look_after_gateway()
@@ -168,7 +172,7 @@ def test_a_new_key_makes_no_room(limited: Project, use: Any, api: Any, time: Clo
     assert shown(api, limited, time)[0] == "degraded"
 
 
-def test_a_fault_at_one_project_keeps_nothing_from_the_others(
+def test_a_failure_of_one_project_affects_no_other(
     deploy: Callable[..., Project], limited: Project, use: Any, gateway: MemoryGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = deploy(telegramToken="555:another-bot")

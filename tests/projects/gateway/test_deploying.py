@@ -52,7 +52,7 @@ def test_no_virtual_credential_is_stored_in_plain_text(engine: MemoryEngine, pro
         ("sk-or-canary0provider0api0key0p5Tj2Bd", "openrouter", "sk-or-bvk_", "openrouter", "openrouter.ai/api/v1"),
     ],
 )
-def test_the_key_has_the_shape_of_its_provider(
+def test_the_virtual_key_has_the_shape_of_its_provider(
     key: str, provider: str, begins: str, kind: str, base: str, engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
     project = deploy(apiKey=key)
@@ -82,7 +82,7 @@ def test_without_firewall_rights_the_credential_alone_counts(
     assert entry_of(engine, project)["address"] is None
 
 
-def test_each_project_has_an_address_and_credentials_of_its_own(
+def test_each_project_has_a_separate_address_and_credentials(
     engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
     projects = [deploy(), deploy(telegramToken="555:another-bot"), deploy(telegramToken="556:another-bot")]
@@ -116,7 +116,9 @@ def test_a_deploy_without_a_gateway_is_refused_and_leaves_nothing(
     assert engine.containers == {}
 
 
-def test_a_deploy_stands_where_the_gateway_cannot_be_told(engine: MemoryEngine, deploy: Callable[..., Project]) -> None:
+def test_a_deploy_succeeds_although_the_gateway_cannot_be_reached(
+    engine: MemoryEngine, deploy: Callable[..., Project]
+) -> None:
     """It is told again until it knows; meanwhile the agent is asked to come again."""
     engine.fail("gateway", EngineUnavailableError)
     project = deploy()
@@ -139,14 +141,14 @@ def test_a_deploy_does_not_wait_for_the_gateway_before_the_container_is_made(
     assert verbs.count("gateway") == 1, "One word is enough."
 
 
-def test_addresses_are_given_in_turn_and_each_to_one(db: None) -> None:
+def test_addresses_are_assigned_in_turn_and_each_once(db: None) -> None:
     network = IPv4Network("10.0.0.0/29")
     given = [take_address(network) for _ in range(6)]
     assert given == [f"10.0.0.{number}" for number in range(1, 7)]
     assert take_address(network) == "10.0.0.1"  # nobody has kept any
 
 
-def test_a_full_network_says_so(project: Project) -> None:
+def test_a_full_network_is_reported(project: Project) -> None:
     network = IPv4Network("10.0.0.0/30")
     Project.objects.filter(pk=project.pk).update(address="10.0.0.1")
     assert take_address(network) == "10.0.0.2"
@@ -156,7 +158,9 @@ def test_a_full_network_says_so(project: Project) -> None:
         take_address(IPv4Network("10.0.0.0/31"))
 
 
-def test_an_agent_with_one_credential_has_one(engine: MemoryEngine, deploy: Callable[..., Project]) -> None:
+def test_an_agent_with_one_credential_gets_one_virtual_credential(
+    engine: MemoryEngine, deploy: Callable[..., Project]
+) -> None:
     project = deploy(apiKey="")
     assert list(engine.secrets_of(project.container_name)) == ["telegram_bot_token"]
     assert entry_of(engine, project)["provider"] is None
@@ -174,7 +178,7 @@ def test_a_new_provider_gets_a_key_of_its_shape_at_the_next_start(
     assert entry_of(engine, project)["provider"]["virtual"] == digest(key)
 
 
-def test_virtual_credentials_whose_key_is_lost_are_made_anew(
+def test_virtual_credentials_whose_encryption_key_is_lost_are_recreated(
     engine: MemoryEngine, project: Project, control: Control, api: Any, settings: Any
 ) -> None:
     settings.BERTH_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]

@@ -23,7 +23,7 @@ WHO = ("installation", "type", "staff", "owner")
 
 
 @pytest.mark.parametrize("who", WHO)
-def test_it_takes_effect_at_the_next_start_and_back(
+def test_a_change_of_egress_takes_effect_at_the_next_start(
     engine: MemoryEngine, project: Project, control: Control, api: APIClient, settings: Any, who: str
 ) -> None:
     for egress in (Egress.GATEWAY, Egress.INTERNET):
@@ -40,13 +40,13 @@ def test_it_takes_effect_at_the_next_start_and_back(
         assert counts_for(engine, project) == (True, True)
 
 
-def test_of_all_that_is_said_the_strictest_counts() -> None:
+def test_the_strictest_egress_setting_counts() -> None:
     for wishes in product(Egress, repeat=len(WHO)):
         assert (egress_in_force(wishes) is Egress.GATEWAY) == (Egress.GATEWAY in wishes), wishes
     assert egress_in_force(["internet", "what a later version says"]) is Egress.GATEWAY
 
 
-def test_one_that_crashes_takes_it_too(engine: MemoryEngine, project: Project) -> None:
+def test_a_crashed_agent_gets_the_new_egress_too(engine: MemoryEngine, project: Project) -> None:
     """It is not started again as it was, outside of the firewall's rules."""
     Project.objects.update(own_egress=Egress.GATEWAY)
     engine.crash(project.container_name, exit_code=1)
@@ -56,7 +56,7 @@ def test_one_that_crashes_takes_it_too(engine: MemoryEngine, project: Project) -
 
 @pytest.mark.parametrize("verb", ["create", "validate", "change"])
 @pytest.mark.parametrize("value", ["", "none", "GATEWAY", " gateway", None, True, 1, ["gateway"], {"gateway": 1}])
-def test_what_is_no_egress_is_refused(
+def test_an_invalid_egress_is_refused(
     api: APIClient, body: dict[str, Any], project: Project, verb: str, value: Any
 ) -> None:
     answer = ask(api, body, project, verb, value)
@@ -85,7 +85,7 @@ def ask(api: APIClient, body: dict[str, Any], project: Project, verb: str, value
     return api.post(path, body | {"plan": "pro", "telegramToken": "555:a-free-bot", "egress": value})
 
 
-def test_an_owner_makes_it_stricter_and_an_event_says_so(
+def test_an_owner_can_tighten_the_egress_and_an_event_records_it(
     engine: MemoryEngine, api: APIClient, body: dict[str, Any]
 ) -> None:
     detail = api.post("/api/projects", body | {"egress": "gateway"}).json()

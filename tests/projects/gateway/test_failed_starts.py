@@ -55,7 +55,7 @@ Fault = Callable[[MemoryEngine, pytest.MonkeyPatch], None]
 
 
 @pytest.mark.parametrize(("fault", "egress"), list(product(FAULTS, Egress)))
-def test_it_keeps_its_address(
+def test_a_failed_start_keeps_its_address(
     engine: MemoryEngine, project: Project, control: Control, fault: Fault, egress: Egress, monkeypatch: Any
 ) -> None:
     before = Egress.INTERNET if egress is Egress.GATEWAY else Egress.GATEWAY
@@ -76,7 +76,7 @@ def test_it_keeps_its_address(
     assert counts_for(engine, project) == (True, True)
 
 
-def test_not_where_somebody_else_has_that_address_by_now(
+def test_a_failed_start_does_not_keep_an_address_that_is_taken(
     engine: MemoryEngine, project: Project, control: Control, deploy: Callable[..., Project]
 ) -> None:
     """Two agents at one address would each be the other one to the gateway."""
@@ -93,7 +93,7 @@ def test_not_where_somebody_else_has_that_address_by_now(
     assert Project.objects.get(pk=project.pk).address not in {former, None}
 
 
-def test_one_of_the_time_before_the_gateway_stays_outside(
+def test_an_agent_from_before_the_gateway_stays_outside(
     engine: MemoryEngine, without_gateway: Project, control: Control
 ) -> None:
     """Nothing is expected of what the gateway sees of it, and the next start takes it in."""

@@ -38,18 +38,18 @@ def hanging(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     released.set()
 
 
-def test_a_deploy_goes_on_without_it(hanging: None, deploy: Callable[..., Project]) -> None:
+def test_a_deploy_continues_without_a_hanging_gateway(hanging: None, deploy: Callable[..., Project]) -> None:
     project = deploy()
     assert project.status == "running"
     assert "not answered in time" in Event.objects.get(project_id=project.pk, action="gateway").detail
 
 
-def test_so_does_a_suspension(project: Project, hanging: None) -> None:
+def test_a_suspension_continues_without_a_hanging_gateway(project: Project, hanging: None) -> None:
     suspend_project(project=project, actor=STAFF)
     assert Event.objects.filter(project_id=project.pk, action="gateway", outcome="not told").exists()
 
 
-def test_the_watcher_tells_what_was_missed(
+def test_the_watcher_sends_the_missed_entries(
     engine: MemoryEngine, project: Project, api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.fail("gateway", EngineUnavailableError)
@@ -62,7 +62,7 @@ def test_the_watcher_tells_what_was_missed(
     assert entry_of(engine, project) is None
 
 
-def test_only_the_watcher_that_leads_looks_after_it(engine: MemoryEngine, project: Project) -> None:
+def test_only_the_leading_watcher_sends_missed_entries(engine: MemoryEngine, project: Project) -> None:
     engine.calls.clear()
     gateways = look.Gateways(lambda: False)
     gateways._try()

@@ -11,9 +11,7 @@ from tests.projects.gateway.nodes import Nodes
 pytestmark = pytest.mark.django_db
 
 
-def test_from_a_node_whose_gateway_answers_pings_alone_it_moves_as_from_one_that_is_away(
-    nodes: Nodes, leader: Round, agent: Project
-) -> None:
+def test_an_agent_leaves_a_node_whose_gateway_only_answers_pings(nodes: Nodes, leader: Round, agent: Project) -> None:
     nodes.by_name["a"].hangs = True
     began, versions = nodes.now, set()
     while nodes.now < began + SILENT_AFTER + WAIT_FOR + 4:
@@ -40,9 +38,7 @@ def test_a_gateway_that_hung_for_a_while_counts_again(nodes: Nodes, leader: Roun
     assert nodes.letting_pass(agent) == {"a"}
 
 
-def test_a_gateway_says_that_a_credential_counts_nowhere_once_it_has_missed_nothing(
-    nodes: Nodes, agent: Project
-) -> None:
+def test_only_an_up_to_date_gateway_confirms_that_a_credential_is_void(nodes: Nodes, agent: Project) -> None:
     """What was told in a look has to be found there by the next one."""
     comparison = nodes.by_name["b"].comparison
     for version in (50, 60):

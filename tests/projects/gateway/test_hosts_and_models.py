@@ -28,18 +28,18 @@ NO_HOSTS = (
 
 
 @pytest.mark.parametrize(("written", "told"), HOSTS.items())
-def test_a_host_is_told_as_the_gateway_compares_it(written: str, told: str) -> None:
+def test_a_host_is_sent_in_the_form_that_the_gateway_compares(written: str, told: str) -> None:
     assert read_hosts(written) == [told]
     assert read_hosts(told) == [told]
 
 
 @pytest.mark.parametrize("written", NO_HOSTS)
-def test_what_is_no_public_name_of_one_host_is_refused(written: str) -> None:
+def test_anything_but_a_public_host_name_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match=r"\.$"):
         read_hosts(f"api.example.com\n{written}")
 
 
-def test_nothing_that_is_not_seen_is_taken() -> None:
+def test_invisible_characters_are_refused() -> None:
     """But for the end of a line."""
     taken = [
         hex(ord(each))
@@ -67,7 +67,7 @@ def test_lists_have_an_end_and_hold_nothing_twice() -> None:
 
 
 @pytest.mark.parametrize("written", ["gpt 5", "gpt\x005", "gpt-\u00fc", "m" * 201, "gpt\t5", "\u202egpt"])
-def test_what_is_no_name_of_a_model_is_refused(written: str) -> None:
+def test_an_invalid_model_name_is_refused(written: str) -> None:
     with pytest.raises(ValueError, match="model"):
         read_models(written)
 
@@ -106,7 +106,7 @@ def test_rows_take_no_list_that_is_not_valid() -> None:
 
 
 @pytest.mark.django_db
-def test_the_gateway_is_told_within_a_look_and_the_agent_goes_on(
+def test_the_gateway_gets_the_change_within_a_round_and_the_agent_keeps_running(
     engine: MemoryEngine, project: Project, api: APIClient
 ) -> None:
     container = engine.containers[project.container_name].container_id
@@ -127,7 +127,7 @@ def test_the_gateway_is_told_within_a_look_and_the_agent_goes_on(
 
 
 @pytest.mark.django_db
-def test_the_catalogue_says_it(api: APIClient, settings: Any) -> None:
+def test_the_catalogue_lists_hosts_and_models(api: APIClient, settings: Any) -> None:
     AgentType.objects.update(allowed_models="b\na", allowed_hosts="x.example", egress=Egress.GATEWAY)
     Plan.objects.filter(slug="free").update(allowed_models="a")
     told = api.get("/api/types").json()[0]
@@ -142,7 +142,7 @@ def test_the_catalogue_says_it(api: APIClient, settings: Any) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("row", [AgentType, Plan])
 @pytest.mark.parametrize("verb", ["create", "validate", "change"])
-def test_an_owner_chooses_among_them(
+def test_an_owner_chooses_among_the_allowed_models(
     api: APIClient, body: dict[str, Any], project: Project, row: Any, verb: str
 ) -> None:
     row.objects.update(allowed_models="gpt-5\ngpt-5-mini")
@@ -163,7 +163,7 @@ def test_an_owner_chooses_among_them(
 
 
 @pytest.mark.django_db
-def test_a_shorter_list_stops_no_other_change_but_one_of_the_plan(api: APIClient, project: Project) -> None:
+def test_a_shortened_list_blocks_only_a_change_of_plan(api: APIClient, project: Project) -> None:
     api.patch(f"/api/projects/{project.pk}", {"settings": {"model": "gpt-5"}})
     Plan.objects.filter(slug="free").update(allowed_models="gpt-4")
     AgentType.objects.update(allowed_models="gpt-4")
@@ -174,7 +174,7 @@ def test_a_shorter_list_stops_no_other_change_but_one_of_the_plan(api: APIClient
 
 
 @pytest.mark.django_db
-def test_who_reaches_the_gateway_alone_knows_the_way_to_its_hosts(
+def test_an_agent_confined_to_the_gateway_gets_a_proxy_for_its_hosts(
     engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
     AgentType.objects.update(allowed_hosts="x.example")

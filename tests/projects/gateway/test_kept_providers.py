@@ -49,7 +49,7 @@ def test_a_project_keeps_its_provider_until_its_key_or_the_setting_changes(
     assert groq.requests == []
 
 
-def test_what_tells_another_provider_of_the_stored_key_has_it_asked(
+def test_a_change_of_provider_verifies_the_stored_key_again(
     api: APIClient, deploy: Callable[..., Project], groq: FakeProvider, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = deploy(apiKey=GROQ_KEY, settings={"provider": "groq"})
@@ -91,7 +91,7 @@ def test_a_change_of_the_provider_sees_a_key_that_came_in_between(
 
 
 @pytest.mark.parametrize("verb", ["create", "change"])
-def test_a_provider_that_goes_just_before_a_project_is_written_gets_none(
+def test_a_provider_deleted_just_before_a_creation_gets_no_project(
     api: APIClient, deploy: Callable[..., Project], groq: FakeProvider, monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     project, (module, last) = deploy(), {"create": (creation, "check_spec"), "change": (update, "_new_values")}[verb]
@@ -112,7 +112,7 @@ def test_a_provider_that_goes_just_before_a_project_is_written_gets_none(
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.one_database("postgresql")
-def test_one_that_is_about_to_be_used_is_not_deleted(
+def test_a_provider_about_to_be_used_is_not_deleted(
     deploy: Callable[..., Project], groq: FakeProvider, admin: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     project, answers = deploy(), []
@@ -141,7 +141,7 @@ def _somebody_waits() -> bool:
 
 
 @pytest.mark.django_db
-def test_nobody_waits_for_a_name_server_or_the_engine_in_a_transaction_of_a_form(
+def test_no_form_waits_for_dns_or_the_engine_inside_a_transaction(
     admin: Client, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outside, depths = len(connection.atomic_blocks), []

@@ -113,7 +113,7 @@ def assert_true(engine: MemoryEngine, key: str) -> None:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", VERBS)
-def test_whatever_was_done_by_then_the_rest_follows(
+def test_after_a_kill_at_any_point_the_remaining_steps_follow(
     name: str, engine: MemoryEngine, deploy: Callable[..., Project], api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, verb, when, numbers = VERBS[name]

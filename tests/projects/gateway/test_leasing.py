@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 Control = Callable[..., Any]
 
 
-def test_it_goes_on_as_long_as_leases_are_renewed(nodes: Nodes, leader: Round, agent: Project) -> None:
+def test_an_agent_is_served_while_its_lease_is_renewed(nodes: Nodes, leader: Round, agent: Project) -> None:
     for _ in range(5):
         nodes.now += LEASE / 2
         leader.run()
@@ -27,7 +27,7 @@ def test_it_goes_on_as_long_as_leases_are_renewed(nodes: Nodes, leader: Round, a
     assert not nodes.letting_pass(agent), "Nobody has renewed it."
 
 
-def test_where_it_has_moved_it_counts_as_soon_as_it_is_void_on_the_node_before(
+def test_a_moved_agent_counts_as_soon_as_it_is_void_on_its_former_node(
     nodes: Nodes, leader: Round, agent: Project
 ) -> None:
     nodes.run_on(agent, "b")
@@ -38,7 +38,7 @@ def test_where_it_has_moved_it_counts_as_soon_as_it_is_void_on_the_node_before(
     assert nodes.letting_pass(agent) == {"a"}
 
 
-def test_from_a_node_that_is_cut_off_it_moves_when_the_last_lease_is_over_for_certain(
+def test_an_agent_leaves_a_cut_off_node_when_its_last_lease_is_certainly_over(
     nodes: Nodes, leader: Round, agent: Project
 ) -> None:
     nodes.by_name["a"].is_there = False
@@ -58,7 +58,7 @@ def test_from_a_node_that_is_cut_off_it_moves_when_the_last_lease_is_over_for_ce
     assert nodes.letting_pass(agent) == {"b"}
 
 
-def test_after_a_short_silence_it_counts_where_it_was(nodes: Nodes, leader: Round, agent: Project) -> None:
+def test_after_a_short_silence_an_agent_counts_on_its_node_again(nodes: Nodes, leader: Round, agent: Project) -> None:
     nodes.by_name["a"].is_there = False
     for _ in range(3):
         nodes.now += SILENT_AFTER
@@ -70,7 +70,7 @@ def test_after_a_short_silence_it_counts_where_it_was(nodes: Nodes, leader: Roun
     assert nodes.letting_pass(agent) == {"a"}
 
 
-def test_a_stop_counts_at_once_and_a_start_waits_for_nobody(
+def test_a_stop_counts_at_once_and_a_start_does_not_wait(
     nodes: Nodes, leader: Round, agent: Project, control: Control
 ) -> None:
     assert control(agent, "stop").status_code == 200
@@ -86,7 +86,9 @@ def test_a_stop_counts_at_once_and_a_start_waits_for_nobody(
 
 
 @pytest.mark.every_case
-def test_a_stop_of_which_its_node_does_not_hear(nodes: Nodes, leader: Round, agent: Project, control: Control) -> None:
+def test_a_stop_that_misses_its_node_counts_when_the_lease_ends(
+    nodes: Nodes, leader: Round, agent: Project, control: Control
+) -> None:
     nodes.by_name["a"].is_there = False
     control(agent, "stop")
     control(agent, "start")
@@ -99,7 +101,7 @@ def test_a_stop_of_which_its_node_does_not_hear(nodes: Nodes, leader: Round, age
     assert nodes.now - began >= WAIT_FOR
 
 
-def test_leases_go_on_while_the_engine_is_silent(nodes: Nodes, leader: Round, agent: Project) -> None:
+def test_leases_are_renewed_while_the_engine_is_silent(nodes: Nodes, leader: Round, agent: Project) -> None:
     nodes.is_silent = True
     nodes.run_on(agent, "b")
     for _ in range(3):
@@ -108,16 +110,14 @@ def test_leases_go_on_while_the_engine_is_silent(nodes: Nodes, leader: Round, ag
         assert nodes.letting_pass(agent) == {"a"}
 
 
-def test_a_gateway_that_was_started_anew_has_its_leases_with_the_next_round(
-    nodes: Nodes, leader: Round, agent: Project
-) -> None:
+def test_a_restarted_gateway_gets_its_leases_in_the_next_round(nodes: Nodes, leader: Round, agent: Project) -> None:
     nodes.by_name["a"].restart()
     assert not nodes.letting_pass(agent)
     leader.run()
     assert nodes.letting_pass(agent) == {"a"}
 
 
-def test_the_watcher_tells_each_node_what_it_has_missed(nodes: Nodes, leader: Round, agent: Project) -> None:
+def test_the_watcher_sends_each_node_its_missed_entries(nodes: Nodes, leader: Round, agent: Project) -> None:
     nodes.by_name["b"].is_there = False
     Project.objects.filter(pk=agent.pk).update(entry_version=50)
     look_after_gateway()
@@ -132,7 +132,7 @@ def test_the_watcher_tells_each_node_what_it_has_missed(nodes: Nodes, leader: Ro
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(4))
-def test_two_never_count_whatever_leaders_nodes_and_owners_do(
+def test_two_containers_never_count_at_once_in_any_history(
     nodes: Nodes, agent: Project, control: Control, seed: int
 ) -> None:
     chance = random.Random(seed)

@@ -23,7 +23,7 @@ Control = Callable[..., Any]
 
 
 @pytest.mark.parametrize("teller", ["the watcher", "a command"])
-def test_a_node_that_it_leaves_hears_nothing_that_undoes_it(
+def test_nothing_sent_to_the_former_node_undoes_a_move(
     nodes: Nodes, leader: Round, agent: Project, control: Control, teller: str
 ) -> None:
     """It was silent for a while and still has a lease; the agent has moved, and all nodes are notified."""
@@ -87,7 +87,7 @@ def test_a_gateway_that_hangs_is_asked_once_and_keeps_no_other_waiting(nodes: No
     assert (void, sick, hanging.asked) == ({each for each in leaving if each.node == "b"}, {"a"}, 1)
 
 
-def test_a_gateway_that_is_not_at_work_counts_as_one_that_does_not_answer(nodes: Nodes) -> None:
+def test_a_gateway_that_is_not_ready_counts_as_silent(nodes: Nodes) -> None:
     nodes.by_name["a"].is_ready = False
     with pytest.raises(EngineUnavailableError, match="not at work"):
         GatewayClient(nodes.by_name["a"]).read_clock()

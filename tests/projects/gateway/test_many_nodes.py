@@ -59,7 +59,7 @@ def _on_nodes(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, nodes: Any,
     monkeypatch.setattr(engine, "ensure_gateway", lambda spec: replace(ensure(spec), nodes=frozenset(nodes), **address))
 
 
-def test_a_drained_node_is_no_trouble(
+def test_a_drained_node_is_not_reported_as_trouble(
     engine: MemoryEngine, project: Project, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.BERTH_GATEWAY_ON_EACH_NODE = True
@@ -73,7 +73,7 @@ def test_a_drained_node_is_no_trouble(
     assert describe_trouble() == ""
 
 
-def test_how_far_a_node_was_read_goes_with_it(
+def test_the_read_position_of_a_node_is_removed_with_it(
     engine: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _on_nodes(engine, monkeypatch, {"a": engine.gateway(), "b": engine.gateway()})

@@ -47,7 +47,7 @@ def test_a_deploy_is_asked_to_come_again_and_leaves_nothing(
     assert api.post("/api/projects", body).status_code == 201
 
 
-def test_what_runs_goes_on_and_what_was_stopped_stays_so(
+def test_without_a_gateway_running_agents_continue_and_stopped_ones_stay_stopped(
     engine: MemoryEngine, project: Project, deploy: Callable[..., Project], control: Control, lose_gateway: Any
 ) -> None:
     stopped = deploy(telegramToken="77:another-bot")
@@ -65,7 +65,7 @@ def test_what_runs_goes_on_and_what_was_stopped_stays_so(
 
 
 @pytest.mark.parametrize("end", ["vanish", "restart"])
-def test_what_has_ended_comes_back_by_itself_with_the_gateway(
+def test_ended_agents_come_back_with_the_gateway(
     end: str, engine: MemoryEngine, project: Project, lose_gateway: Any
 ) -> None:
     lose_gateway()
@@ -84,7 +84,7 @@ def test_what_has_ended_comes_back_by_itself_with_the_gateway(
 
 
 @pytest.mark.parametrize("verb", ["stop", "delete"])
-def test_an_owner_can_always_end_it(
+def test_an_owner_can_always_stop_an_agent(
     verb: str, engine: MemoryEngine, project: Project, control: Control, api: Any, lose_gateway: Any
 ) -> None:
     lose_gateway()
@@ -95,7 +95,7 @@ def test_an_owner_can_always_end_it(
         assert engine.containers == {}
 
 
-def test_switched_off_they_start_without_it(
+def test_with_the_gateway_switched_off_agents_start_without_it(
     engine: MemoryEngine, project: Project, control: Control, settings: Any, lose_gateway: Any
 ) -> None:
     lose_gateway()
@@ -106,7 +106,7 @@ def test_switched_off_they_start_without_it(
     assert spec.address is None
 
 
-def test_the_staff_are_told_for_as_long_as_it_is_so(engine: MemoryEngine, sam: Any, client: Client) -> None:
+def test_staff_see_a_missing_gateway_while_it_is_missing(engine: MemoryEngine, sam: Any, client: Client) -> None:
     """From the first look on: that none has ever run is no reason for silence."""
     engine.images.discard(GATEWAY_IMAGE)
     look_after_gateway()
@@ -122,7 +122,7 @@ def test_the_staff_are_told_for_as_long_as_it_is_so(engine: MemoryEngine, sam: A
     assert "gateway" not in client.get("/readyz").json()
 
 
-def test_without_firewall_rights_they_are_told_that_the_credential_alone_counts(engine: MemoryEngine) -> None:
+def test_without_firewall_rights_staff_see_that_the_credential_alone_counts(engine: MemoryEngine) -> None:
     engine.knows_sources = False
     look_after_gateway()
     assert "counts from anywhere" in describe_trouble()

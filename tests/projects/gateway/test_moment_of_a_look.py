@@ -36,7 +36,7 @@ def told_at(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
 
 
 @pytest.mark.parametrize("is_behind", [True, False])
-def test_a_start_knows_nothing_newer_than_its_container(
+def test_a_start_records_no_time_later_than_its_container(
     is_behind: bool, told_at: list[datetime], project: Project, control: Control, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = is_behind
@@ -46,7 +46,7 @@ def test_a_start_knows_nothing_newer_than_its_container(
     assert seen <= told_at[-1]
 
 
-def test_a_look_at_what_could_not_be_started_is_no_newer_than_its_question(
+def test_the_observation_of_a_failed_start_has_the_time_of_its_request(
     engine: MemoryEngine, project: Project, control: Control
 ) -> None:
     asked_at: list[datetime] = []

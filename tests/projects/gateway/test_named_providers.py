@@ -23,7 +23,7 @@ from tests.projects.gateway.naming import GROQ, GROQ_KEY, LIST
 
 
 @pytest.mark.parametrize(("key", "chosen"), [(GROQ_KEY, {}), (CANARY_API_KEY, {"provider": "groq"})])
-def test_one_is_told_from_the_key_or_chosen_and_agents_speak_to_it_as_to_openai(
+def test_a_named_provider_is_recognised_or_chosen_and_speaks_the_openai_api(
     engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, key: str, chosen: dict[str, str]
 ) -> None:
     project = deploy(apiKey=key, settings=chosen)
@@ -38,7 +38,7 @@ def test_one_is_told_from_the_key_or_chosen_and_agents_speak_to_it_as_to_openai(
     assert groq.api_base not in str(given)
 
 
-def test_a_refused_key_and_a_provider_that_nobody_named_are_told(
+def test_a_refused_key_and_an_unknown_provider_are_reported(
     api: APIClient, alice: User, engine: MemoryEngine, groq: FakeProvider
 ) -> None:
     for path in ("/api/projects", "/api/projects/validate"):
@@ -57,7 +57,7 @@ def test_a_refused_key_and_a_provider_that_nobody_named_are_told(
     assert "<code>llama-4</code>" in told.content.decode()
 
 
-def test_without_the_gateway_the_agent_is_told_where_it_is(
+def test_without_the_gateway_the_agent_gets_the_provider_s_url(
     engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -67,7 +67,7 @@ def test_without_the_gateway_the_agent_is_told_where_it_is(
 
 
 @pytest.mark.parametrize("gateway", [True, False])
-def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
+def test_the_key_of_a_deleted_provider_is_sent_nowhere_else(
     api: APIClient,
     engine: MemoryEngine,
     deploy: Callable[..., Project],
@@ -83,7 +83,7 @@ def test_the_key_of_one_that_is_gone_is_sent_to_nobody_else(
     assert "The provider groq no longer exists. Choose another in the settings." in answer.content.decode()
 
 
-def test_a_change_of_its_address_reaches_the_gateway_and_one_in_use_stays(
+def test_a_changed_url_reaches_the_gateway_and_a_used_provider_cannot_be_deleted(
     engine: MemoryEngine, deploy: Callable[..., Project], groq: FakeProvider, admin: Client
 ) -> None:
     project = deploy(apiKey=GROQ_KEY)
@@ -117,7 +117,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("field", REFUSED)
 @pytest.mark.django_db
-def test_what_would_lead_keys_astray_is_refused(admin: Client, field: str) -> None:
+def test_a_url_that_would_misdirect_keys_is_refused(admin: Client, field: str) -> None:
     for value in REFUSED[field]:
         answer = admin.post(f"{LIST}add/", GROQ | {field: value})
         assert answer.status_code == 200, value
@@ -126,7 +126,7 @@ def test_what_would_lead_keys_astray_is_refused(admin: Client, field: str) -> No
 
 
 @pytest.mark.django_db
-def test_private_addresses_are_for_those_who_say_so_and_only_admins_say_anything(admin: Client, sam: User) -> None:
+def test_private_addresses_must_be_allowed_explicitly_and_only_by_admins(admin: Client, sam: User) -> None:
     here = GROQ | {"slug": "ollama", "key_prefix": "", "base_url": "http://groq.internal:11434/v1", "is_private": "on"}
     assert admin.post(f"{LIST}add/", here).status_code == 302
     assert Provider.objects.get().base_url == "http://groq.internal:11434/v1"
@@ -135,7 +135,7 @@ def test_private_addresses_are_for_those_who_say_so_and_only_admins_say_anything
     assert staff.post(f"{LIST}add/", GROQ).status_code == 403
 
 
-def test_the_longest_beginning_counts_and_nobody_gets_the_keys_of_another() -> None:
+def test_the_longest_key_prefix_counts_and_no_provider_gets_another_s_keys() -> None:
     begins = ["a", "ab", "abc", "gsk_", "sk-x", "skx", "x"]
     for chosen in itertools.combinations(begins, 3):
         named = {f"of-{begin}": NamedProvider(base_url="", key_prefix=begin) for begin in chosen}

@@ -21,7 +21,7 @@ Control = Callable[..., Any]
 
 @pytest.mark.parametrize("who", ["type", "staff", "owner"])
 @pytest.mark.parametrize("verb", ["start", "restart"])
-def test_without_a_gateway_it_does_not_start_and_says_why(
+def test_a_confined_agent_does_not_start_without_a_gateway_and_shows_why(
     engine: MemoryEngine, project: Project, control: Control, api: APIClient, settings: Any, who: str, verb: str
 ) -> None:
     wish(who, Egress.GATEWAY, project, settings)
@@ -35,7 +35,7 @@ def test_without_a_gateway_it_does_not_start_and_says_why(
     assert ("switched off" in describe_trouble()) == (who == "type")
 
 
-def test_nor_does_a_new_one_and_nothing_is_left(
+def test_a_new_confined_agent_does_not_start_without_a_gateway_and_leaves_nothing(
     engine: MemoryEngine, api: APIClient, body: dict[str, Any], settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -45,7 +45,9 @@ def test_nor_does_a_new_one_and_nothing_is_left(
     assert engine.containers == {}
 
 
-def test_one_that_crashes_without_a_gateway_stays_down(engine: MemoryEngine, project: Project, settings: Any) -> None:
+def test_a_confined_agent_that_crashes_without_a_gateway_stays_down(
+    engine: MemoryEngine, project: Project, settings: Any
+) -> None:
     Project.objects.update(own_egress=Egress.GATEWAY)
     settings.BERTH_GATEWAY = False
     engine.crash(project.container_name, exit_code=1)
@@ -54,7 +56,7 @@ def test_one_that_crashes_without_a_gateway_stays_down(engine: MemoryEngine, pro
 
 
 @pytest.mark.parametrize("lacking", ["rules", "sources"])
-def test_where_the_firewall_cannot_be_set_it_does_not_start(
+def test_a_confined_agent_does_not_start_without_a_firewall(
     engine: MemoryEngine, project: Project, control: Control, api: APIClient, lacking: str
 ) -> None:
     """Although all other agents do."""
@@ -68,7 +70,7 @@ def test_where_the_firewall_cannot_be_set_it_does_not_start(
     assert not engine.containers[project.container_name].is_up
 
 
-def test_one_that_runs_when_the_rules_are_lost_is_stopped_and_others_are_not(
+def test_only_confined_agents_are_stopped_when_the_rules_are_lost(
     engine: MemoryEngine, deploy: Callable[..., Project], api: APIClient
 ) -> None:
     confined, free = deploy(egress="gateway"), deploy(telegramToken="555:another-bot")

@@ -26,7 +26,7 @@ NO_CURES = [
 
 @pytest.mark.parametrize(("end", "change"), CURES)
 @pytest.mark.parametrize("behind", [True, False])
-def test_it_goes_on(
+def test_new_credentials_that_cure_the_failure_start_the_agent(
     engine: MemoryEngine, deploy: Callable[..., Project], api: Any, settings: Any, end: int, change: Any, behind: bool
 ) -> None:
     settings.BERTH_GATEWAY = behind
@@ -49,14 +49,18 @@ def test_it_goes_on(
 
 
 @pytest.mark.parametrize(("end", "change"), NO_CURES)
-def test_not_for_what_is_no_cure(engine: MemoryEngine, project: Project, api: Any, end: int, change: Any) -> None:
+def test_a_failed_agent_is_not_started_by_an_unrelated_change(
+    engine: MemoryEngine, project: Project, api: Any, end: int, change: Any
+) -> None:
     give_up(engine, project, end)
     assert api.patch(f"/api/projects/{project.pk}", change).status_code == 200
     stays_down(engine, project)
 
 
 @pytest.mark.parametrize("wish", ["stop", "suspend"])
-def test_not_where_it_is_to_be_down(engine: MemoryEngine, project: Project, api: Any, wish: str) -> None:
+def test_a_stopped_agent_is_not_started_by_new_credentials(
+    engine: MemoryEngine, project: Project, api: Any, wish: str
+) -> None:
     give_up(engine, project, ExitCode.TELEGRAM_TOKEN)
     if wish == "stop":
         api.post(f"/api/projects/{project.pk}/control", {"action": "stop"})
@@ -66,7 +70,9 @@ def test_not_where_it_is_to_be_down(engine: MemoryEngine, project: Project, api:
     stays_down(engine, project)
 
 
-def test_not_after_a_crash_loop(engine: MemoryEngine, project: Project, api: Any) -> None:
+def test_new_credentials_do_not_start_an_agent_after_a_crash_loop(
+    engine: MemoryEngine, project: Project, api: Any
+) -> None:
     for _ in range(6):
         engine.crash(project.container_name, exit_code=1)
         reconcile()

@@ -33,7 +33,7 @@ def sighting(moment: float) -> Sighting:
     return Sighting(moment, 200, moment, moment, 200, moment, moment, moment)
 
 
-def test_news_is_what_has_changed_for_as_long_as_a_row_may_take_to_follow(passing: Monotonic) -> None:
+def test_changes_count_as_news_until_the_rows_have_followed(passing: Monotonic) -> None:
     before, one, other = Remembered(), UUID(int=1), UUID(int=2)
     assert before.find_news({one: sighting(1), other: sighting(1)}) is None
     passing.seconds += SETTLES_WITHIN - 1

@@ -32,7 +32,7 @@ A key that may be of a provider that the staff have named asks for these.
 """
 
 
-def test_each_command_asks_the_database_no_more_than_it_needs(api: APIClient, settings: Any) -> None:
+def test_each_command_makes_only_the_necessary_queries(api: APIClient, settings: Any) -> None:
     Plan.objects.filter(slug=PROJECT["plan"]).update(day_tokens=1_000_000)
     create_project(api, PROJECT | {"telegramToken": token_of_bot(71)})  # what a process asks once
     counted: dict[str, list[str]] = {}

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 Control = Callable[..., Any]
 
 
-def test_the_way_is_opened_meanwhile_and_the_agent_can_end_its_reply(
+def test_the_gateway_connection_opens_during_the_stop_and_the_agent_can_finish_its_reply(
     engine: MemoryEngine, project: Project, control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     is_open, in_force = threading.Event(), []
@@ -32,7 +32,7 @@ def test_the_way_is_opened_meanwhile_and_the_agent_can_end_its_reply(
     assert entry_of(engine, project) is None
 
 
-def test_a_way_that_does_not_open_costs_the_stop_no_more_than_its_limit(
+def test_a_gateway_connection_that_does_not_open_delays_the_stop_up_to_its_limit(
     engine: MemoryEngine, project: Project, control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released = threading.Event()
@@ -45,7 +45,7 @@ def test_a_way_that_does_not_open_costs_the_stop_no_more_than_its_limit(
         released.set()
 
 
-def test_without_virtual_credentials_no_way_is_opened(
+def test_without_virtual_credentials_no_gateway_connection_is_opened(
     engine: MemoryEngine, without_gateway: Project, control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened = []

@@ -65,7 +65,9 @@ def test_an_older_word_brings_no_credential_back(
 
 @pytest.mark.parametrize("second", [change_key, grant, look])
 @pytest.mark.parametrize("first", [change_key, grant])
-def test_of_two_changes_both_hold(engine: MemoryEngine, project: Project, api: Any, first: Act, second: Act) -> None:
+def test_two_simultaneous_changes_both_hold(
+    engine: MemoryEngine, project: Project, api: Any, first: Act, second: Act
+) -> None:
     overtake(engine, lambda: second(project, api))
     first(project, api)
     assert knows(engine, project)

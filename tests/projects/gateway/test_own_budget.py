@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 NO_BUDGET = {"day_tokens": None, "month_tokens": None, "day_money": None, "month_money": None}
 
 
-def test_a_plan_says_what_it_gives(api: APIClient) -> None:
+def test_a_plan_shows_its_budget(api: APIClient) -> None:
     Plan.objects.filter(slug="free").update(**{**NO_BUDGET, "day_tokens": 100, "month_money": Decimal("7.5")})
     plans = {plan["slug"]: plan for plan in api.get("/api/plans").json()}
     assert plans["free"]["budget"] == NO_BUDGET | {"day_tokens": 100, "month_money": "7.50"}
@@ -58,7 +58,7 @@ def test_an_owner_sets_less_than_the_plan_gives(api: APIClient, body: dict[str, 
         ("5", "budget"),
     ],
 )
-def test_a_budget_that_is_none_or_too_much_is_refused(
+def test_an_invalid_or_too_large_budget_is_refused(
     api: APIClient, body: dict[str, Any], project: Project, verb: str, budget: Any, field: str
 ) -> None:
     Plan.objects.update(**{**NO_BUDGET, "day_tokens": 100, "month_money": Decimal(9)})
@@ -75,7 +75,7 @@ def test_a_budget_that_is_none_or_too_much_is_refused(
     assert Project.objects.count() == 1
 
 
-def test_a_smaller_plan_takes_a_larger_budget_with_it(api: APIClient, project: Project, alice: User) -> None:
+def test_changing_to_a_smaller_plan_removes_a_larger_budget(api: APIClient, project: Project, alice: User) -> None:
     """What the owner has set is kept, for the day on which a plan gives as much again."""
     Plan.objects.filter(slug="pro").update(**{**NO_BUDGET, "day_tokens": 100})
     Plan.objects.filter(slug="starter").update(**{**NO_BUDGET, "day_tokens": 10})

@@ -31,7 +31,7 @@ def plain(deploy: Callable[..., Project]) -> Project:
     return project
 
 
-def test_what_stands_in_plain_text_is_sealed_and_told(
+def test_a_plain_text_credential_is_encrypted_and_reported(
     engine: MemoryEngine, plain: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = plain.decrypt_servers().virtual
@@ -50,7 +50,7 @@ def test_what_stands_in_plain_text_is_sealed_and_told(
     assert plain.entry_version == version, "nothing is left to do"
 
 
-def test_without_the_gateway_it_is_taken_away_as_a_change_would_be_refused(plain: Project, settings: Any) -> None:
+def test_without_the_gateway_a_plain_text_credential_is_removed(plain: Project, settings: Any) -> None:
     settings.BERTH_GATEWAY = False
     encrypt_plain()
     plain.refresh_from_db()
@@ -58,7 +58,7 @@ def test_without_the_gateway_it_is_taken_away_as_a_change_would_be_refused(plain
     assert set(plain.decrypt_servers().credentials) == {MCP}
 
 
-def test_what_cannot_be_read_stays_as_it_is(plain: Project) -> None:
+def test_an_unreadable_entry_stays_unchanged(plain: Project) -> None:
     Project.objects.update(server_credentials_ciphertext="none of ours")
     encrypt_plain()
     assert len(Project.objects.get().settings["server_credentials"]) == 3
@@ -93,7 +93,7 @@ def test_rows_are_looked_through_in_parts(deploy: Callable[..., Project], monkey
     assert encrypt_plain(after=first.pk) is None
 
 
-def test_entries_of_another_format_are_told_anew(
+def test_entries_of_another_format_are_sent_again(
     engine: MemoryEngine, plain: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gateway_entry, "FORMAT", gateway_entry.FORMAT - 1)

@@ -84,13 +84,13 @@ def look(
 
 
 @pytest.mark.either_database
-def test_one_that_says_nothing_is_what_the_gateway_has_seen(look: Callable[..., tuple[str, str]]) -> None:
+def test_a_silent_agent_is_judged_by_what_the_gateway_has_seen(look: Callable[..., tuple[str, str]]) -> None:
     found = {(name, age): look(age=age, **SEEN[name]) for name, age in EXPECTED}
     assert found == EXPECTED
 
 
 @pytest.mark.either_database
-def test_where_its_own_word_differs_the_gateways_counts(look: Callable[..., tuple[str, str]]) -> None:
+def test_if_agent_and_gateway_disagree_the_gateway_counts(look: Callable[..., tuple[str, str]]) -> None:
     """It says that it is healthy."""
     for name, what in SEEN.items():
         expected = EXPECTED.get((name, OLD), WELL)
@@ -99,7 +99,7 @@ def test_where_its_own_word_differs_the_gateways_counts(look: Callable[..., tupl
             assert look(age=YOUNG, health=Health.HEALTHY, **what) == WELL, name
 
 
-def test_what_it_says_of_telegram_explains_its_silence(
+def test_the_agent_s_report_about_telegram_explains_its_silence(
     look: Callable[..., tuple[str, str]], engine: MemoryEngine, project: Project, api: APIClient, time: Clock
 ) -> None:
     assert look(age=OLD) == SILENT
@@ -109,7 +109,7 @@ def test_what_it_says_of_telegram_explains_its_silence(
     assert told(api, project) == ("degraded", "telegram_unreachable")
 
 
-def test_a_gateway_that_was_just_started_makes_nobody_silent(
+def test_a_gateway_that_has_just_started_calls_no_agent_silent(
     look: Callable[..., tuple[str, str]], gateway: MemoryGateway, project: Project, api: APIClient
 ) -> None:
     assert look(age=OLD, last_poll=0) == WELL
@@ -122,7 +122,7 @@ def test_a_gateway_that_was_just_started_makes_nobody_silent(
     assert told(api, project) == ("degraded", "provider_key"), "What was refused is refused until it is not."
 
 
-def test_one_that_reaches_telegram_again_is_well_again(
+def test_an_agent_that_reaches_telegram_again_recovers(
     look: Callable[..., tuple[str, str]], gateway: MemoryGateway, project: Project, api: APIClient, time: Clock
 ) -> None:
     assert look(age=OLD) == SILENT
@@ -132,7 +132,7 @@ def test_one_that_reaches_telegram_again_is_well_again(
     assert told(api, project) == WELL
 
 
-def test_while_the_gateway_is_down_nobody_behind_it_is_called_well_for_long(
+def test_agents_behind_a_gateway_that_is_down_are_not_shown_as_healthy_for_long(
     look: Callable[..., tuple[str, str]],
     engine: MemoryEngine,
     gateway: MemoryGateway,

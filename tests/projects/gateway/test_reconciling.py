@@ -29,7 +29,7 @@ def told(engine: MemoryEngine) -> int:
     return reconcile_entries(GatewayClient(engine.gateway()))
 
 
-def test_what_it_knows_it_is_not_told_again(engine: MemoryEngine, project: Project) -> None:
+def test_known_entries_are_not_sent_again(engine: MemoryEngine, project: Project) -> None:
     look_after_gateway()
     before = list(engine.gateway_program.applied)
     look_after_gateway()
@@ -37,7 +37,7 @@ def test_what_it_knows_it_is_not_told_again(engine: MemoryEngine, project: Proje
 
 
 @pytest.mark.parametrize("verb", ["stop", "restart"])
-def test_a_verb_that_it_missed(engine: MemoryEngine, project: Project, control: Control, verb: str) -> None:
+def test_a_missed_verb_is_sent_later(engine: MemoryEngine, project: Project, control: Control, verb: str) -> None:
     engine.fail("gateway", EngineUnavailableError)
     control(project, verb)
     assert not knows(engine, project)
@@ -46,7 +46,7 @@ def test_a_verb_that_it_missed(engine: MemoryEngine, project: Project, control: 
     assert (entry_of(engine, project) is None) == (verb == "stop")
 
 
-def test_a_deletion_that_it_missed(engine: MemoryEngine, project: Project, api: Any) -> None:
+def test_a_missed_deletion_is_sent_later(engine: MemoryEngine, project: Project, api: Any) -> None:
     engine.fail("gateway", EngineUnavailableError)
     assert api.delete(f"/api/projects/{project.pk}").status_code == 204
     assert entry_of(engine, project) is not None
@@ -62,7 +62,7 @@ def test_a_gateway_that_has_lost_everything(engine: MemoryEngine, deploy: Callab
     assert all(counts_for(engine, project) == (True, True) for project in projects)
 
 
-def test_a_database_that_knows_less_than_the_gateway(engine: MemoryEngine, project: Project, api: Any) -> None:
+def test_after_the_restore_of_an_older_backup_the_rows_count(engine: MemoryEngine, project: Project, api: Any) -> None:
     """As after the restore of an older backup: what the rows say holds, and the next change is above it as well."""
     api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY})
     older = {"entry_version": 1, "api_key_ciphertext": project.api_key_ciphertext}
@@ -74,7 +74,7 @@ def test_a_database_that_knows_less_than_the_gateway(engine: MemoryEngine, proje
     assert entry_of(engine, project)["provider"]["key"] == CANARY_OTHER_API_KEY
 
 
-def test_a_command_in_the_meantime_says_that_it_was_not_heard(
+def test_a_command_during_an_outage_says_that_it_was_not_delivered(
     engine: MemoryEngine, project: Project, control: Control
 ) -> None:
     Project.objects.filter(pk=project.pk).update(entry_version=0)
@@ -86,7 +86,7 @@ def test_a_command_in_the_meantime_says_that_it_was_not_heard(
     assert Project.objects.get().entry_version == 51
 
 
-def test_an_owner_who_may_not_sign_in_has_no_agent_either(engine: MemoryEngine, project: Project, alice: User) -> None:
+def test_the_agent_of_a_deactivated_owner_is_void(engine: MemoryEngine, project: Project, alice: User) -> None:
     alice.is_active = False
     alice.save(update_fields=["is_active"])
     reconcile()
@@ -127,7 +127,7 @@ def test_an_entry_that_the_gateway_refuses_holds_up_no_other(
     assert not knows(engine, bad)
 
 
-def test_one_whose_credentials_cannot_be_read_holds_up_no_other(
+def test_an_entry_with_unreadable_credentials_blocks_no_other(
     engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
     good, bad = deploy(), deploy(telegramToken="555:another-bot")
@@ -138,28 +138,28 @@ def test_one_whose_credentials_cannot_be_read_holds_up_no_other(
     assert str(bad.pk) not in engine.gateway_program.entries
 
 
-def test_what_an_operation_is_about_is_left_to_it(engine: MemoryEngine, project: Project, control: Control) -> None:
+def test_projects_held_by_an_operation_are_left_to_it(engine: MemoryEngine, project: Project, control: Control) -> None:
     looks: list[int] = []
     engine.slow("stop", lambda: looks.append(told(engine)))
     control(project, "stop")
     assert looks == [0]
 
 
-def test_a_stranger_at_the_gateway_gets_nothing(engine: MemoryEngine, project: Project) -> None:
+def test_an_unknown_project_at_the_gateway_is_voided(engine: MemoryEngine, project: Project) -> None:
     program, stranger = engine.gateway_program, str(uuid4())
     program.versions[stranger], program.entries[stranger] = 7, program.entries[str(project.pk)]
     look_after_gateway()
     assert program.entries[stranger] is None
 
 
-def test_a_gateway_that_somebody_stopped_runs_again(engine: MemoryEngine, project: Project) -> None:
+def test_a_gateway_stopped_by_hand_is_started_again(engine: MemoryEngine, project: Project) -> None:
     engine.stop_gateway()
     look_after_gateway()
     assert engine.gateway_container is not None
     assert engine.gateway_container.is_up
 
 
-def test_a_silent_engine_is_said_where_staff_see_it_and_only_then(engine: MemoryEngine, project: Project) -> None:
+def test_a_silent_engine_is_shown_to_staff(engine: MemoryEngine, project: Project) -> None:
     engine.unavailable = True
     look_after_gateway()
     assert "does not answer" in describe_trouble()
@@ -168,13 +168,13 @@ def test_a_silent_engine_is_said_where_staff_see_it_and_only_then(engine: Memory
     assert describe_trouble() == ""
 
 
-def test_staff_are_told_where_the_credential_alone_counts(engine: MemoryEngine, project: Project) -> None:
+def test_staff_see_that_the_credential_alone_counts(engine: MemoryEngine, project: Project) -> None:
     engine.knows_sources = False
     look_after_gateway()
     assert staff_notes()[0] == describe_trouble() != ""
 
 
-def test_its_key_follows_from_those_of_the_service(settings: Any) -> None:
+def test_the_gateway_s_key_is_derived_from_the_service_s_keys(settings: Any) -> None:
     before = make_spec().key
     assert before not in settings.BERTH_ENCRYPTION_KEYS
     settings.BERTH_ENCRYPTION_KEYS = ["AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", *settings.BERTH_ENCRYPTION_KEYS]

@@ -46,7 +46,9 @@ def change(api: Any, project: Project, **settings: Any) -> Any:
     return api.patch(f"/api/projects/{project.pk}", {"settings": settings})
 
 
-def test_the_gateway_has_them_and_the_agent_its_addresses(engine: MemoryEngine, keyed: Project) -> None:
+def test_the_gateway_holds_the_credentials_and_the_agent_gets_gateway_urls(
+    engine: MemoryEngine, keyed: Project
+) -> None:
     entry, given = entry_of(engine, keyed)["servers"], given_to(engine, keyed)
     by_base = {server["base"]: (way, server["header"], server["value"]) for way, server in entry["by_id"].items()}
     assert by_base[MCP][1:] == ("authorization", f"Bearer {CANARY_OF_SERVER}")
@@ -99,7 +101,7 @@ def test_answers_pages_logs_the_export_and_the_database_have_none(
         assert virtual not in (text if isinstance(text, str) else text.decode())
 
 
-def test_a_change_keeps_replaces_and_takes_away(engine: MemoryEngine, keyed: Project, api: Any) -> None:
+def test_a_change_can_keep_replace_and_remove_credentials(engine: MemoryEngine, keyed: Project, api: Any) -> None:
     before = entry_of(engine, keyed)["servers"]
     assert change(api, keyed, time_zone="Europe/Berlin").status_code == 200
     assert entry_of(engine, keyed)["servers"] == before
@@ -116,7 +118,7 @@ def test_a_change_keeps_replaces_and_takes_away(engine: MemoryEngine, keyed: Pro
 
 
 @pytest.mark.parametrize("used", [f"{OPEN}/", OPEN[:-1], "https://other.example/"])
-def test_one_that_nothing_would_use_is_refused_and_one_that_is_kept_is_not(keyed: Project, api: Any, used: str) -> None:
+def test_an_unused_credential_is_refused_unless_it_is_kept(keyed: Project, api: Any, used: str) -> None:
     answer = change(api, keyed, server_credentials=[f"{MCP} {STAND_IN}", f"{used} {CANARY_OF_SERVER}"])
     (error,) = answer.json()["errors"]
     assert (error["field"], error["detail"]) == ("settings.server_credentials.1", UNUSED)
@@ -135,7 +137,7 @@ def test_long_credentials_take_no_room_from_the_other_settings(keyed: Project, a
 @pytest.mark.parametrize(
     ("line", "code"), [(f"{OPEN} {STAND_IN}", "invalid"), (f"http://x.example {STAND_IN}", "invalid"), (7, "invalid")]
 )
-def test_a_line_that_is_none_is_refused_by_the_api_and_beside_its_field(
+def test_an_invalid_line_is_refused_by_the_api_and_next_to_its_field(
     keyed: Project, api: Any, alice: User, line: Any, code: str
 ) -> None:
     answer = change(api, keyed, server_credentials=[f"{MCP} {STAND_IN}", line])
@@ -148,14 +150,14 @@ def test_a_line_that_is_none_is_refused_by_the_api_and_beside_its_field(
     assert set(keyed.decrypt_servers().credentials) == {MCP, SEARCH}
 
 
-def test_a_page_never_repeats_what_was_typed(keyed: Project, alice: User) -> None:
+def test_a_page_never_repeats_typed_credentials(keyed: Project, alice: User) -> None:
     typed = {"name": "", "plan": keyed.plan_id, "server_credentials": f"{OPEN} {CANARY_OF_SERVER}"}
     page = browser_of(alice).post(f"/projects/{keyed.pk}/change", typed).content.decode()
     assert OPEN in page
     assert find_canary(page) is None
 
 
-def test_new_keys_write_them_anew_and_lost_ones_ask_for_them(
+def test_key_rotation_rewrites_credentials_and_lost_keys_ask_for_them(
     engine: MemoryEngine, keyed: Project, api: Any, settings: Any
 ) -> None:
     before = keyed.server_credentials_ciphertext
@@ -169,7 +171,7 @@ def test_new_keys_write_them_anew_and_lost_ones_ask_for_them(
     assert change(api, keyed, server_credentials=[f"{MCP} {CANARY_OF_SERVER}"]).status_code == 200
 
 
-def test_without_the_gateway_they_are_refused_and_nothing_starts_with_them(
+def test_without_the_gateway_server_credentials_are_refused_and_nothing_starts(
     engine: MemoryEngine, keyed: Project, api: Any, body: dict[str, Any], settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -180,7 +182,7 @@ def test_without_the_gateway_they_are_refused_and_nothing_starts_with_them(
     assert "BERTH_GATEWAY" in answer.json()["detail"]
 
 
-def test_where_the_gateway_alone_is_reached_only_hosts_of_the_type_are(
+def test_an_agent_confined_to_the_gateway_reaches_only_hosts_of_its_type(
     engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
     AgentType.objects.update(allowed_hosts="tools.example")

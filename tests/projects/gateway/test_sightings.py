@@ -47,7 +47,7 @@ def told(api: Any, project: Project) -> tuple[str, str]:
         ({"provider_status": 402}, "provider_credit"),
     ],
 )
-def test_an_agent_that_says_nothing_is_degraded_and_well_again(
+def test_a_silent_agent_is_degraded_and_recovers(
     project: Project, see: Any, api: Any, what: dict[str, int], code: str
 ) -> None:
     see(**what)
@@ -56,18 +56,18 @@ def test_an_agent_that_says_nothing_is_degraded_and_well_again(
     assert told(api, project) == ("running", "")
 
 
-def test_the_list_says_the_same(project: Project, see: Any, api: Any) -> None:
+def test_the_list_agrees_with_the_detail(project: Project, see: Any, api: Any) -> None:
     assert api.get("/api/projects").json()[0]["status"] == "running"
     see(provider_status=401)
     assert api.get("/api/projects").json()[0]["status"] == "degraded"
 
 
-def test_a_server_that_is_down_is_the_agents_to_tell(project: Project, see: Any, api: Any) -> None:
+def test_only_the_agent_reports_a_server_that_is_down(project: Project, see: Any, api: Any) -> None:
     see(telegram_status=502, provider_status=503)
     assert told(api, project) == ("running", "")
 
 
-def test_an_agent_that_says_the_contrary_of_what_was_seen_is_not_believed(
+def test_the_gateway_overrides_a_contradicting_agent(
     engine: MemoryEngine, project: Project, see: Any, api: Any
 ) -> None:
     engine.set_health(project.container_name, Health.UNHEALTHY)
@@ -78,9 +78,7 @@ def test_an_agent_that_says_the_contrary_of_what_was_seen_is_not_believed(
     assert told(api, project) == ("running", "")
 
 
-def test_one_that_crashes_without_a_word_has_a_reason(
-    engine: MemoryEngine, project: Project, see: Any, api: Any
-) -> None:
+def test_a_crash_without_a_report_has_a_reason(engine: MemoryEngine, project: Project, see: Any, api: Any) -> None:
     see(telegram_status=401)
     for _ in range(6):
         engine.crash(project.container_name, exit_code=1)
@@ -91,7 +89,7 @@ def test_one_that_crashes_without_a_word_has_a_reason(
 HOSTS = "172.30.0.1"
 
 
-def test_an_agent_whose_address_a_rule_changes_is_told_so_and_staff_are(
+def test_an_address_changed_by_a_rule_is_reported_to_owner_and_staff(
     engine: MemoryEngine, project: Project, see: Any, api: Any
 ) -> None:
     now = clock.now().timestamp()
@@ -108,7 +106,7 @@ def test_an_agent_whose_address_a_rule_changes_is_told_so_and_staff_are(
 @pytest.mark.parametrize(
     ("exit_code", "code"), [(20, "source_address"), (30, "source_address"), (32, "provider_model")]
 )
-def test_its_credential_is_not_blamed_where_it_ends(
+def test_an_ended_agent_s_credential_is_not_blamed(
     engine: MemoryEngine, project: Project, see: Any, api: Any, exit_code: int, code: str
 ) -> None:
     see(astray_at=clock.now().timestamp(), astray_from=HOSTS, astray=1)
@@ -119,7 +117,7 @@ def test_its_credential_is_not_blamed_where_it_ends(
     assert told(api, project) == ("crashed", code)
 
 
-def test_a_refusal_of_telegrams_own_counts_before_it(project: Project, see: Any, api: Any) -> None:
+def test_a_refusal_by_telegram_takes_precedence(project: Project, see: Any, api: Any) -> None:
     see(telegram_status=401, astray_at=clock.now().timestamp(), astray_from=HOSTS, astray=1)
     assert told(api, project) == ("degraded", "telegram_token")
 
@@ -168,7 +166,7 @@ def test_moments_that_no_calendar_has_do_no_harm(project: Project, see: Any, api
     assert told(api, project)[0] in {"running", "degraded"}
 
 
-def test_one_of_the_time_before_the_gateway_is_not_judged_by_it(
+def test_an_agent_from_before_the_gateway_is_not_judged_by_it(
     engine: MemoryEngine, without_gateway: Project, gateway: MemoryGateway, api: Any
 ) -> None:
     gateway.see(str(without_gateway.pk), telegram_status=401, telegram_at=clock.now().timestamp())

@@ -26,7 +26,9 @@ def silent(engine: MemoryEngine, api: Any, body: dict[str, Any]) -> None:
     engine.calls.clear()
 
 
-def test_the_next_ones_are_answered_at_once(silent: None, engine: MemoryEngine, api: Any, body: dict[str, Any]) -> None:
+def test_requests_after_the_first_timeout_are_answered_at_once(
+    silent: None, engine: MemoryEngine, api: Any, body: dict[str, Any]
+) -> None:
     for _ in range(3):
         answer = api.post("/api/projects", body)
         assert_problem(answer, 503, "engine_unavailable")
@@ -35,7 +37,7 @@ def test_the_next_ones_are_answered_at_once(silent: None, engine: MemoryEngine, 
     assert not Project.objects.exists()
 
 
-def test_a_deploy_works_as_soon_as_the_watcher_has_found_it(
+def test_a_deploy_works_as_soon_as_the_watcher_has_found_the_gateway(
     silent: None, engine: MemoryEngine, api: Any, body: dict[str, Any]
 ) -> None:
     engine.fail("ensure_gateway", GatewaySilentError("It does not answer."))
@@ -48,7 +50,7 @@ def test_a_deploy_works_as_soon_as_the_watcher_has_found_it(
     assert Gateway.objects.get().silent_at is None
 
 
-def test_without_a_watcher_one_tries_after_a_while_and_the_others_do_not_wait_for_it(
+def test_without_a_watcher_one_request_probes_the_gateway_and_others_do_not_wait(
     silent: None, engine: MemoryEngine
 ) -> None:
     Gateway.objects.update(silent_at=clock.now() - SILENT_FOR - timedelta(seconds=1))
@@ -66,15 +68,13 @@ def test_without_a_watcher_one_tries_after_a_while_and_the_others_do_not_wait_fo
     assert engine.calls.count(TRIES) == 1
 
 
-def test_what_runs_is_not_kept_from_anybody(
-    engine: MemoryEngine, project: Project, control: Callable[..., Any]
-) -> None:
+def test_running_agents_are_not_affected(engine: MemoryEngine, project: Project, control: Callable[..., Any]) -> None:
     """One that is found a moment ago counts, whatever another process has noted."""
     Gateway.objects.update(silent_at=clock.now(), found_at=clock.now())
     assert control(project, "restart").status_code == 200
 
 
-def test_the_staff_are_told_where_the_one_before_goes_on(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_staff_see_that_the_previous_gateway_continues(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     from dataclasses import replace
 
     look_after_gateway()

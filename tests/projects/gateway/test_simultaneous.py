@@ -27,7 +27,7 @@ TURNS = 4
 
 @pytest.mark.sampled(25)
 @pytest.mark.parametrize("number", range(200))
-def test_whoever_does_what_at_once_the_agent_is_as_its_row_says(
+def test_after_any_simultaneous_commands_the_gateway_agrees_with_the_row(
     number: int, engine: MemoryEngine, deploy: Callable[..., Project], api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(number)
@@ -44,7 +44,7 @@ def test_whoever_does_what_at_once_the_agent_is_as_its_row_says(
 
 @pytest.mark.sampled(25)
 @pytest.mark.parametrize("number", range(200))
-def test_whatever_fails_at_that_the_next_restart_sets_it_right(
+def test_the_next_restart_repairs_any_failure(
     number: int,
     engine: MemoryEngine,
     deploy: Callable[..., Project],

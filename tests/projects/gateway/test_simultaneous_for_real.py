@@ -78,7 +78,7 @@ def process(tmp_path: Path) -> Iterator[Gateway]:
 @pytest.mark.rare(2)
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("number", range(20))
-def test_the_process_knows_of_each_project_what_it_was_told_last(
+def test_the_gateway_process_holds_the_last_entry_of_each_project(
     number: int, process: Gateway, engine: MemoryEngine, deploy: Callable[..., Project], api: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip

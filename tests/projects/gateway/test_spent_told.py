@@ -31,7 +31,7 @@ def stores(engine: MemoryEngine, project: Project) -> set[str]:
     return {each["store"] for each in entry_of(engine, project)["spent"]}
 
 
-def test_after_the_loss_of_its_volume_it_is_told_with_the_entries(
+def test_after_losing_its_volume_the_gateway_gets_spending_with_the_entries(
     engine: MemoryEngine, gateway: MemoryGateway, limited: Project, use: Any
 ) -> None:
     use(limited, 300, output=100, money=7)
@@ -43,7 +43,7 @@ def test_after_the_loss_of_its_volume_it_is_told_with_the_entries(
     assert {each["money"] for each in entry_of(engine, limited)["spent"]} == {7}
 
 
-def test_after_the_loss_of_its_counts_alone_it_is_told_in_the_same_look(
+def test_after_losing_only_its_counts_the_gateway_gets_spending_in_the_same_round(
     engine: MemoryEngine, gateway: MemoryGateway, limited: Project, use: Any
 ) -> None:
     use(limited, 300)
@@ -56,7 +56,7 @@ def test_after_the_loss_of_its_counts_alone_it_is_told_in_the_same_look(
     assert gateway.versions[str(limited.pk)] == version
 
 
-def test_each_store_is_told_by_itself_and_only_the_present_day_and_month(
+def test_each_store_gets_separate_spending_of_the_current_day_and_month(
     engine: MemoryEngine, gateway: MemoryGateway, limited: Project, use: Any, time: Clock
 ) -> None:
     for tokens in (100, 200, 300):
@@ -72,7 +72,7 @@ def test_each_store_is_told_by_itself_and_only_the_present_day_and_month(
     assert told(engine, limited) == {"2026-12-16": 7, "2026-12": 7}
 
 
-def test_who_has_no_budget_is_not_added_up(
+def test_projects_without_a_budget_are_not_summed(
     deploy: Callable[..., Project], use: Any, django_assert_num_queries: Any
 ) -> None:
     Plan.objects.update(**dict.fromkeys(LIMITS))
@@ -82,7 +82,9 @@ def test_who_has_no_budget_is_not_added_up(
         assert read_spent([project]) == {}
 
 
-def test_all_projects_take_one_query(limited: Project, use: Any, django_assert_num_queries: Any) -> None:
+def test_the_spending_of_all_projects_takes_one_query(
+    limited: Project, use: Any, django_assert_num_queries: Any
+) -> None:
     use(limited, 10)
     projects = list(Project.objects.select_related("plan"))
     with django_assert_num_queries(1):

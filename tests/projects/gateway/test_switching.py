@@ -18,7 +18,7 @@ REAL = {"telegram_bot_token": CANARY_TELEGRAM_TOKEN, "agent_api_key": CANARY_API
 Control = Callable[..., Any]
 
 
-def test_one_that_runs_takes_virtual_credentials_at_its_next_start(
+def test_a_running_agent_gets_virtual_credentials_at_its_next_start(
     engine: MemoryEngine, without_gateway: Project, control: Control
 ) -> None:
     project = without_gateway
@@ -31,7 +31,7 @@ def test_one_that_runs_takes_virtual_credentials_at_its_next_start(
     assert counts_for(engine, project) == (True, True)
 
 
-def test_one_that_was_made_with_them_keeps_them_after_switching_off(
+def test_an_agent_with_virtual_credentials_keeps_them_after_switching_off(
     engine: MemoryEngine, project: Project, control: Control, api: Any, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -48,7 +48,7 @@ def test_one_that_was_made_with_them_keeps_them_after_switching_off(
     assert (spec.address, spec.environment["TELEGRAM_API_BASE"]) == (None, "https://api.telegram.org")
 
 
-def test_when_the_last_one_has_real_ones_again_the_others_are_void(
+def test_virtual_credentials_are_void_once_the_last_agent_has_real_ones(
     engine: MemoryEngine, project: Project, control: Control, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -64,7 +64,7 @@ def test_when_the_last_one_has_real_ones_again_the_others_are_void(
     assert engine.calls == [], "It costs nothing any more."
 
 
-def test_what_could_not_be_told_then_is_told_before_the_gateway_goes(
+def test_missed_entries_are_sent_before_the_gateway_is_removed(
     engine: MemoryEngine, project: Project, control: Control, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False

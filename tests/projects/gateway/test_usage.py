@@ -21,7 +21,7 @@ from tests.projects.gateway.counting import read, sums, this_hour
 pytestmark = pytest.mark.django_db
 
 
-def test_what_is_read_is_there_and_read_once(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+def test_usage_is_stored_and_read_once(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
     gateway.use(str(project.pk), model="gpt", requests=2, input=10, output=5, cached=3, money=7)
     gateway.use(str(project.pk), messages=4)
     assert read(engine) == 2
@@ -32,9 +32,7 @@ def test_what_is_read_is_there_and_read_once(engine: MemoryEngine, project: Proj
     assert row.hour == EPOCH + this_hour() * HOUR
 
 
-def test_a_later_total_takes_the_place_of_an_earlier_one(
-    engine: MemoryEngine, project: Project, gateway: MemoryGateway
-) -> None:
+def test_a_later_total_replaces_an_earlier_one(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
     for _ in range(3):
         gateway.use(str(project.pk), model="gpt", requests=1, input=10)
         read(engine)
@@ -51,7 +49,9 @@ def test_a_page_that_is_read_again_changes_nothing(
     assert sums() == {"requests": 1, "input": 10}
 
 
-def test_a_new_store_begins_anew_and_adds(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+def test_a_new_store_starts_at_zero_and_is_added(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway
+) -> None:
     for _ in range(5):
         gateway.use(str(project.pk), model="gpt", requests=1)
     read(engine)
@@ -64,7 +64,9 @@ def test_a_new_store_begins_anew_and_adds(engine: MemoryEngine, project: Project
     assert sums() == {"requests": 8}
 
 
-def test_many_pages_come_in_one_look(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+def test_many_pages_of_usage_are_read_in_one_round(
+    engine: MemoryEngine, project: Project, gateway: MemoryGateway
+) -> None:
     for number in range(2500):
         gateway.use(str(project.pk), model=f"m{number % 3}", hour=this_hour() - number // 3, input=1)
     assert read(engine) == 2500
@@ -82,7 +84,7 @@ def test_two_watchers_do_not_undo_each_other(engine: MemoryEngine, project: Proj
     assert sums() == {"input": 20}
 
 
-def test_nothing_is_lost_where_the_gateway_falls_silent(
+def test_no_usage_is_lost_if_the_gateway_falls_silent(
     engine: MemoryEngine, project: Project, gateway: MemoryGateway
 ) -> None:
     gateway.use(str(project.pk), model="gpt", input=10)
@@ -94,7 +96,7 @@ def test_nothing_is_lost_where_the_gateway_falls_silent(
     assert sums() == {"input": 10}
 
 
-def test_what_a_deleted_project_used_stays_and_still_comes(
+def test_usage_of_a_deleted_project_is_kept_and_still_read(
     engine: MemoryEngine, project: Project, gateway: MemoryGateway, api: Any
 ) -> None:
     gateway.use(str(project.pk), model="gpt", input=10)
@@ -106,7 +108,7 @@ def test_what_a_deleted_project_used_stays_and_still_comes(
     assert not Spending.objects.exists()
 
 
-def test_what_belongs_to_nobody_is_left_out(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
+def test_usage_without_a_project_is_left_out(engine: MemoryEngine, project: Project, gateway: MemoryGateway) -> None:
     for stranger in (str(uuid4()), "no-uuid", str(project.pk).upper(), ""):
         gateway.use(stranger, model="gpt", input=10)
     gateway.use(str(project.pk), model="gpt", hour=10**15, input=10)

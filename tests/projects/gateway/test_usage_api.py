@@ -74,7 +74,7 @@ def test_days_are_added_up_over_hours_and_stores(ask: Any, used: Any) -> None:
     }
 
 
-def test_hours_are_told_one_by_one(ask: Any, used: Any) -> None:
+def test_usage_is_listed_by_hour(ask: Any, used: Any) -> None:
     for ago in (3, 1, 2):
         used(ago, requests=ago)
     lines = ask("?by=hour&since=2026-11-22T10:59:59Z&until=2026-11-22T12:00:00Z").json()
@@ -84,7 +84,7 @@ def test_hours_are_told_one_by_one(ask: Any, used: Any) -> None:
     ]
 
 
-def test_a_day_is_whole_whenever_it_is_asked_from(ask: Any, used: Any) -> None:
+def test_a_day_is_complete_for_any_start_time(ask: Any, used: Any) -> None:
     used(12, requests=1)
     assert len(ask("?since=2026-11-22T23:00:00Z&until=2026-11-23T00:00:00Z").json()) == 1
     assert len(ask("?since=2026-11-23T00:30:00%2B02:00&until=2026-11-22T23:00:00Z").json()) == 1
@@ -102,13 +102,13 @@ def test_a_day_is_whole_whenever_it_is_asked_from(ask: Any, used: Any) -> None:
         ("until=0001-01-20T00:00:00Z&by=hour", "until"),
     ],
 )  # fmt: skip
-def test_what_makes_no_sense_is_refused(ask: Any, query: str, field: str) -> None:
+def test_invalid_parameters_are_refused(ask: Any, query: str, field: str) -> None:
     answer = ask(f"?{query}")
     assert answer.status_code == 400
     assert [error["field"] for error in answer.json()["errors"]] == [field]
 
 
-def test_as_csv_it_opens_in_a_spreadsheet_and_runs_nothing(ask: Any, used: Any) -> None:
+def test_the_csv_opens_in_a_spreadsheet_without_formulas(ask: Any, used: Any) -> None:
     for ago, model in enumerate(["gpt", "=cmd|' /C calc'!A0", "@cf/meta", 'a "b", c', "-1", "\u202ex"]):
         used(ago, model=model, input=ago, money=1_500_000)
     answer = ask("?format=csv&by=hour")
@@ -130,12 +130,12 @@ def test_more_than_an_answer_holds_is_refused(ask: Any, used: Any, monkeypatch: 
     assert ask("?by=hour").status_code == 400
 
 
-def test_others_see_nothing_of_it(project: Project, bobs_api: APIClient, used: Any) -> None:
+def test_other_users_see_no_usage(project: Project, bobs_api: APIClient, used: Any) -> None:
     used(0, requests=1)
     assert bobs_api.get(f"/api/projects/{project.pk}/usage").status_code == 404
 
 
-def test_a_project_says_what_it_has_used_today_and_this_month(api: APIClient, project: Project) -> None:
+def test_a_project_shows_its_usage_of_today_and_this_month(api: APIClient, project: Project) -> None:
     assert api.get(f"/api/projects/{project.pk}").json()["usage"]["today"] == NOTHING
     spent = {f"day_{name}": 2 for name in ("messages", "requests", "tokens", "money")}
     spent |= {f"month_{name}": 3_000_000 for name in ("messages", "requests", "tokens", "money")}

@@ -29,13 +29,13 @@ def test_any_name_of_a_model_can_be_stored(
     assert len(name_model(name)) <= LONGEST_MODEL
 
 
-def test_a_name_that_is_no_text_gets_one() -> None:
+def test_a_model_name_that_is_no_text_is_replaced() -> None:
     """No answer of a gateway holds one, but what is stored must not depend on that."""
     assert name_model("lone \ud800 surrogate").startswith("lone \ufffd surrogate ")
     assert name_model("\ud800") != name_model("\ud801")
 
 
-def test_an_agent_that_names_ten_thousand_models_makes_few_rows(project: Project) -> None:
+def test_an_agent_with_ten_thousand_model_names_creates_few_rows(project: Project) -> None:
     ensure_gateway()
     blank = dict.fromkeys(COUNTS, 0)
     for turn in range(3):

@@ -50,14 +50,14 @@ def used(project: Project) -> Project:
     return project
 
 
-def test_the_project_page_has_it_in_short(owner: Client, used: Project) -> None:
+def test_the_project_page_summarises_usage(owner: Client, used: Project) -> None:
     text = text_of(owner.get(f"/projects/{used.pk}"))
     assert "Today 1,200 tokens, 2.50 in money, 3 calls, 0 messages" in text
     assert "Budget of the day 5,000 tokens" in text
     assert "Budget of the month 9.00 in money" in text
 
 
-def test_the_usage_page_has_it_by_day_and_model(owner: Client, used: Project) -> None:
+def test_the_usage_page_shows_usage_by_day_and_model(owner: Client, used: Project) -> None:
     answer = owner.get(f"/projects/{used.pk}/usage")
     text = text_of(answer)
     assert "&lt;b&gt;gpt&lt;/b&gt;" in text
@@ -66,7 +66,7 @@ def test_the_usage_page_has_it_by_day_and_model(owner: Client, used: Project) ->
     assert "too old" not in text
 
 
-def test_a_reached_budget_is_said_there(owner: Client, used: Project) -> None:
+def test_the_usage_page_shows_a_reached_budget(owner: Client, used: Project) -> None:
     Project.objects.update(budget_until=clock.now() + timedelta(days=1))
     assert "The budget is reached until" in text_of(owner.get(f"/projects/{used.pk}/usage"))
 
@@ -103,7 +103,7 @@ def test_an_owner_sets_a_budget_by_the_form(owner: Client, used: Project, engine
         {"day_money": "1.001"},
     ],
 )
-def test_a_budget_that_is_too_much_is_refused_beside_its_field(
+def test_a_budget_that_is_too_large_is_refused_next_to_its_field(
     owner: Client, used: Project, sent: dict[str, str]
 ) -> None:
     answer = owner.post(f"/projects/{used.pk}/budget", sent)
@@ -135,14 +135,14 @@ def test_staff_grant_more_than_the_plan_gives(used: Project, staff: Client, engi
     assert entry_of(engine, used)["budget"]["day_tokens"] == 5000
 
 
-def test_an_owner_may_then_set_so_much(owner: Client, used: Project, staff: Client) -> None:
+def test_an_owner_may_set_a_budget_up_to_the_grant(owner: Client, used: Project, staff: Client) -> None:
     staff.post(f"/admin/projects/project/{used.pk}/budget/", {"granted_day_tokens": "90000"})
     assert owner.post(f"/projects/{used.pk}/budget", {"day_tokens": "80000"}).status_code == 302
     used.refresh_from_db()
     assert used.budget.day_tokens == 80_000
 
 
-def test_nobody_else_grants_anything(used: Project, owner: Client) -> None:
+def test_only_permitted_staff_grant_budgets(used: Project, owner: Client) -> None:
     owner.post(f"/admin/projects/project/{used.pk}/budget/", {"granted_day_tokens": "90000"})
     used.refresh_from_db()
     assert used.granted_day_tokens is None

@@ -47,7 +47,7 @@ def test_its_credentials_are_void_when_the_verb_is_done(
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_the_verb_stands_where_the_gateway_cannot_be_told(
+def test_a_verb_succeeds_although_the_gateway_cannot_be_reached(
     end: Callable[..., None], engine: MemoryEngine, project: Project, api: Any
 ) -> None:
     engine.fail("gateway", EngineUnavailableError)
@@ -65,7 +65,7 @@ def test_a_suspended_agent_loses_its_credentials_before_it_ends(engine: MemoryEn
     assert entry_of(engine, project) is None
 
 
-def test_an_agent_that_its_owner_stops_may_use_them_to_its_end(
+def test_an_agent_stopped_by_its_owner_keeps_its_credentials_until_it_ends(
     engine: MemoryEngine, project: Project, control: Control
 ) -> None:
     seen: list[bool] = []
@@ -75,7 +75,7 @@ def test_an_agent_that_its_owner_stops_may_use_them_to_its_end(
 
 
 @pytest.mark.parametrize("error", [EngineUnavailableError, StillStoppingError])
-def test_they_are_void_also_where_the_engine_does_not_stop_it(
+def test_credentials_are_void_even_if_the_engine_does_not_stop_the_agent(
     error: type[Exception], engine: MemoryEngine, project: Project, control: Control
 ) -> None:
     engine.fail("stop", error("It takes longer."))
@@ -93,7 +93,7 @@ def test_a_start_after_a_stop_brings_the_same_credentials_back(
     assert counts_for(engine, project) == (True, True)
 
 
-def test_a_lifted_suspension_brings_them_back(engine: MemoryEngine, project: Project) -> None:
+def test_a_lifted_suspension_restores_the_credentials(engine: MemoryEngine, project: Project) -> None:
     suspend_project(project=project, actor=STAFF)
     project.refresh_from_db()
     lift_suspension(project=project, actor=STAFF)
@@ -111,27 +111,29 @@ def test_a_new_key_and_a_new_token_are_in_force_at_once(engine: MemoryEngine, pr
     assert (engine.containers[project.container_name], engine.secrets_of(project.container_name)) == before
 
 
-def test_a_new_name_is_nothing_to_tell(engine: MemoryEngine, project: Project, api: Any) -> None:
+def test_a_new_name_sends_nothing_to_the_gateway(engine: MemoryEngine, project: Project, api: Any) -> None:
     told = len(engine.gateway_program.applied)
     assert api.patch(f"/api/projects/{project.pk}", {"name": "Another"}).status_code == 200
     assert len(engine.gateway_program.applied) == told
     assert knows(engine, project)
 
 
-def test_a_change_stands_where_the_gateway_cannot_be_told(engine: MemoryEngine, project: Project, api: Any) -> None:
+def test_a_change_succeeds_although_the_gateway_cannot_be_reached(
+    engine: MemoryEngine, project: Project, api: Any
+) -> None:
     engine.fail("gateway", EngineUnavailableError)
     assert api.patch(f"/api/projects/{project.pk}", {"apiKey": CANARY_OTHER_API_KEY}).status_code == 200
     assert not knows(engine, project)
     assert Event.objects.filter(project_id=project.pk, action="gateway").exists()
 
 
-def test_a_lost_answer_says_that_it_is_not_known(engine: MemoryEngine, project: Project, control: Control) -> None:
+def test_a_lost_answer_is_reported_as_unknown(engine: MemoryEngine, project: Project, control: Control) -> None:
     engine.lose("gateway")
     control(project, "stop")
     assert Event.objects.filter(project_id=project.pk, action="gateway").exists()
 
 
-def test_one_that_is_given_up_has_no_credentials_any_more(engine: MemoryEngine, project: Project) -> None:
+def test_an_agent_that_is_given_up_loses_its_credentials(engine: MemoryEngine, project: Project) -> None:
     engine.crash(project.container_name, exit_code=20)
     reconcile()
     reconcile()
@@ -140,7 +142,7 @@ def test_one_that_is_given_up_has_no_credentials_any_more(engine: MemoryEngine, 
     assert entry_of(engine, project) is None
 
 
-def test_what_an_agent_prints_of_either_kind_is_taken_out(engine: MemoryEngine, project: Project, api: Any) -> None:
+def test_real_and_virtual_credentials_are_redacted_in_logs(engine: MemoryEngine, project: Project, api: Any) -> None:
     for secret in engine.secrets_of(project.container_name).values():
         engine.log(project.container_name, f"the whole is {secret}")
         engine.log(project.container_name, f"a part is {secret[-30:]}")
@@ -151,7 +153,7 @@ def test_what_an_agent_prints_of_either_kind_is_taken_out(engine: MemoryEngine, 
     assert "bvk_" not in text
 
 
-def test_nobody_is_told_of_a_project_that_never_was_behind_it(
+def test_the_gateway_gets_no_entry_for_a_project_outside_it(
     engine: MemoryEngine, without_gateway: Project, control: Control
 ) -> None:
     assert without_gateway.address is None
@@ -160,7 +162,7 @@ def test_nobody_is_told_of_a_project_that_never_was_behind_it(
     assert "gateway" not in [verb for verb, _ in engine.calls]
 
 
-def test_an_agent_in_quarantine_loses_them_and_its_log_has_none(engine: MemoryEngine, project: Project) -> None:
+def test_a_quarantined_agent_loses_its_credentials_and_its_log_has_none(engine: MemoryEngine, project: Project) -> None:
     """Its row is lost, as with an older backup. What is void need not be known to anybody."""
     secret = engine.secrets_of(project.container_name)["agent_api_key"]
     engine.log(project.container_name, f"key={secret[::-1]}!")
