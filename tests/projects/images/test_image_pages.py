@@ -56,7 +56,7 @@ def test_the_stranger_and_the_refusal(page: Client, bob: User, engine: MemoryEng
     assert 'id="update-image"' not in text(page, f"/projects/{outdated.pk}")
 
 
-def test_staff_update_many_with_a_result_for_each_and_pin_one(
+def test_staff_update_many_agents_with_a_result_for_each_and_pin_one(
     sam: User, engine: MemoryEngine, outdated: Project
 ) -> None:
     admin = browser_of(sam)

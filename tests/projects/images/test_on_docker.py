@@ -19,7 +19,7 @@ SPOILS = "#!/bin/sh\necho spoiled >/data/note\necho It gives up.\nexit 40\n"
 
 @pytest.mark.docker
 @pytest.mark.one_database
-def test_the_old_image_runs_again_with_what_it_kept(
+def test_the_old_image_runs_again_with_its_memory(
     api: APIClient,
     docker_under_test: DockerUnderTest,  # noqa: F811 - the fixture
     settings: Any,

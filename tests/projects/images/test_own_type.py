@@ -74,7 +74,7 @@ def try_out(slug: str, *options: str) -> str:
     return out.getvalue()
 
 
-def test_the_page_followed_word_for_word_makes_a_type_that_answers(
+def test_following_the_page_literally_creates_a_type_that_answers(
     ada: User, engine_of_tests: DockerUnderTest, settings: Any, tmp_path: Path
 ) -> None:
     began, image = time.monotonic(), f"berth-test/stub-{settings.BERTH_INSTANCE}:1"
@@ -93,7 +93,7 @@ def test_the_page_followed_word_for_word_makes_a_type_that_answers(
     assert MEASURED.sub("…", printed) == MEASURED.sub("…", block("text"))
 
 
-def test_an_image_that_does_otherwise_is_told_each_thing(db: None, image_of: Callable[..., str]) -> None:
+def test_an_image_that_breaks_the_contract_gets_each_error(db: None, image_of: Callable[..., str]) -> None:
     image = image_of(UNRULY, "LABEL berth.agent.contract=1", "VOLUME /more")
     AgentType.objects.create(slug="unruly", title="Unruly", image=image, needs_api_key=False, min_memory_mb=32)
     told = {line[5:].partition(":")[0]: line[:3] for line in try_out("unruly", "--within", "5").splitlines()}
@@ -102,7 +102,7 @@ def test_an_image_that_does_otherwise_is_told_each_thing(db: None, image_of: Cal
     assert list(told.values()).count("no ") == 7
 
 
-def test_an_image_that_knows_nothing_of_the_contract_answers_by_the_variables_of_its_type(
+def test_an_image_outside_the_contract_answers_with_the_variables_of_its_type(
     db: None, image_of: Callable[..., str]
 ) -> None:
     AgentType.objects.create(

@@ -38,7 +38,7 @@ def fields_of_the_row() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_row_of_the_page_is_one_that_the_admin_takes(ada: User, engine: MemoryEngine) -> None:
+def test_the_admin_accepts_the_row_of_the_page(ada: User, engine: MemoryEngine) -> None:
     assert browser_of(ada).post("/admin/projects/agenttype/add/", fields_of_the_row()).status_code == 302
     row = AgentType.objects.get(pk="stub")
     assert not row.needs_api_key

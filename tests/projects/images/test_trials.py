@@ -32,7 +32,7 @@ def test_a_restart_in_the_trial_gives_the_new_image_its_time_again(
     assert (image_of(engine, outdated), told(outdated)[-1]) == (OLD, "undone")
 
 
-def test_an_end_with_the_whole_machine_says_nothing_of_the_new_image(
+def test_an_end_of_the_whole_machine_does_not_count_against_the_new_image(
     api: APIClient, engine: MemoryEngine, outdated: Project
 ) -> None:
     api.post(f"{path_of(outdated)}/update")
@@ -45,7 +45,7 @@ def test_an_end_with_the_whole_machine_says_nothing_of_the_new_image(
     assert engine.containers[outdated.container_name].is_up
 
 
-def test_one_that_has_not_begun_is_forgotten_by_a_pin_and_renewed_by_a_second_request(
+def test_a_pending_update_is_cancelled_by_a_pin_and_renewed_by_a_request(
     api: APIClient, engine: MemoryEngine, outdated: Project
 ) -> None:
     newer, actor = f"sha256:{'c' * 64}", Actor(label="ada", source="admin")
@@ -65,7 +65,7 @@ def test_one_that_has_not_begun_is_forgotten_by_a_pin_and_renewed_by_a_second_re
     assert image_of(engine, outdated) == newer
 
 
-def test_one_that_is_pinned_in_the_last_moment_is_not_tried(
+def test_an_agent_pinned_at_the_last_moment_is_not_updated(
     api: APIClient, engine: MemoryEngine, outdated: Project
 ) -> None:
     api.post(f"{path_of(outdated)}/update")
@@ -75,14 +75,14 @@ def test_one_that_is_pinned_in_the_last_moment_is_not_tried(
     assert Project.objects.get(pk=outdated.pk).update_step == ""
 
 
-def test_the_image_of_a_type_stays_though_no_project_runs_it(engine: MemoryEngine, outdated: Project) -> None:
+def test_the_image_of_a_type_is_kept_although_no_project_runs_it(engine: MemoryEngine, outdated: Project) -> None:
     engine.former_images.add("sha256:of-a-type")
     AgentType.objects.update(image_id="sha256:of-a-type")
     assert remove_unused_images() == 0
 
 
 @pytest.mark.parametrize(("code", "left"), [("tools_refused", NEW), ("provider_down", OLD)])
-def test_a_new_image_stays_though_a_server_of_tools_does_not_let_it_in(
+def test_a_new_image_is_kept_although_a_tool_server_refuses_it(
     api: APIClient, engine: MemoryEngine, outdated: Project, code: str, left: str
 ) -> None:
     api.post(f"{path_of(outdated)}/update")

@@ -39,14 +39,14 @@ def test_the_command_prints_a_line_for_each_promise(db: None, engine: MemoryEngi
     assert {line[:3] for line in lines} == {"yes"}
 
 
-def test_a_broken_promise_is_its_exit_code(db: None, engine: MemoryEngine) -> None:
+def test_a_broken_contract_is_reported_with_its_exit_code(db: None, engine: MemoryEngine) -> None:
     engine.trial = never_stops
     with pytest.raises(CommandError, match="does not keep the contract") as raised:
         run("assistant")
     assert raised.value.returncode == 1
 
 
-def test_the_image_gets_what_agents_of_the_type_get_and_no_real_credential(db: None, engine: MemoryEngine) -> None:
+def test_the_trial_image_gets_the_same_as_agents_but_no_real_credential(db: None, engine: MemoryEngine) -> None:
     seen: list[tuple[ContainerSpec, str, str]] = []
 
     def see(spec: ContainerSpec, token: str, key: str) -> TrialRun:
@@ -75,12 +75,12 @@ def test_the_image_gets_what_agents_of_the_type_get_and_no_real_credential(db: N
         (["assistant", "--project-settings", '{"model": 7}'], "do not fit the schema"),
     ],
 )
-def test_what_it_cannot_try_it_says(db: None, engine: MemoryEngine, options: list[str], sentence: str) -> None:
+def test_the_trial_lists_what_it_cannot_test(db: None, engine: MemoryEngine, options: list[str], sentence: str) -> None:
     with pytest.raises(CommandError, match=sentence):
         run(*options)
 
 
-def test_a_missing_image_and_a_silent_engine_are_told(ada: User, engine: MemoryEngine) -> None:
+def test_a_missing_image_and_a_silent_engine_are_reported(ada: User, engine: MemoryEngine) -> None:
     AgentType.objects.filter(pk="assistant").update(image="my/own:1")
     assert "my/own:1 is not on the engine" in browser_of(ada).post(PAGE).content.decode()
     engine.unavailable = True
@@ -104,7 +104,7 @@ def test_the_button_shows_the_table(ada: User, engine: MemoryEngine) -> None:
     assert "The image does not keep the agent contract." in browser_of(ada).post(PAGE).content.decode()
 
 
-def test_an_image_that_declares_no_contract_is_told_so(ada: User, engine: MemoryEngine) -> None:
+def test_an_image_without_a_declared_contract_is_reported(ada: User, engine: MemoryEngine) -> None:
     engine.described["berth/assistant:latest"] = ImageFacts(image_id="sha256:1")
     engine.trial = never_stops
     page = browser_of(ada).post(PAGE).content.decode()

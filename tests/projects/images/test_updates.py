@@ -22,7 +22,7 @@ from tests.projects.images.updating import NAME, NEW, OLD, REMEMBERED, copies, i
 pytestmark = pytest.mark.one_database
 
 
-def test_a_start_and_a_restart_keep_the_image_and_the_detail_says_that_there_is_another(
+def test_a_start_and_a_restart_keep_the_image_and_the_detail_offers_the_new_one(
     api: APIClient,
     engine: MemoryEngine,
     outdated: Project,
@@ -35,7 +35,9 @@ def test_a_start_and_a_restart_keep_the_image_and_the_detail_says_that_there_is_
     assert api.post(f"{path_of(outdated)}/control?wait=1", {"action": "restart"}).json()["image"] == expected
 
 
-def test_a_lost_image_is_no_reason_not_to_start(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+def test_an_agent_whose_image_is_lost_starts_with_the_new_one(
+    api: APIClient, engine: MemoryEngine, outdated: Project
+) -> None:
     engine.former_images.clear()
     assert api.post(f"{path_of(outdated)}/control", {"action": "restart"}).status_code == 200
     assert image_of(engine, outdated) == NEW
@@ -57,7 +59,7 @@ def test_an_update_is_requested_tried_and_kept(api: APIClient, engine: MemoryEng
     assert api.post(f"{path_of(outdated)}/update").status_code == 200
 
 
-def test_one_that_does_not_get_ready_gives_way_to_the_old_one_with_what_it_kept(
+def test_an_image_that_does_not_get_ready_is_replaced_by_the_old_one_with_its_memory(
     api: APIClient,
     engine: MemoryEngine,
     outdated: Project,
@@ -81,7 +83,7 @@ def test_one_that_does_not_get_ready_gives_way_to_the_old_one_with_what_it_kept(
     assert why.startswith("The new image was not ready within 90 seconds, so the old one runs again")
 
 
-def test_one_that_ends_gives_way_at_once_and_the_event_says_why(
+def test_an_image_that_ends_is_replaced_at_once_and_the_event_gives_the_reason(
     api: APIClient,
     engine: MemoryEngine,
     outdated: Project,
@@ -99,7 +101,7 @@ def test_one_that_ends_gives_way_at_once_and_the_event_says_why(
 
 
 @pytest.mark.parametrize("call", ["keep_copy", "deploy"])
-def test_what_the_engine_refuses_leaves_the_old_one_running(
+def test_an_update_that_the_engine_refuses_leaves_the_old_image_running(
     api: APIClient, engine: MemoryEngine, outdated: Project, call: str
 ) -> None:
     api.post(f"{path_of(outdated)}/update")
@@ -113,7 +115,7 @@ def test_what_the_engine_refuses_leaves_the_old_one_running(
     assert api.get(path_of(outdated)).json()["status"] == "running"
 
 
-def test_the_old_one_is_stopped_before_the_copy_and_before_the_new_one_starts(
+def test_the_old_container_stops_before_the_copy_and_before_the_new_one_starts(
     api: APIClient,
     engine: MemoryEngine,
     outdated: Project,
@@ -125,7 +127,7 @@ def test_the_old_one_is_stopped_before_the_copy_and_before_the_new_one_starts(
     assert wanted == ["stop", "keep_copy", "deploy"]
 
 
-def test_a_stop_in_between_counts_and_the_update_goes_on_at_the_next_start(
+def test_a_stop_during_an_update_counts_and_the_update_continues_at_the_next_start(
     api: APIClient,
     engine: MemoryEngine,
     outdated: Project,
@@ -154,7 +156,9 @@ def test_a_second_click_changes_nothing(api: APIClient, engine: MemoryEngine, ou
     assert told(outdated) == ["recorded"]
 
 
-def test_what_stands_in_its_way_is_said(api: APIClient, ada: User, engine: MemoryEngine, outdated: Project) -> None:
+def test_obstacles_to_an_update_are_explained(
+    api: APIClient, ada: User, engine: MemoryEngine, outdated: Project
+) -> None:
     actor = Actor(label=ada.email, source="admin")
     pin_image(project=outdated, actor=actor, keep=True)
     answer = api.post(f"{path_of(outdated)}/update")

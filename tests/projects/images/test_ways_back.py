@@ -53,7 +53,7 @@ def make_due() -> None:
     Project.objects.exclude(reconcile_again_at=None).update(reconcile_again_at=timezone.now())
 
 
-def test_an_image_that_no_row_knows_is_that_of_the_container(
+def test_an_unrecorded_image_is_read_from_the_container(
     api: APIClient, engine: MemoryEngine, outdated: Project
 ) -> None:
     """As of every agent that was last deployed before rows knew it."""
@@ -68,7 +68,7 @@ def test_an_image_that_no_row_knows_is_that_of_the_container(
     assert (image_of(engine, outdated), state_of(engine, outdated)) == (OLD, REMEMBERED)
 
 
-def test_without_a_way_back_nothing_is_tried(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
+def test_without_an_old_image_no_update_is_tried(api: APIClient, engine: MemoryEngine, outdated: Project) -> None:
     Project.objects.update(image_id="")
     api.post(f"{path_of(outdated)}/update")
     engine.containers[outdated.container_name].image_id = ""
@@ -79,7 +79,7 @@ def test_without_a_way_back_nothing_is_tried(api: APIClient, engine: MemoryEngin
     assert "no way back" in Event.objects.get(project_id=outdated.pk, outcome="failed").detail
 
 
-def test_one_that_fails_is_tried_less_and_less_often_and_keeps_the_copy_at_the_end(
+def test_a_failing_rollback_is_retried_with_growing_pauses_and_keeps_the_copy(
     api: APIClient, engine: MemoryEngine, refused: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -99,7 +99,7 @@ def test_one_that_fails_is_tried_less_and_less_often_and_keeps_the_copy_at_the_e
     assert (told(refused)[-1], row_of(refused).update_step) == ("undone", "")
 
 
-def test_the_copy_is_put_back_once_and_never_over_what_the_old_image_has_written(
+def test_the_copy_is_restored_once_and_never_over_newer_data(
     engine: MemoryEngine, refused: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed when the old image runs again, and before that is recorded."""
@@ -148,7 +148,7 @@ def test_a_copy_that_cannot_be_removed_is_nobodys_trouble(
     assert (copies(engine), row_of(outdated).update_step) == ([], "")
 
 
-def test_a_copy_stays_where_the_row_has_been_taken_meanwhile(
+def test_a_copy_is_kept_if_the_row_was_claimed_meanwhile(
     api: APIClient, engine: MemoryEngine, outdated: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its owner restarts it in the moment in which the new image is found ready."""
@@ -169,14 +169,14 @@ def test_the_old_image_and_no_other_runs_again(engine: MemoryEngine, refused: Pr
     assert state_of(engine, refused) == REMEMBERED
 
 
-def test_where_there_was_no_copy_the_event_says_so(engine: MemoryEngine, refused: Project) -> None:
+def test_the_event_says_if_there_was_no_copy(engine: MemoryEngine, refused: Project) -> None:
     engine.drop_copy(refused.container_key)
     look(2)
     assert image_of(engine, refused) == OLD
     assert "no copy" in Event.objects.get(project_id=refused.pk, outcome="undone").detail
 
 
-def test_a_backup_on_the_way_back_reads_the_copy(
+def test_a_backup_during_a_rollback_reads_the_copy(
     engine: MemoryEngine, refused: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (memory,) = list_memories()

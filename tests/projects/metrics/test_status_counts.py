@@ -79,7 +79,7 @@ def derived(now: datetime) -> Counter[tuple[str, str]]:
 
 @pytest.mark.rare(2)
 @pytest.mark.parametrize("seed", [1])
-def test_they_are_those_that_the_list_derives(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_counts_equal_the_statuses_of_the_list(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, now = Random(seed), timezone.now()
     owners = [UserFactory.create(), UserFactory.create(is_active=False)]
     types, plan = list(AgentType.objects.all()), Plan.objects.get(slug="pro")
@@ -95,7 +95,7 @@ def test_they_are_those_that_the_list_derives(seed: int, monkeypatch: pytest.Mon
         now += timedelta(seconds=draw.choice((0.4, 2.0, 5.0, -3.0, 90.0)))
 
 
-def test_one_of_which_nobody_knows_when_it_started_is_not_counted_as_one_that_has_settled(alice: User) -> None:
+def test_an_agent_with_an_unknown_start_does_not_count_as_settled(alice: User) -> None:
     now = clock.now()
     plan, kind = Plan.objects.get(slug="pro"), AgentType.objects.get(slug="assistant")
     Project.objects.bulk_create(
@@ -108,7 +108,7 @@ def test_one_of_which_nobody_knows_when_it_started_is_not_counted_as_one_that_ha
     assert count_projects() == derived(now) == {("assistant", "starting"): 1, ("assistant", "running"): 1}
 
 
-def test_it_takes_two_queries_and_few_rows(alice: User) -> None:
+def test_the_counts_take_two_queries_and_few_rows(alice: User) -> None:
     now = clock.now()
     plan, kind = Plan.objects.get(slug="pro"), AgentType.objects.get(slug="assistant")
     long_ago = now - timedelta(hours=1)

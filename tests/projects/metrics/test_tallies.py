@@ -53,7 +53,7 @@ def test_an_event_is_counted_before_and_after_the_watcher_has(project: Project) 
     assert not Tally.objects.filter(subject=Subject.EVENTS, number=0).exists()
 
 
-def test_what_retention_deletes_stays_counted(project: Project) -> None:
+def test_events_deleted_by_retention_stay_counted(project: Project) -> None:
     happen(project, ("crash", "exited"))
     tally_events()
     Event.objects.update(at=clock.now() - timedelta(days=4000))
@@ -63,14 +63,14 @@ def test_what_retention_deletes_stays_counted(project: Project) -> None:
     assert crashes() == {"exited": 2}
 
 
-def test_retention_waits_for_what_is_not_counted(project: Project) -> None:
+def test_retention_waits_for_uncounted_events(project: Project) -> None:
     tally_events()
     happen(project, ("crash", "exited"))
     last = Event.objects.latest("pk").pk
     assert EventCursor.objects.get(name=CURSOR).last_event_id < last
 
 
-def test_of_two_watchers_one_counts_an_event(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_two_watchers_counts_an_event(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     happen(project, ("crash", "exited"))
     unread = EventCursor.unread
 
@@ -85,7 +85,7 @@ def test_of_two_watchers_one_counts_an_event(project: Project, monkeypatch: pyte
     assert crashes() == {"exited": 1}
 
 
-def test_a_count_that_breaks_leaves_the_cursor_where_it_was(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_count_leaves_the_cursor_unchanged(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     happen(project, ("crash", "exited"))
 
     def refuse(*_: object) -> None:
@@ -107,7 +107,7 @@ def test_an_installation_that_counts_from_now_on_does_not_count_the_past(project
     assert crashes() == {"killed": 1}
 
 
-def test_a_deploy_that_fails_is_one_failure_and_a_warning_is_none(project: Project) -> None:
+def test_a_failed_deploy_counts_as_one_failure_and_a_warning_as_none(project: Project) -> None:
     before = read_metrics().operations[Labels("deploy", "done")]
     happen(project, ("deploy", "image_missing"), ("deploy", "engine_refused"), ("deploy", "warning"), ("budget", "x"))
     found = read_metrics().operations
@@ -139,7 +139,7 @@ def test_an_unknown_provider_gets_no_label(engine: MemoryEngine, project: Projec
     assert seen(read_metrics().tokens) == {Labels("other", "input"): 10}
 
 
-def test_a_number_grows_no_larger_than_can_be_told() -> None:
+def test_a_counter_stops_at_the_largest_representable_number() -> None:
     for _ in range(2):
         count_on(Subject.TOKENS, {Labels("openai", "input"): MOST - 1, Labels("openai", "output"): 0})
     assert [(row.second, row.number) for row in Tally.objects.all()] == [("input", MOST)]

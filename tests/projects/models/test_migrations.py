@@ -111,7 +111,7 @@ def test_an_empty_table_is_migrated_too(older_tables: Any, migrate: Migrate) -> 
     assert unconfirmed_of(migrate(AFTER)) == {}
 
 
-def test_what_the_constraint_let_in_before_it_lets_in_after(older_tables: Any, migrate: Migrate) -> None:
+def test_the_constraint_accepts_the_same_values_as_before(older_tables: Any, migrate: Migrate) -> None:
     """A bot of a live project, and the same of one that is being deleted. Two confirmed ones are refused as before."""
     add(older_tables, "live", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot")
     add(older_tables, "going", bot_id=7, telegram_token_ciphertext=CIPHERTEXT, bot_username="a_bot", desired="deleted")
@@ -123,7 +123,7 @@ def test_what_the_constraint_let_in_before_it_lets_in_after(older_tables: Any, m
     add(new, "unconfirmed", **claim, bot_unconfirmed_at=timezone.now())
 
 
-def test_an_old_server_goes_on_while_the_new_one_migrates(older_tables: Any, migrate: Migrate) -> None:
+def test_an_old_server_keeps_working_while_the_new_one_migrates(older_tables: Any, migrate: Migrate) -> None:
     """It knows nothing of the new column, and inserts rows without it."""
     new = migrate(AFTER)
     pk = add(older_tables, "late", bot_id=8, telegram_token_ciphertext=CIPHERTEXT)
@@ -131,7 +131,7 @@ def test_an_old_server_goes_on_while_the_new_one_migrates(older_tables: Any, mig
     older_tables.get_model("projects", "Project").objects.filter(pk=pk).update(name="changed")
 
 
-def test_it_can_be_run_again(older_tables: Any, migrate: Migrate) -> None:
+def test_the_migration_can_be_repeated(older_tables: Any, migrate: Migrate) -> None:
     """As after a migration that was interrupted on a database that keeps what was done."""
     pk = add(older_tables, "asked about", bot_id=9, telegram_token_ciphertext=CIPHERTEXT)
     first = unconfirmed_of(migrate(AFTER))[pk]

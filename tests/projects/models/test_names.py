@@ -77,12 +77,12 @@ def test_the_columns_that_take_names_are_these() -> None:
 
 
 @pytest.mark.one_database
-def test_no_hidden_character_is_taken_for_one_that_is_seen() -> None:
+def test_no_hidden_character_is_accepted_as_visible() -> None:
     assert [hex(ord(each)) for each in sample() if not hides_something(f"a{each}b")] == []
 
 
 @pytest.mark.one_database
-def test_what_is_seen_is_taken() -> None:
+def test_visible_names_are_accepted() -> None:
     """Every letter, mark, number, sign and blank of the first plane, and of the others one in a hundred."""
     unseen = set(hidden())
     seen = [chr(number) for number in (*range(0x10000), *range(0x10000, 0x110000, 97)) if chr(number) not in unseen]
@@ -100,7 +100,7 @@ def test_every_column_refuses_every_hidden_character(column: str) -> None:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("text", NEEDED.values(), ids=NEEDED)
-def test_what_scripts_and_emoji_need_is_taken(text: str) -> None:
+def test_characters_that_scripts_and_emoji_need_are_accepted(text: str) -> None:
     assert not hides_something(text)
     assert not hides_something(f"My {text} bot")
 
@@ -161,7 +161,9 @@ DOORS = ("create", "validate", "rename", "key", "deploy_form", "change_form", "k
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_says_the_one_sentence(door: str, api: APIClient, alice: User, ada: User, project: Project) -> None:
+def test_every_channel_gives_the_same_sentence(
+    door: str, api: APIClient, alice: User, ada: User, project: Project
+) -> None:
     doors = Doors(api, browser_of(alice), browser_of(ada), project)
     before = (Project.objects.get().name, ApiKey.objects.count(), AgentType.objects.count())
     for text in MISPLACED.values():

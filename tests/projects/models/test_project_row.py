@@ -68,7 +68,7 @@ def with_heartbeat(owner: User) -> dict[Any, Project]:
     return {project.pk: project for project in rows.select_related("owner")}
 
 
-def test_a_row_tells_the_facts_of_its_project(projects: list[Project], alice: User) -> None:
+def test_a_row_gives_the_facts_of_its_project(projects: list[Project], alice: User) -> None:
     rows, whole = OwnRows(alice.pk)[:], with_heartbeat(alice)
     assert [row.id for row in rows] == list(whole)
     assert len(rows) == len(projects) == len(CELLS)
@@ -79,7 +79,7 @@ def test_a_row_tells_the_facts_of_its_project(projects: list[Project], alice: Us
             assert getattr(row, column) == getattr(project, column), column
 
 
-def test_one_project_is_read_with_all_that_is_shown(projects: list[Project], alice: User) -> None:
+def test_one_project_is_read_with_every_shown_field(projects: list[Project], alice: User) -> None:
     for pk, project in with_heartbeat(alice).items():
         found = read_own_project(alice, pk)
         assert found is not None
@@ -89,13 +89,13 @@ def test_one_project_is_read_with_all_that_is_shown(projects: list[Project], ali
         assert [name for name in read if "ciphertext" in name] == ["pairing_secret_ciphertext"]
 
 
-def test_a_page_is_as_long_as_it_was_asked_for(projects: list[Project], alice: User) -> None:
+def test_a_page_has_the_requested_length(projects: list[Project], alice: User) -> None:
     everything = OwnRows(alice.pk)[:]
     for size in (1, 20, len(CELLS), 200):
         assert OwnRows(alice.pk)[:size] == everything[:size]
 
 
-def test_others_have_no_part_in_it(projects: list[Project], bob: User) -> None:
+def test_projects_of_others_are_excluded(projects: list[Project], bob: User) -> None:
     assert OwnRows(bob.pk)[:] == []
     assert read_own_project(bob, projects[0].pk) is None
     assert read_own_project(bob, uuid4()) is None

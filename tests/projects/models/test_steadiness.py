@@ -20,7 +20,7 @@ SECONDS = (0, 2, 3, 4, 50, 99, 100, 101)
 @pytest.mark.parametrize(
     "agent_state", ["", "starting", "running", "degraded", "failed", "stopped", "of another image"]
 )
-def test_from_when_it_is_settled_on_the_status_stays(agent_state: str, is_awaited: bool) -> None:
+def test_a_settled_status_stays(agent_state: str, is_awaited: bool) -> None:
     for health in Health:
         row = Project(
             owner=User(is_active=True), desired=Desired.RUNNING, container_state=str(ContainerState.RUNNING), bot_id=1,

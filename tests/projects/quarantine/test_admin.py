@@ -15,20 +15,22 @@ from tests.projects.quarantine.deciding import CHANGES, act, run
 from tests.projects.watcher.other_databases import label, of_later_deploys, photograph
 
 
-def test_staff_see_it(admin: Client, entry: Quarantined) -> None:
+def test_staff_see_a_quarantined_agent(admin: Client, entry: Quarantined) -> None:
     listed = admin.get(CHANGES).content.decode()
     assert entry.key in listed
     assert "alice@example.com" in listed
     assert entry.container_name in admin.get(f"{CHANGES}{entry.key}/change/").content.decode()
 
 
-def test_staff_adopt_it(admin: Client, entry: Quarantined) -> None:
+def test_staff_adopt_a_quarantined_agent(admin: Client, entry: Quarantined) -> None:
     assert "Done: 1 of 1." in act(admin, "adopt", entry)
     assert Project.objects.get().owner.email == "alice@example.com"
     assert Event.objects.filter(action="adopt", actor="sam@example.com").count() == 1
 
 
-def test_staff_delete_it_once_its_name_is_typed(admin: Client, entry: Quarantined, engine: MemoryEngine) -> None:
+def test_staff_delete_a_quarantined_agent_after_typing_its_name(
+    admin: Client, entry: Quarantined, engine: MemoryEngine
+) -> None:
     before = photograph(engine)
     assert "Type" in act(admin, "delete_for_good", entry)
     act(admin, "delete_for_good", entry, confirm="yes")
@@ -37,7 +39,7 @@ def test_staff_delete_it_once_its_name_is_typed(admin: Client, entry: Quarantine
     assert photograph(engine) == ({}, set())
 
 
-def test_what_is_refused_is_said(admin: Client, entry: Quarantined, engine: MemoryEngine) -> None:
+def test_a_refused_action_is_explained(admin: Client, entry: Quarantined, engine: MemoryEngine) -> None:
     Quarantined.objects.update(owner_key="")
     assert "--owner EMAIL" in act(admin, "adopt", entry)
     engine.unavailable = True
@@ -46,9 +48,7 @@ def test_what_is_refused_is_said(admin: Client, entry: Quarantined, engine: Memo
 
 
 @pytest.mark.parametrize("path", [CHANGES, "/admin/projects/project/", "/admin/"])
-def test_staff_are_told_that_nothing_is_mended(
-    path: str, admin: Client, project: Project, engine: MemoryEngine
-) -> None:
+def test_staff_see_that_nothing_is_repaired(path: str, admin: Client, project: Project, engine: MemoryEngine) -> None:
     assert "manage.py adopt" not in admin.get(path).content.decode()
     of_later_deploys(engine)
     reconcile()
@@ -66,7 +66,7 @@ def test_the_quarantine_is_for_staff_only(entry: Quarantined, alice: User) -> No
 
 
 @pytest.mark.parametrize(("days", "told"), [(29, False), (30, True), (400, True)])
-def test_staff_see_what_waits_for_long(days: int, told: bool, entry: Quarantined, admin: Client) -> None:
+def test_staff_see_agents_that_wait_for_long(days: int, told: bool, entry: Quarantined, admin: Client) -> None:
     Quarantined.objects.update(since=timezone.now() - timedelta(days=days))
     pages = [admin.get(path).content.decode() for path in (CHANGES, "/admin/")]
     assert [("been in quarantine for 30 days or longer" in page) for page in pages] == [told, told]

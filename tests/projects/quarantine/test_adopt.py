@@ -18,7 +18,7 @@ from tests.projects.quarantine.deciding import run
 from tests.projects.watcher.other_databases import another_installations, lose_everything, of_later_deploys, photograph
 
 
-def test_where_all_is_well_there_is_nothing_to_adopt(project: Project, engine: MemoryEngine) -> None:
+def test_a_healthy_installation_has_nothing_to_adopt(project: Project, engine: MemoryEngine) -> None:
     before = photograph(engine)
     assert "nothing to adopt" in run("adopt", "--yes")
     assert photograph(engine) == before
@@ -37,7 +37,7 @@ def test_a_dry_run_and_another_word_change_nothing(
     assert (photograph(engine), Project.objects.get().generation) == (before, 1)
 
 
-def test_a_later_deploy_is_taken_over_and_then_mended(project: Project, engine: MemoryEngine, api: Any) -> None:
+def test_a_later_deploy_is_adopted_and_then_repaired(project: Project, engine: MemoryEngine, api: Any) -> None:
     of_later_deploys(engine)
     reconcile()
     before = photograph(engine)
@@ -50,7 +50,7 @@ def test_a_later_deploy_is_taken_over_and_then_mended(project: Project, engine: 
     assert api.post(f"/api/projects/{project.pk}/control", {"action": "restart"}).status_code == 200
 
 
-def test_what_was_never_heard_of_goes_into_quarantine_however_young(project: Project, engine: MemoryEngine) -> None:
+def test_an_unknown_container_of_any_age_goes_into_quarantine(project: Project, engine: MemoryEngine) -> None:
     lose_everything()
     assert reconcile().repaired == []
     assert "into quarantine" in run("adopt", "--yes")
@@ -68,7 +68,7 @@ def own_id(db: None, settings: Any) -> str:
     return read_installation_id()
 
 
-def test_a_database_of_the_time_before_ids_takes_on_the_id_of_its_containers(
+def test_a_database_from_before_ids_adopts_the_id_of_its_containers(
     own_id: str, project: Project, engine: MemoryEngine
 ) -> None:
     another_installations(engine)
@@ -81,7 +81,7 @@ def test_a_database_of_the_time_before_ids_takes_on_the_id_of_its_containers(
     assert (result.held, result.repaired, result.failed) == ("", [], [])
 
 
-def test_an_installation_with_containers_of_its_own_takes_on_no_other_id(
+def test_an_installation_with_own_containers_adopts_no_other_id(
     own_id: str, project: Project, engine: MemoryEngine, deploy: Callable[..., Project]
 ) -> None:
     another_installations(engine)
@@ -100,19 +100,19 @@ def test_several_ids_are_refused(own_id: str, project: Project, engine: MemoryEn
         run("adopt", "--yes")
 
 
-def test_a_silent_engine_is_told(project: Project, engine: MemoryEngine) -> None:
+def test_a_silent_engine_is_reported(project: Project, engine: MemoryEngine) -> None:
     engine.unavailable = True
     with pytest.raises(CommandError, match="does not answer"):
         run("adopt", "--yes")
 
 
-def test_each_database_has_an_id_of_its_own(own_id: str) -> None:
+def test_each_database_has_a_unique_id(own_id: str) -> None:
     assert read_installation_id() == own_id
     assert len(own_id) == 32
     Installation.objects.all().delete()
     assert read_installation_id() != own_id
 
 
-def test_reconcile_says_why_nothing_is_mended(project: Project, engine: MemoryEngine) -> None:
+def test_reconcile_explains_why_nothing_is_repaired(project: Project, engine: MemoryEngine) -> None:
     of_later_deploys(engine)
     assert "manage.py adopt" in run("reconcile")

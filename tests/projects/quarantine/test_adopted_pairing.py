@@ -16,7 +16,7 @@ def adopted(entry: Quarantined) -> Project:
     return Project.objects.get()
 
 
-def test_it_answers_nobody_but_whom_it_pairs(adopted: Project, api: APIClient, engine: MemoryEngine) -> None:
+def test_an_adopted_agent_answers_only_paired_users(adopted: Project, api: APIClient, engine: MemoryEngine) -> None:
     assert (adopted.pairs, adopted.needs_start_to_pair, adopted.awaits_owner) == (True, False, True)
     sent = {"telegramToken": "77:bot", "apiKey": "sk-fresh"}
     assert api.patch(f"/api/projects/{adopted.pk}", sent).status_code == 200
@@ -28,7 +28,7 @@ def test_it_answers_nobody_but_whom_it_pairs(adopted: Project, api: APIClient, e
     assert abs(code.number - timezone.now().timestamp()) < 60  # which its memory has not seen
 
 
-def test_one_of_a_type_that_knows_no_pairing_has_no_secret(entry: Quarantined) -> None:
+def test_an_adopted_agent_without_pairing_has_no_secret(entry: Quarantined) -> None:
     AgentType.objects.update(pairs_people=False)
     run("quarantine", "adopt", entry.key)
     project = Project.objects.get()

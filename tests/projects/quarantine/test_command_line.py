@@ -19,7 +19,7 @@ from tests.projects.quarantine.deciding import run
 from tests.projects.watcher.other_databases import grow_old, photograph
 
 
-def test_it_is_listed(entry: Quarantined) -> None:
+def test_quarantined_agents_are_listed(entry: Quarantined) -> None:
     listed = run("quarantine")
     assert entry.key in listed
     assert "alice@example.com" in listed
@@ -28,7 +28,7 @@ def test_it_is_listed(entry: Quarantined) -> None:
     assert "Nothing is in quarantine" in run("quarantine")
 
 
-def test_it_is_adopted_as_a_stopped_project_with_its_memory(
+def test_an_agent_is_adopted_as_a_stopped_project_with_its_memory(
     entry: Quarantined, engine: MemoryEngine, api: Any, alice: User
 ) -> None:
     volumes = set(engine.volumes)
@@ -49,7 +49,7 @@ def test_it_is_adopted_as_a_stopped_project_with_its_memory(
     assert len([volume for volume in engine.volumes if volume.endswith("-data")]) == 1
 
 
-def test_it_can_be_given_to_somebody_else(entry: Quarantined, bob: User) -> None:
+def test_an_agent_can_be_given_to_another_owner(entry: Quarantined, bob: User) -> None:
     run("quarantine", "adopt", entry.key, "--owner", "BOB@example.com", "--plan", "pro", "--type", "assistant")
     project = Project.objects.get()
     assert (project.owner, project.plan.pk, project.agent_type.pk) == (bob, "pro", "assistant")
@@ -67,7 +67,7 @@ def test_it_can_be_given_to_somebody_else(entry: Quarantined, bob: User) -> None
         (["delete", "nothing"], "There is no agent in quarantine"),
     ],
 )
-def test_what_is_wrong_is_said_and_changes_nothing(
+def test_an_error_is_explained_and_changes_nothing(
     words: list[str], sentence: str, entry: Quarantined, engine: MemoryEngine
 ) -> None:
     before = photograph(engine)
@@ -76,13 +76,13 @@ def test_what_is_wrong_is_said_and_changes_nothing(
     assert (photograph(engine), Quarantined.objects.count(), Project.objects.count()) == (before, 1, 0)
 
 
-def test_an_owner_who_is_not_here_is_asked_for(entry: Quarantined) -> None:
+def test_an_unknown_owner_must_be_given(entry: Quarantined) -> None:
     Quarantined.objects.update(owner_key=str(uuid4()))
     with pytest.raises(CommandError, match="--owner EMAIL"):
         run("quarantine", "adopt", entry.key)
 
 
-def test_it_is_deleted_by_hand_once_the_number_is_typed(
+def test_an_agent_is_deleted_after_the_number_is_typed(
     entry: Quarantined, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = photograph(engine)
@@ -98,7 +98,7 @@ def test_it_is_deleted_by_hand_once_the_number_is_typed(
     assert Event.objects.filter(action="delete from quarantine", actor="operator").count() == 1
 
 
-def test_only_what_was_kept_for_thirty_days_is_expired(entry: Quarantined, engine: MemoryEngine) -> None:
+def test_only_agents_kept_for_thirty_days_expire(entry: Quarantined, engine: MemoryEngine) -> None:
     Quarantined.objects.update(since=timezone.now() - timedelta(days=29, hours=23))
     with pytest.raises(CommandError, match="Name the projects"):
         run("quarantine", "delete", "--expired", "--yes")
@@ -119,7 +119,9 @@ def test_nothing_is_deleted_of_a_project_that_is_there_again(project: Project, e
 
 
 @pytest.mark.parametrize("key", ["old", "x" * 64, "{b0b}", "урна"])
-def test_a_label_that_is_no_project_is_kept_and_can_only_be_deleted(db: None, key: str, engine: MemoryEngine) -> None:
+def test_a_container_with_an_invalid_project_label_can_only_be_deleted(
+    db: None, key: str, engine: MemoryEngine
+) -> None:
     found = engine.foreign("berth-odd", labels={**own_labels(), "berth.project": key, "berth.owner": "y" * 300})
     engine.volumes.add("berth-odd-data")
     engine.volume_labels["berth-odd-data"] = found.labels

@@ -58,7 +58,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)
-def test_it_is_redacted_by_credentials_that_only_the_engine_has(
+def test_a_log_is_redacted_with_credentials_that_only_the_engine_has(
     disguise: str, deploy: Callable[..., Project], engine: MemoryEngine, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False  # an agent of before it
@@ -70,28 +70,26 @@ def test_it_is_redacted_by_credentials_that_only_the_engine_has(
     assert not {"\x1b", "\r", "\u202e", "\u200b"} & set(entry.log)
 
 
-def test_only_its_end_is_kept(project: Project, engine: MemoryEngine) -> None:
+def test_only_the_end_of_a_log_is_kept(project: Project, engine: MemoryEngine) -> None:
     entry = printed(project, engine, *(f"line {number} {'x' * 400}" for number in range(1200)))
     assert KEPT_BYTES - 1000 < len(entry.log.encode()) <= KEPT_BYTES
     assert "line 1199 " in entry.log
     Quarantined.objects.all().delete()
 
 
-def test_of_short_lines_so_many_are_kept(project: Project, engine: MemoryEngine) -> None:
+def test_the_number_of_kept_short_lines_is_limited(project: Project, engine: MemoryEngine) -> None:
     entry = printed(project, engine, *(f"line {number}" for number in range(1200)))
     assert len(entry.log.splitlines()) == KEPT_LINES
 
 
-def test_one_that_printed_nothing_has_no_log(entry: Quarantined, admin: Client) -> None:
+def test_an_agent_without_output_has_no_log(entry: Quarantined, admin: Client) -> None:
     assert "No log was kept" in run("quarantine", "log", entry.key)
     assert "No log was kept" in admin.get(f"{CHANGES}{entry.key}/change/").content.decode()
     with pytest.raises(CommandError, match="There is no agent in quarantine"):
         run("quarantine", "log", str(uuid4()))
 
 
-def test_it_becomes_the_first_run_of_the_project_that_adopts_it(
-    project: Project, engine: MemoryEngine, api: Any
-) -> None:
+def test_a_log_becomes_the_first_run_of_the_adopting_project(project: Project, engine: MemoryEngine, api: Any) -> None:
     entry = printed(project, engine, "Good morning.")
     run("quarantine", "adopt", entry.key)
     [kept] = api.get(f"/api/projects/{entry.key}/runs").json()
@@ -99,7 +97,7 @@ def test_it_becomes_the_first_run_of_the_project_that_adopts_it(
     assert "Good morning." in api.get(f"/api/projects/{entry.key}/logs?run=1").content.decode()
 
 
-def test_it_is_deleted_with_the_agent(project: Project, engine: MemoryEngine) -> None:
+def test_a_log_is_deleted_with_its_agent(project: Project, engine: MemoryEngine) -> None:
     entry = printed(project, engine, "Good morning.")
     run("quarantine", "delete", entry.key, "--yes")
     assert not Quarantined.objects.exists()

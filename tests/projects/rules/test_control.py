@@ -42,7 +42,7 @@ CONTROL = [
 
 
 @pytest.mark.parametrize(("status", "operation", "suspended", "start", "stop", "restart"), CONTROL)
-def test_a_command_leads_to_what_the_control_table_says(
+def test_a_command_has_the_effect_of_the_control_table(
     status: Status, operation: Operation, suspended: bool, start: Verdict, stop: Verdict, restart: Verdict
 ) -> None:
     verdicts = [judge_action(action, status=status, operation=operation, suspended=suspended) for action in Action]

@@ -23,7 +23,7 @@ def test_the_upper_end_of_a_drawing_is_a_number_that_reads_well(value: float, to
 @pytest.mark.parametrize(
     ("size", "top"), [(0, 1024), (1025, 2048), (300 << 10, 500 << 10), (501 << 10, 1 << 20), (2**60, 1 << 60)]
 )
-def test_bytes_end_at_such_a_number_of_their_unit(size: float, top: int) -> None:
+def test_an_axis_of_bytes_ends_at_a_round_number_of_its_unit(size: float, top: int) -> None:
     assert round_up_bytes(size) == top
 
 
@@ -38,11 +38,11 @@ def test_bytes_end_at_such_a_number_of_their_unit(size: float, top: int) -> None
     ],
     ids=str,
 )
-def test_a_line_has_a_gap_where_nothing_was_measured(values: list[float | None], path: str) -> None:
+def test_a_line_has_gaps_for_missing_samples(values: list[float | None], path: str) -> None:
     assert draw_line(values, top=4) == path
 
 
-def test_bars_stand_where_their_hours_are_and_nothing_is_no_bar() -> None:
+def test_bars_are_at_their_hours_and_zero_draws_no_bar() -> None:
     begin = NOON - timedelta(minutes=30)
     place: Any = {"begin": begin, "step": Span.HOUR.step, "number": Span.HOUR.number}
     hours = [(NOON + timedelta(hours=number), value) for number, value in ((-1, 5), (0, 10), (1, 0))]
@@ -51,6 +51,6 @@ def test_bars_stand_where_their_hours_are_and_nothing_is_no_bar() -> None:
 
 
 @pytest.mark.parametrize("span", Span)
-def test_a_drawing_has_so_many_places_that_a_telephone_shows_them(span: Span) -> None:
+def test_a_drawing_has_few_enough_points_for_a_telephone(span: Span) -> None:
     assert span.number * span.step == span.length
     assert 60 <= span.number <= 200

@@ -99,7 +99,7 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("given_facts", "status"), TABLE)
-def test_the_status_is_what_the_table_says(given_facts: Facts, status: Status) -> None:
+def test_the_status_follows_the_table(given_facts: Facts, status: Status) -> None:
     assert derive_status(given_facts) == status
 
 
@@ -116,7 +116,7 @@ def test_fresh_is_five_seconds_and_settling_three() -> None:
     assert SETTLING.total_seconds() == 3
 
 
-def test_what_is_settled_does_not_change_by_itself() -> None:
+def test_a_settled_status_does_not_change_by_itself() -> None:
     passing = {Status.DEPLOYING, Status.STARTING, Status.RESTARTING, Status.STOPPING, Status.DELETING}
     assert {status for status in Status if not status.traits.is_settled} == passing
 

@@ -16,7 +16,7 @@ WRITTEN = re.compile(r"\.event\(\s*\w+,\s*\"([\w ]+)\",\s*\"([\w ]+)\"")
 """Events whose action and outcome stand in the source as they are."""
 
 
-def test_every_event_that_the_source_writes_out_has_its_sentence() -> None:
+def test_every_event_in_the_source_has_a_sentence() -> None:
     source = "".join(path.read_text() for path in (ROOT / "projects").rglob("*.py"))
     written = set(WRITTEN.findall(source))
     assert len(written) >= 8
@@ -25,18 +25,18 @@ def test_every_event_that_the_source_writes_out_has_its_sentence() -> None:
         assert (action, outcome) in _OF, (action, outcome)
 
 
-def test_a_link_to_pair_is_told_with_what_it_does() -> None:
+def test_a_pairing_link_is_described_with_its_effect() -> None:
     assert describe_event("pairing", "done", "replace") == "A pairing link was created: replace"
 
 
-def test_every_remedy_and_permission_has_its_sentence() -> None:
+def test_every_remedy_and_permission_has_a_sentence() -> None:
     assert {("egress", egress.value) for egress in Egress} <= set(_OF)
     assert {(remedy.value, "done") for remedy in Remedy} <= set(_OF)
     assert {(action, word) for action in ("start", "stop", "restart") for word in ("done", "failed")} <= set(_OF)
 
 
 @pytest.mark.parametrize("action", ["crash", "deploy"])
-def test_every_reason_is_told_without_what_to_do(action: str) -> None:
+def test_events_give_every_reason_without_advice(action: str) -> None:
     for code in (*SENTENCES, *map(str, ProblemCode), "", "x{y}"):
         sentence = describe_event(action, code)
         assert sentence.startswith(("Crashed", "Could not be deployed")), code

@@ -21,7 +21,7 @@ ONE, TWO = "https://tools.example/mcp", "https://search.example:8443/find"
 KEY, OTHER = "a-token-of-16-characters", "short-one"
 
 
-def test_what_is_stored_has_a_stand_in_which_keeps_what_there_is() -> None:
+def test_a_stored_credential_has_a_placeholder_that_keeps_it() -> None:
     settings, found = separate(SCHEMA, {"mcp": [ONE], "keys": [f"{ONE} {KEY}", f"  {TWO}   X-Api-Key: {OTHER} "]}, {})
     assert found == {ONE: KEY, TWO: f"X-Api-Key: {OTHER}"}
     assert settings == {"mcp": [ONE], "keys": [f"{ONE} ********ters", f"{TWO} ********"]}
@@ -48,7 +48,7 @@ def test_what_is_stored_has_a_stand_in_which_keeps_what_there_is() -> None:
         (f"{TWO} {KEY}", keyed_servers.TWICE),
     ],
 )  # fmt: skip
-def test_what_is_no_such_line_is_refused_with_a_sentence_that_quotes_nothing(line: Any, words: str | None) -> None:
+def test_an_invalid_line_is_refused_with_a_sentence_that_quotes_nothing(line: Any, words: str | None) -> None:
     lines, known = [f"{TWO} {OTHER}", line], {TWO: "another-of-16-characters"}
     if words is None:
         assert separate(SCHEMA, {"keys": lines}, known).credentials[ONE] == KEY
@@ -77,7 +77,7 @@ def test_a_credential_is_a_token_or_a_header(credential: str, header: tuple[str,
     assert header_of(credential) == header
 
 
-def test_an_agent_gets_the_gateways_address_and_no_credential_and_a_page_shows_none() -> None:
+def test_agents_and_pages_get_urls_without_credentials() -> None:
     settings = {
         "keys": [f"{ONE} ********ters"],
         "mcp": [ONE, TWO],
@@ -96,7 +96,7 @@ def test_an_agent_gets_the_gateways_address_and_no_credential_and_a_page_shows_n
 @pytest.mark.parametrize(
     "order", ["{ONE}{between}{KEY}", "{KEY}{between}{ONE}", "{ONE}{between}********{KEY}", "{KEY}"]
 )
-def test_a_page_repeats_addresses_alone_in_whatever_order_things_were_typed(order: str, between: str) -> None:
+def test_a_page_repeats_only_addresses_for_any_order_of_input(order: str, between: str) -> None:
     typed = order.format(ONE=ONE, KEY=KEY, between=between)
     assert without_credentials(typed) == (ONE if typed.startswith(ONE) else "")
 
@@ -118,5 +118,5 @@ def test_a_default_has_an_address_as_well_as_a_setting_has() -> None:
 
 
 @pytest.mark.parametrize(("credential", "left"), [("X-Api-Key: abcdefgh", ""), (f"X-Api-Key: {KEY}", "ters")])
-def test_the_name_of_a_header_makes_no_secret_longer(credential: str, left: str) -> None:
+def test_a_header_name_is_not_part_of_the_secret(credential: str, left: str) -> None:
     assert separate(SCHEMA, {"keys": [f"{ONE} {credential}"]}, {}).settings["keys"] == [f"{ONE} ********{left}"]

@@ -47,5 +47,5 @@ def test_a_loop_is_five_crashes_in_ten_minutes() -> None:
 
 
 @given(ANY_FACTS)
-def test_up_is_what_may_have_processes(known: Facts) -> None:
+def test_a_status_counts_as_up_if_there_may_be_processes(known: Facts) -> None:
     assert known.is_up == (known.state not in DOWN)

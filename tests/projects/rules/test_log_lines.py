@@ -76,12 +76,12 @@ def test_nothing_that_an_agent_prints_breaks_a_page() -> None:
             assert told.level in {None, *Level}
 
 
-def test_a_line_without_a_moment_keeps_all_its_words() -> None:
+def test_a_line_without_a_time_is_kept_whole() -> None:
     line = read_line("no moment at all")
     assert (line.stamp, line.at, line.text) == ("", None, "no moment at all")
 
 
-def test_what_goes_on_with_a_line_is_as_bad_as_it() -> None:
+def test_a_continuation_has_the_level_of_its_line() -> None:
     printed = ["fine", "Traceback (most recent call last):", "  File x", "ValueError: no", "INFO fine", "  more", "so"]
     told = read_lines(f"{AT} {line}" for line in printed)
     assert [line.level for line in told] == ["info", "error", "error", "error", "info", "info", "info"]

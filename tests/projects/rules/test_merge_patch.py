@@ -42,7 +42,7 @@ def test_the_examples_of_the_rfc_hold(target: Any, patch: Any, expected: Any) ->
 
 
 @given(OBJECTS, OBJECTS)
-def test_what_is_not_named_stays_what_is_null_goes_and_nothing_given_is_touched(
+def test_a_merge_keeps_unnamed_values_removes_nulls_and_leaves_its_input_unchanged(
     target: dict[str, Any], patch: dict[str, Any]
 ) -> None:
     given_target, given_patch = copy.deepcopy(target), copy.deepcopy(patch)
@@ -68,5 +68,5 @@ def test_what_is_not_named_stays_what_is_null_goes_and_nothing_given_is_touched(
         ({"b": 1, "a": [1]}, {"c": 1, "a": [2]}, ["a", "b", "c"]),
     ],
 )
-def test_the_names_of_what_changed_are_all_there_and_no_others(before: Any, after: Any, names: list[str]) -> None:
+def test_exactly_the_changed_names_are_listed(before: Any, after: Any, names: list[str]) -> None:
     assert find_changed_names(before, after) == names

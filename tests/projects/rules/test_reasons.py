@@ -65,7 +65,7 @@ def test_codes_are_stable_words() -> None:
         (facts(health=Health.UNHEALTHY), {"agent_code": "crash"}, "unresponsive"),
     ],
 )
-def test_what_else_happened_has_its_reason(known: Facts, seen: dict[str, Any], code: str) -> None:
+def test_every_other_failure_has_a_reason(known: Facts, seen: dict[str, Any], code: str) -> None:
     assert code_of(known, **seen) == code
 
 
@@ -87,11 +87,11 @@ def reports_trouble(agent_code: str) -> bool:
         facts(desired=Desired.DELETED),
     ],
 )
-def test_what_is_well_or_under_way_needs_no_reason(known: Facts) -> None:
+def test_healthy_and_transitional_statuses_need_no_reason(known: Facts) -> None:
     assert reason_of(known, failure_code="engine_refused", agent_code="provider_key", oom_killed=True) is None
 
 
-def test_a_loop_says_how_often() -> None:
+def test_the_reason_of_a_crash_loop_gives_the_number_of_crashes() -> None:
     looping = facts(EXITED, gave_up=True)
     assert reason_of(looping, crash_count=5).message.endswith("It ended 5 times within 10 minutes.")
     assert "times" not in reason_of(looping, crash_count=1).message
@@ -103,7 +103,7 @@ CODES = st.sampled_from(["", *SENTENCES]) | st.text(max_size=40)
 
 @example(facts(GONE, failed=True), "", "", False, 0)
 @given(ANY_FACTS, CODES, CODES, st.booleans(), st.integers(0, 99))
-def test_whatever_happened_is_explained_in_words_of_ours(
+def test_every_combination_of_facts_is_explained_in_berth_s_words(
     known: Facts, failure_code: str, agent_code: str, oom_killed: bool, crash_count: int
 ) -> None:
     status = derive_status(known)

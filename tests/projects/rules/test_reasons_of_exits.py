@@ -32,17 +32,17 @@ EXITS = {
 
 @pytest.mark.parametrize(("exit_code", "code"), EXITS.items())
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
-def test_an_exit_code_has_its_reason(base: Facts, exit_code: int, code: str) -> None:
+def test_every_exit_code_has_a_reason(base: Facts, exit_code: int, code: str) -> None:
     assert code_of(facts(base, exit_code=exit_code)) == code
 
 
-def test_every_fatal_exit_code_has_a_sentence_of_its_own() -> None:
+def test_every_fatal_exit_code_has_a_separate_sentence() -> None:
     assert set(CODES_OF_EXIT) >= FATAL_EXIT_CODES
     codes = [code for codes in CODES_OF_EXIT.values() for code in codes]
     assert len({SENTENCES[code] for code in codes}) == len(codes)
 
 
-def test_exit_codes_mean_what_the_contract_says_and_every_problem_of_it_has_a_sentence() -> None:
+def test_exit_codes_follow_the_contract_and_every_problem_has_a_sentence() -> None:
     assert CODES_OF_EXIT == PROBLEMS_OF_EXIT
     assert SENTENCES.keys() >= set(ProblemCode)
 
@@ -58,20 +58,18 @@ def test_exit_codes_mean_what_the_contract_says_and_every_problem_of_it_has_a_se
         ("of another image", "missing_secret"),
     ],
 )
-def test_where_an_exit_code_may_mean_several_things_the_agents_own_report_says_which(
-    agent_code: str, code: str
-) -> None:
+def test_an_ambiguous_exit_code_is_explained_by_the_agent_s_report(agent_code: str, code: str) -> None:
     assert code_of(facts(EXITED, exit_code=40), agent_code=agent_code) == code
 
 
 @pytest.mark.parametrize("exit_code", EXITS)
-def test_out_of_memory_explains_an_exit_of_which_the_agent_itself_says_nothing(exit_code: int) -> None:
+def test_out_of_memory_explains_an_exit_without_a_report(exit_code: int) -> None:
     told = EXITS[exit_code] if exit_code in CODES_OF_EXIT else "out_of_memory"
     assert code_of(facts(EXITED, exit_code=exit_code), oom_killed=True) == told
 
 
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
-def test_of_a_kill_that_nobody_explains_no_cause_is_told_as_the_only_one(base: Facts) -> None:
+def test_an_unexplained_kill_lists_several_possible_causes(base: Facts) -> None:
     """An engine may lose the news that memory ran out, where the container is gone before it reads them."""
     message = reason_of(facts(base, exit_code=137)).message
     assert "by someone or because memory ran out" in message
@@ -79,13 +77,13 @@ def test_of_a_kill_that_nobody_explains_no_cause_is_told_as_the_only_one(base: F
 
 
 @pytest.mark.parametrize("base", [EXITED, RETRYING], ids=["exited", "restarting"])
-def test_of_one_that_was_told_to_end_no_lack_of_memory_is_told(base: Facts) -> None:
+def test_a_requested_end_is_never_explained_by_memory(base: Facts) -> None:
     assert "memory" not in reason_of(facts(base, exit_code=143)).message
     assert describe_event("crash", "terminated", "") == "Crashed: The agent was told to end, but not by Berth"
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 137])
-def test_while_the_engine_tries_by_itself_nobody_is_told_to_start(exit_code: int) -> None:
+def test_while_the_engine_restarts_it_no_start_is_advised(exit_code: int) -> None:
     known = facts(RETRYING, exit_code=exit_code)
     reason = explain(Status.RESTARTING, known, failure_code="", agent_code="", oom_killed=False, crash_count=1)
     assert reason is not None

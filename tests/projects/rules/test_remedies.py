@@ -84,7 +84,7 @@ REMEDIES: list[tuple[Facts, dict[str, Any], Remedy | None]] = [
 
 
 @pytest.mark.parametrize(("seen", "history", "remedy"), REMEDIES)
-def test_the_remedy_is_what_the_table_says(seen: Facts, history: dict[str, Any], remedy: Remedy | None) -> None:
+def test_the_remedy_follows_the_table(seen: Facts, history: dict[str, Any], remedy: Remedy | None) -> None:
     assert choose_remedy(seen, **history) == remedy
 
 
@@ -94,14 +94,14 @@ def test_every_remedy_is_in_the_table() -> None:
 
 @pytest.mark.parametrize(("seen", "history", "_remedy"), REMEDIES)
 @pytest.mark.parametrize("operation", [operation for operation in Operation if operation])
-def test_nothing_is_mended_while_an_operation_is_in_flight(
+def test_nothing_is_repaired_during_an_operation(
     seen: Facts, history: dict[str, Any], _remedy: Any, operation: Operation
 ) -> None:
     assert choose_remedy(seen._replace(operation=operation), **history) is None
 
 
 @given(ANY_FACTS, st.integers(0, 20), MOMENTS, st.booleans())
-def test_remedies_follow_what_is_wanted(
+def test_remedies_follow_the_desired_state(
     known: Facts, crash_count: int, recreated_at: datetime | None, outdated: bool
 ) -> None:
     remedy = choose_remedy(known, crash_count=crash_count, recreated_at=recreated_at, outdated=outdated)

@@ -9,7 +9,7 @@ from projects.rules.service_alerts import AGAIN_WITHIN, Known, Moment, look
 START = datetime(2026, 11, 23, tzinfo=UTC)
 
 
-def test_whatever_flaps_makes_few_messages() -> None:
+def test_a_flapping_service_causes_few_messages() -> None:
     """Beginnings and ends take turns, and from a beginning to the next but one it is an hour."""
     chance = random.Random(13)
     for _ in range(300):

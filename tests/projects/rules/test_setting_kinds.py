@@ -61,7 +61,7 @@ def make(part: Any) -> Setting:
 @pytest.mark.parametrize(
     ("part", "kind"), PARTS, ids=lambda value: json.dumps(value) if not isinstance(value, Kind) else value
 )
-def test_every_shape_of_a_schema_has_its_field_and_no_value_is_lost_in_it(part: Any, kind: Kind) -> None:
+def test_every_schema_has_a_form_field_that_loses_no_value(part: Any, kind: Kind) -> None:
     """What a field shows is read as the same value, apart from blanks, which the form compares in the same way."""
     setting = make(part)
     assert setting.kind == kind
@@ -92,17 +92,17 @@ def test_every_shape_of_a_schema_has_its_field_and_no_value_is_lost_in_it(part: 
     ({"type": "string"}, "   ", None),
     ({"type": "object"}, '{"a": [1]}', {"a": [1]}),
 ])  # fmt: skip
-def test_a_text_is_read_as_its_kind_or_left_to_the_schema(part: Any, text: str, value: Any) -> None:
+def test_typed_text_is_parsed_by_kind_or_left_to_the_schema(part: Any, text: str, value: Any) -> None:
     assert make(part).read(text) == value
 
 
 @pytest.mark.parametrize("text", ["{", "nonsense", '"\\ud800"', "NaN", "[" * 5000, "1e999", '"\\u0000"'])
-def test_what_is_no_json_is_said_to_be_none(text: str) -> None:
+def test_invalid_json_is_reported(text: str) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         make({"type": "object"}).read(text)
 
 
-def test_the_settings_of_berth_come_first_then_what_is_needed() -> None:
+def test_berth_s_settings_come_first_and_then_the_required_ones() -> None:
     schema = {
         "properties": {
             "zeal": {},
@@ -134,7 +134,7 @@ def test_the_settings_of_berth_come_first_then_what_is_needed() -> None:
         ({"properties": {"a": {}}, "required": 7, "additionalProperties": False}, {"a"}),
     ],
 )
-def test_a_schema_that_names_nothing_leaves_those_of_berth(schema: Any, names: set[str]) -> None:
+def test_a_schema_without_properties_leaves_berth_s_settings(schema: Any, names: set[str]) -> None:
     assert {each.name for each in settings_of(schema)} == names
 
 
@@ -148,7 +148,7 @@ def test_all_kinds_of_berths_own_settings_are_read_as_they_are_checked() -> None
 
 
 @pytest.mark.parametrize("part", [True, {}, {"description": "Mine."}, 7, {"default": "x"}])
-def test_what_a_schema_says_little_of_is_what_berth_asks(part: Any) -> None:
+def test_berth_s_rules_apply_to_settings_that_a_schema_leaves_open(part: Any) -> None:
     found = {
         each.name: each.kind for each in settings_of({"properties": dict.fromkeys(OWN_SETTINGS["properties"], part)})
     }

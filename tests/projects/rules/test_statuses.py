@@ -20,7 +20,7 @@ def test_every_status_has_a_row() -> None:
     assert list(TRAITS) == list(Status)
 
 
-def test_every_operation_has_one_status_while_it_is_in_flight() -> None:
+def test_every_running_operation_has_one_status() -> None:
     in_flight = Counter(traits.in_flight for traits in TRAITS.values() if traits.in_flight)
     assert in_flight == {operation: 1 for operation in Operation if operation}
 
@@ -36,13 +36,13 @@ def test_the_meaning_of_a_status_is_a_sentence(status: Status) -> None:
 
 
 @pytest.mark.parametrize("status", Status)
-def test_no_button_starts_what_is_up_or_stops_what_is_down(status: Status) -> None:
+def test_no_button_starts_a_running_agent_or_stops_a_stopped_one(status: Status) -> None:
     assert status.traits.condition != Condition.UP or Action.START not in status.traits.buttons
     assert status.traits.condition != Condition.DOWN or Action.STOP not in status.traits.buttons
 
 
 @pytest.mark.parametrize("look", Look)
-def test_each_look_has_one_rule_in_the_style_sheet_and_an_icon(look: Look) -> None:
+def test_each_appearance_has_one_css_rule_and_an_icon(look: Look) -> None:
     rules = re.findall(rf"\.status\.{look}\b[^{{]*{{([^}}]*)}}", STYLES)
     assert len(rules) == 1
     icon = re.search(r'--icon: url\("([^"]+)"\)', rules[0])
@@ -50,18 +50,18 @@ def test_each_look_has_one_rule_in_the_style_sheet_and_an_icon(look: Look) -> No
     assert (ROOT / "config/static/berth" / icon[1]).is_file()
 
 
-def test_the_style_sheet_knows_no_other_looks_and_no_status_by_its_name() -> None:
+def test_the_style_sheet_has_no_other_appearance_and_names_no_status() -> None:
     assert set(re.findall(r"\.status\.([\w-]+)", STYLES)) == set(Look)
     assert {status.traits.look for status in Status} == set(Look)
 
 
 @pytest.mark.parametrize("status", Status)
-def test_each_level_of_a_reason_is_one_of_all_messages(status: Status) -> None:
+def test_each_level_of_a_reason_is_a_level_of_messages(status: Status) -> None:
     level = status.traits.reason_level
     assert level == "info" or f".message.{level} {{" in STYLES
 
 
-def test_the_table_in_the_documents_says_the_same() -> None:
+def test_the_table_in_the_documents_agrees() -> None:
     section = API_PAGE.partition("## What a status means")[2].partition("\n## ")[0]
     rows = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in section.splitlines() if "| `" in line]
     assert rows == [(f"`{status}`", status.traits.meaning, status.traits.next_step) for status in Status]
@@ -71,14 +71,14 @@ def test_the_table_in_the_documents_says_the_same() -> None:
     ("folder", "names"),
     [("templates", set(Status.values)), ("config/static/berth", set(Status.values) - {look.value for look in Look})],
 )
-def test_pages_styles_and_scripts_know_no_status_by_its_name(folder: str, names: set[str]) -> None:
+def test_pages_styles_and_scripts_name_no_status(folder: str, names: set[str]) -> None:
     name = re.compile(rf"""["'.]({"|".join(names)})["'\s,{{)]""")
     sources = [path for path in (ROOT / folder).rglob("*") if path.suffix in {".html", ".css", ".js"}]
     assert sources
     assert {path.name: found for path in sources if (found := name.findall(path.read_text()))} == {}
 
 
-def test_no_module_lists_statuses_beside_the_table() -> None:
+def test_no_module_but_the_table_lists_statuses() -> None:
     """Nothing would remind the author of a new status of such a list. Use a column of the table instead."""
     lists = re.compile(r"[{(\[]\s*(Status\.[A-Z]+,\s*)+(Status\.[A-Z]+)?\s*,?\s*[})\]]")
     sources = [

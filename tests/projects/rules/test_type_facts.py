@@ -32,14 +32,14 @@ def test_default_models_have_a_line_each(text: str, found: dict[str, str]) -> No
     assert read_default_models(text) == found
 
 
-def test_the_default_is_that_of_the_provider_or_else_that_of_any() -> None:
+def test_the_default_model_is_the_provider_s_or_else_the_general_one() -> None:
     text = "anthropic: a\nb"
     assert [default_model(text, provider) for provider in ("anthropic", "openai", "")] == ["a", "b", "b"]
     assert default_model("anthropic: a", "openai") == ""
 
 
 @pytest.mark.parametrize("text", ["a\nb", "openai: a\nopenai: b", "two words", "openai:", "mod\x00el", "é", "m" * 201])
-def test_what_names_no_model_is_refused_in_a_sentence(text: str) -> None:
+def test_an_invalid_model_list_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"\.$"):
         read_default_models(text)
 
@@ -49,7 +49,7 @@ def test_what_names_no_model_is_refused_in_a_sentence(text: str) -> None:
     ["A", "1A=x", "A B=x", "=x", "A=1\nA=2", "A={token}", "A={settings.}{nope}", "LD_PRELOAD=x", "https_proxy=x",
      "No_Proxy=x", "\n".join(f"A{n}=x" for n in range(101)), "Ä=x", "A\x00=x", "A=x\x00y", "A=x\u202ey"],
 )  # fmt: skip
-def test_what_is_no_variable_is_refused_in_a_sentence(text: str) -> None:
+def test_an_invalid_variable_is_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(ValueError, match=r"\.$"):
         read_variables(text)
 
@@ -67,7 +67,7 @@ def test_every_place_is_filled_and_other_braces_stay() -> None:
     assert places_in(text) == set(PLACES) > set(CREDENTIALS)
 
 
-def test_a_setting_never_becomes_a_place_of_its_own() -> None:
+def test_the_value_of_a_setting_never_becomes_a_placeholder() -> None:
     """What an owner types is not looked through again: it cannot ask for a credential."""
     facts = dict.fromkeys(PLACES, "secret")
     found = fill_variables("A={settings.x}", facts=facts, settings={"x": "{api_key}{settings.x}"})
@@ -79,5 +79,5 @@ def test_a_setting_never_becomes_a_place_of_its_own() -> None:
     [(None, ""), ("a\nb", "a\nb"), (7, "7"), (1.5, "1.5"), (True, "true"), (["a", 7], "a,7"), ([], ""),
      ([True], "[true]"), ([["a"]], '[["a"]]'), ({"b": 1, "a": "é"}, '{"a":"\\u00e9","b":1}')],
 )  # fmt: skip
-def test_a_setting_is_written_as_programs_take_it(value: Any, text: str) -> None:
+def test_a_setting_is_written_in_the_usual_form_of_variables(value: Any, text: str) -> None:
     assert as_text(value) == text

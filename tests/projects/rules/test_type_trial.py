@@ -48,26 +48,26 @@ def test_an_image_that_keeps_all_breaks_nothing() -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_is_broken_is_said_in_its_line(change: dict[str, Any], promise: str, detail: str) -> None:
+def test_each_broken_promise_is_explained_in_its_line(change: dict[str, Any], promise: str, detail: str) -> None:
     found = broken(RUNS._replace(well=replace(WELL, **change)))
     assert [line for line in found if promise in line and detail in line], found
 
 
 @pytest.mark.parametrize(("field", "code"), [("bad_token", 20), ("bad_key", 30)])
 @pytest.mark.parametrize("run", [TrialRun(), TrialRun(exit_code=1), TrialRun(exit_code=75), TrialRun(refusal="No.")])
-def test_a_refused_credential_has_an_exit_code_of_its_own(field: str, code: int, run: TrialRun) -> None:
+def test_a_refused_credential_has_a_separate_exit_code(field: str, code: int, run: TrialRun) -> None:
     [line] = broken(RUNS._replace(**{field: run}))
     assert line.startswith(f"ends with exit code {code} where")
 
 
-def test_an_image_without_the_contract_owes_only_what_agents_cannot_do_without() -> None:
+def test_an_image_outside_the_contract_must_meet_only_the_essentials() -> None:
     plain = Runs(replace(WELL, report=None, stop_code=143), TrialRun(), TrialRun(exit_code=1))
     assert broken(plain, ASKED._replace(has_contract=False)) == []
     silent = Runs(replace(plain.well, answered_after=None), *plain[1:])
     assert len(broken(silent, ASKED._replace(has_contract=False))) == 1
 
 
-def test_what_the_type_does_not_need_is_not_asked_for() -> None:
+def test_credentials_that_the_type_does_not_need_are_not_required() -> None:
     lines = judge_runs(Runs(replace(WELL, answered_after=None)), ASKED._replace(needs_telegram_token=False))
     assert not [line for line in lines if line.verdict is Verdict.BROKEN]
     assert [line.verdict for line in lines[-2:]] == [Verdict.NOT_PROMISED] * 2

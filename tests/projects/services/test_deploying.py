@@ -35,7 +35,7 @@ def container(project: Project, engine: MemoryEngine) -> Any:
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("fields", [{}, {"name": "Other", "plan": "free", "settings": {"model": "small-1"}}])
-def test_the_service_makes_for_tests_what_the_api_makes(
+def test_the_service_creates_the_same_as_the_api(
     api: APIClient, engine: MemoryEngine, fields: dict[str, Any], settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False  # whose credentials are random

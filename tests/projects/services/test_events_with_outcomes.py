@@ -96,7 +96,7 @@ def prepared(verb: Verb, engine: MemoryEngine) -> Project:
 
 
 @every_verb
-def test_each_verb_has_its_event(verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine) -> None:
+def test_each_verb_records_an_event(verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine) -> None:
     deploy()
     project, before = prepared(verb, engine), row()
     with running(Process()):
@@ -105,7 +105,7 @@ def test_each_verb_has_its_event(verb: Verb, deploy: Callable[..., Project], eng
 
 
 @every_verb
-def test_an_event_that_cannot_be_written_takes_its_outcome_with_it(
+def test_an_event_that_cannot_be_written_rolls_back_its_outcome(
     verb: Verb, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
     deploy()
@@ -157,7 +157,7 @@ def create(project: Project) -> None:
     ("fault", "outcome"),
     [(None, "done"), (EngineRefusedError, "engine_refused"), (EngineUnavailableError, "engine_refused")],
 )
-def test_so_it_is_with_a_creation(
+def test_an_event_that_cannot_be_written_rolls_back_its_creation(
     fault: Any, outcome: str, some: Some, deploy: Callable[..., Project], engine: MemoryEngine
 ) -> None:
     verb, project = Verb(("deploy", outcome), create), deploy()

@@ -60,7 +60,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("few")
-def test_of_a_project_the_newest_events_stay() -> None:
+def test_the_newest_events_of_a_project_are_kept() -> None:
     crowded, other = add(uuid4(), uuid4(), 9), add(uuid4(), uuid4(), 5)
     list(prune())
     assert left(*crowded) == crowded[-5:]
@@ -69,7 +69,7 @@ def test_of_a_project_the_newest_events_stay() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("few")
-def test_of_an_owner_of_many_projects_the_newest_stay() -> None:
+def test_the_newest_events_of_an_owner_are_kept() -> None:
     owner = uuid4()
     events = [key for _ in range(5) for key in add(uuid4(), owner, 4)]
     others = add(uuid4(), uuid4(), 4)
@@ -80,7 +80,7 @@ def test_of_an_owner_of_many_projects_the_newest_stay() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("few")
-def test_an_owner_cannot_push_out_what_staff_did() -> None:
+def test_an_owner_cannot_displace_events_of_staff() -> None:
     project, owner = uuid4(), uuid4()
     of_staff = add(project, owner, 3, source=BY_STAFF)
     flood = add(project, owner, 40)
@@ -91,7 +91,7 @@ def test_an_owner_cannot_push_out_what_staff_did() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("few")
-def test_a_reader_gets_a_week_for_what_is_surplus() -> None:
+def test_surplus_events_wait_a_week_for_a_reader() -> None:
     project, owner = uuid4(), uuid4()
     old, new = add(project, owner, 4, age=timedelta(days=8)), add(project, owner, 8)
     EventCursor.objects.create(name="slow", last_event_id=0)
@@ -102,7 +102,7 @@ def test_a_reader_gets_a_week_for_what_is_surplus() -> None:
     assert left(*new) == new[-5:]
 
 
-def test_staff_see_every_table_with_its_bound(sam: User, few: None) -> None:
+def test_staff_see_every_table_with_its_limit(sam: User, few: None) -> None:
     add(uuid4(), sam.pk, 3, age=timedelta(days=400))
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE of_somebody_else (a integer)")
@@ -119,16 +119,16 @@ def test_the_first_page_leads_there(sam: User) -> None:
     assert f'href="{PAGE}"' in browser_of(sam).get("/admin/").content.decode()
 
 
-def test_nobody_else_sees_it(alice: User) -> None:
+def test_only_staff_see_the_growth_page(alice: User) -> None:
     assert browser_of(alice).get(PAGE).status_code in {302, 403}
     assert Client().get(PAGE).status_code == 302
 
 
-def test_it_is_read_only(sam: User) -> None:
+def test_the_growth_page_is_read_only(sam: User) -> None:
     assert browser_of(sam).post(PAGE).status_code == 405
 
 
-def test_the_disk_is_that_of_the_data_directory(tmp_path: Any, settings: Any) -> None:
+def test_the_shown_disk_holds_the_data_directory(tmp_path: Any, settings: Any) -> None:
     settings.BERTH_DATA_DIR = tmp_path
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_bytes(bytes(1000))
@@ -137,7 +137,7 @@ def test_the_disk_is_that_of_the_data_directory(tmp_path: Any, settings: Any) ->
     assert 0 < disk.free <= disk.total
 
 
-def test_a_disk_that_cannot_be_asked_keeps_nobody_from_the_page(sam: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_disk_does_not_block_the_page(sam: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: Any) -> None:
         raise OSError(5, "Input/output error")
 

@@ -24,7 +24,7 @@ def told(api: APIClient) -> list[str]:
     return found
 
 
-def test_the_catalogue_tells_what_the_image_declares_as_of_the_last_look(api: APIClient, engine: MemoryEngine) -> None:
+def test_the_catalogue_shows_the_image_s_declarations_of_the_last_check(api: APIClient, engine: MemoryEngine) -> None:
     engine.described[IMAGE] = ImageFacts(image_id="sha256:1", capabilities=("chat", "memory"))
     note_images()
     assert told(api) == ["chat", "memory"]
@@ -53,7 +53,7 @@ def test_a_name_that_the_engine_refuses_is_nothing_and_the_others_are_noted(engi
     assert "" in ids
 
 
-def test_a_look_at_the_former_image_is_not_written_to_the_new_one(engine: MemoryEngine, db: None) -> None:
+def test_a_check_of_the_former_image_is_not_stored_for_the_new_one(engine: MemoryEngine, db: None) -> None:
     row = AgentType.objects.get(slug="assistant")
     AgentType.objects.update(image="berth/other:latest")
     note_image(row, ImageFacts(image_id="sha256:1", capabilities=("chat",)))
@@ -68,7 +68,7 @@ def test_a_look_that_finds_nothing_new_writes_nothing(
         note_images()
 
 
-def test_staff_see_it_as_soon_as_they_have_saved_another_image(ada: User, engine: MemoryEngine) -> None:
+def test_staff_see_the_declarations_as_soon_as_they_save_another_image(ada: User, engine: MemoryEngine) -> None:
     page: Client = browser_of(ada)
     engine.images.add("my/agent:1")
     engine.described["my/agent:1"] = ImageFacts(image_id="sha256:2", capabilities=("chat", "voice"))
@@ -95,5 +95,5 @@ def test_staff_see_it_as_soon_as_they_have_saved_another_image(ada: User, engine
         ("x" * 100_000, ()),
     ],
 )
-def test_only_what_the_contract_knows_is_believed(label: object, found: tuple[str, ...]) -> None:
+def test_only_declarations_of_the_contract_count(label: object, found: tuple[str, ...]) -> None:
     assert read_capabilities(label) == found

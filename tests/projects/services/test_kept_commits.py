@@ -20,7 +20,7 @@ class Kept:
         self.generations = {str(pk): number for pk, number in Project.objects.values_list("pk", "generation")}
 
 
-def test_no_container_is_made_of_a_generation_that_a_power_cut_takes_back(
+def test_no_container_is_created_for_a_generation_that_a_power_cut_could_undo(
     api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Kept()

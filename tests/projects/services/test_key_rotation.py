@@ -23,14 +23,14 @@ def rotate() -> str:
     return out.getvalue()
 
 
-def test_the_first_start_makes_the_canary_and_later_ones_hear_it(db: None) -> None:
+def test_the_first_start_stores_the_key_check_and_later_ones_read_it(db: None) -> None:
     check_keys()
     check_keys()
     assert KeyCheck.objects.count() == 1
 
 
 @pytest.mark.parametrize("command", ["prepare", "serve", "watch", "reconcile"])
-def test_a_wrong_key_refuses_to_start_with_one_sentence(
+def test_a_wrong_key_prevents_the_start_with_one_sentence(
     command: str, db: None, settings: Any, unused_port: int
 ) -> None:
     check_keys()
@@ -56,7 +56,7 @@ def test_after_a_rotation_the_old_key_is_not_needed(deploy: Any, settings: Any) 
     assert Project.objects.get(bot_id=1).decrypt_credential("telegram_token") == "1:token"
 
 
-def test_an_interrupted_rotation_is_taken_up_again(deploy: Any, settings: Any) -> None:
+def test_an_interrupted_rotation_is_resumed(deploy: Any, settings: Any) -> None:
     check_keys()
     for number in range(1, 4):
         deploy(telegramToken=f"{number}:token")
@@ -69,7 +69,7 @@ def test_an_interrupted_rotation_is_taken_up_again(deploy: Any, settings: Any) -
     assert {project.decrypt_credential("api_key") for project in Project.objects.all()} == {CANARY_API_KEY}
 
 
-def test_what_an_owner_changes_meanwhile_is_not_overwritten(project: Project, settings: Any) -> None:
+def test_a_change_by_an_owner_during_a_rotation_is_not_overwritten(project: Project, settings: Any) -> None:
     settings.BERTH_ENCRYPTION_KEYS = [new_key(), *settings.BERTH_ENCRYPTION_KEYS]
     rotation = rotate_secrets()
     changed = Project.objects.get()
@@ -79,7 +79,7 @@ def test_what_an_owner_changes_meanwhile_is_not_overwritten(project: Project, se
     assert Project.objects.get().decrypt_credential("api_key") == "sk-changed-meanwhile"
 
 
-def test_a_secret_that_no_key_opens_is_told_and_loses_nothing(project: Project, settings: Any) -> None:
+def test_a_secret_that_no_key_decrypts_is_reported_and_kept(project: Project, settings: Any) -> None:
     before = project.api_key_ciphertext
     settings.BERTH_ENCRYPTION_KEYS = [new_key()]
     with pytest.raises(CommandError, match="cannot be decrypted"):

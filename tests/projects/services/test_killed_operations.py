@@ -33,7 +33,7 @@ def test_a_stop_killed_before_it_could_write_leaves_no_operation_behind(
     assert status(api, project) == "stopped"
 
 
-def test_the_heartbeat_says_nothing_of_what_a_killed_operation_left(
+def test_the_heartbeat_does_not_vouch_for_the_remains_of_a_killed_operation(
     project: Project, engine: MemoryEngine, api: APIClient
 ) -> None:
     grow_old(project)
@@ -45,7 +45,7 @@ def test_the_heartbeat_says_nothing_of_what_a_killed_operation_left(
     assert status(api, project) == "unknown"
 
 
-def test_the_heartbeat_from_before_an_operation_ended_says_nothing_of_what_it_left(
+def test_a_heartbeat_from_before_the_end_of_an_operation_does_not_vouch_for_it(
     project: Project, engine: MemoryEngine, api: APIClient, control: Any
 ) -> None:
     """The restart has removed the container when the engine falls silent."""
@@ -59,7 +59,7 @@ def test_the_heartbeat_from_before_an_operation_ended_says_nothing_of_what_it_le
     assert status(api, project) == "unknown"
 
 
-def test_a_container_is_made_again_however_often_the_engine_falls_silent_meanwhile(
+def test_a_container_is_recreated_although_the_engine_falls_silent_repeatedly(
     project: Project, engine: MemoryEngine, api: APIClient
 ) -> None:
     engine.vanish(project.container_name)
@@ -86,7 +86,7 @@ def test_an_engine_that_goes_down_again_and_again_does_not_make_an_agent_vanish(
         assert status(api, project) == "running"
 
 
-def test_what_an_interrupted_command_took_away_has_not_vanished(
+def test_a_container_removed_by_an_interrupted_command_has_not_vanished(
     project: Project, engine: MemoryEngine, api: APIClient
 ) -> None:
     for _ in range(3):

@@ -69,7 +69,7 @@ def test_a_project_is_deleted_once_the_swarm_has_given_the_node_up(swarm: Manage
     assert not Event.objects.filter(project_id=stopped.pk, outcome="warning").exists()
 
 
-def test_a_memory_of_which_nobody_knows_where_it_is_is_not_called_gone(
+def test_a_memory_at_an_unknown_place_is_not_reported_as_lost(
     stopped: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "knows_state", lambda key: False)

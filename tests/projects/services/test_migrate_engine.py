@@ -44,7 +44,7 @@ def test_the_command_moves_all_and_has_nothing_to_do_then(
     assert f"{project.id}: has moved" in capsys.readouterr().out
 
 
-def test_where_nobody_can_say_yes_nothing_is_moved(
+def test_without_a_terminal_to_confirm_nothing_is_moved(
     move: Callable[..., None], former: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", StringIO())
@@ -86,7 +86,7 @@ def _busy(engine: MemoryEngine, former: MemoryEngine) -> None:
         (_busy, "under way"),
     ],
 )
-def test_what_is_in_the_way_is_told_before_anything_is_touched(
+def test_obstacles_are_reported_before_anything_changes(
     move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project, fault: Any, told: str
 ) -> None:
     fault(engine, former)
@@ -97,7 +97,7 @@ def test_what_is_in_the_way_is_told_before_anything_is_touched(
     assert ({name: each.state for name, each in former.containers.items()}, engine.containers) == (before, {})
 
 
-def test_it_is_refused_while_a_watcher_leads_or_where_there_is_no_room_or_no_swarm(
+def test_the_move_is_refused_while_a_watcher_leads_or_without_room_or_a_swarm(
     move: Callable[..., None], former: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert become_leader("somebody")
@@ -112,7 +112,7 @@ def test_it_is_refused_while_a_watcher_leads_or_where_there_is_no_room_or_no_swa
     assert former.containers[project.container_name].is_up
 
 
-def test_one_whose_start_is_refused_is_named_as_down_and_started_when_it_is_run_again(
+def test_an_agent_whose_start_is_refused_is_reported_and_started_by_the_next_run(
     move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project, capsys: Any
 ) -> None:
     engine.fail("deploy", EngineRefusedError("The disk of the node is full."))
@@ -123,7 +123,7 @@ def test_one_whose_start_is_refused_is_named_as_down_and_started_when_it_is_run_
     check_moved(engine, former, project)
 
 
-def test_all_wait_from_the_first_move_on_and_one_that_has_none_of_it_no_longer(
+def test_all_projects_wait_during_the_move_and_moved_ones_no_longer(
     move: Callable[..., None], engine: MemoryEngine, former: MemoryEngine, project: Project
 ) -> None:
     former.fail("stop", EngineRefusedError("It does not stop."))

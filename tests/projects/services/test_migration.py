@@ -77,7 +77,7 @@ def rehearse(engine: MemoryEngine, former: MemoryEngine, project: Project) -> Ca
 
 @pytest.mark.rare(3)
 @pytest.mark.either_database
-def test_a_move_that_is_killed_at_any_step_goes_on_and_no_agent_ever_runs_twice(
+def test_a_move_killed_at_any_step_resumes_and_no_agent_runs_twice(
     rehearse: Callable[[int], int],
 ) -> None:
     steps = rehearse(-1)
@@ -86,7 +86,7 @@ def test_a_move_that_is_killed_at_any_step_goes_on_and_no_agent_ever_runs_twice(
         rehearse(step)
 
 
-def test_what_an_agent_has_written_since_is_never_overwritten(
+def test_newer_data_of_an_agent_is_never_overwritten(
     engine: MemoryEngine, former: MemoryEngine, project: Project
 ) -> None:
     [move] = Migration("").plan()
@@ -105,7 +105,7 @@ def test_an_agent_that_cannot_be_stopped_is_started_nowhere_else(
     assert engine.containers == {}
 
 
-def test_one_that_its_owner_has_stopped_moves_without_being_started(
+def test_a_stopped_agent_moves_without_being_started(
     engine: MemoryEngine, former: MemoryEngine, project: Project
 ) -> None:
     Project.objects.update(desired="stopped")
@@ -113,7 +113,7 @@ def test_one_that_its_owner_has_stopped_moves_without_being_started(
     assert (engine.containers, set(engine.states)) == ({}, {f"{project.container_name}-data"})
 
 
-def test_what_was_copied_is_not_copied_again_after_its_owner_has_cleared_it_but_is_after_a_way_back(
+def test_a_copied_memory_is_copied_again_only_after_a_move_back(
     engine: MemoryEngine, former: MemoryEngine, project: Project
 ) -> None:
     Project.objects.update(desired="stopped")

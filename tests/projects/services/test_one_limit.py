@@ -48,14 +48,18 @@ def test_a_deploy(api: APIClient, left: dict[str, float | None]) -> None:
     assert in_time(left)
 
 
-def test_a_change_and_the_restart_with_it(api: APIClient, project: Project, left: dict[str, float | None]) -> None:
+def test_a_change_and_its_restart_share_one_time_limit(
+    api: APIClient, project: Project, left: dict[str, float | None]
+) -> None:
     left.clear()
     changed = api.patch(f"/api/projects/{project.pk}?restart=true", {"apiKey": "sk-another"}, format="json")
     assert changed.status_code == 200, changed.json()
     assert in_time(left)
 
 
-def test_a_change_and_the_restart_with_it_by_the_page(project: Project, left: dict[str, float | None]) -> None:
+def test_a_change_and_its_restart_by_the_page_share_one_time_limit(
+    project: Project, left: dict[str, float | None]
+) -> None:
     browser, page = browser_of(project.owner), path_of(project, "/change")
     shown = browser.get(page).context["form"].initial
     left.clear()
@@ -64,7 +68,7 @@ def test_a_change_and_the_restart_with_it_by_the_page(project: Project, left: di
     assert in_time(left)
 
 
-def test_a_look_at_what_a_deploy_would_say(api: APIClient, left: dict[str, float | None]) -> None:
+def test_a_dry_run_has_one_time_limit(api: APIClient, left: dict[str, float | None]) -> None:
     assert api.post("/api/projects/validate", PROJECT, format="json").status_code == 200
     outside = left["outside"]
     assert outside is not None

@@ -22,7 +22,7 @@ ONLY_IN_SERVICES = {"count_again", "is_found", "find_rank", "needs_attention"}
 
 
 @pytest.mark.parametrize("room", ["api", "dashboard"])
-def test_neither_has_a_selection_or_a_loop_of_its_own(room: str) -> None:
+def test_api_and_pages_share_one_selection_and_loop(room: str) -> None:
     imported = {
         (path.name, alias.name)
         for path in Path(ROOT / "projects" / room).glob("*.py")

@@ -26,17 +26,17 @@ def places(request: pytest.FixtureRequest) -> Places:
     return Places(total=pool._total, each=pool._each, reserve=pool._reserve)
 
 
-def test_two_who_take_all_they_can_leave_a_place_for_a_third(places: Places) -> None:
+def test_two_users_with_full_shares_leave_a_slot_for_a_third(places: Places) -> None:
     assert grab(places, "alice") >= 1
     assert grab(places, "bob") >= 1
     assert places.try_take("carol")
 
 
-def test_nobody_gets_more_than_their_share(places: Places) -> None:
+def test_no_user_gets_more_than_a_share(places: Places) -> None:
     assert grab(places, "alice") <= places._each < places._total
 
 
-def test_commands_and_those_who_wait_leave_threads_for_reads(settings: Any) -> None:
+def test_commands_and_waiting_requests_leave_threads_for_reads(settings: Any) -> None:
     assert COMMANDS._total + WAITS._total < settings.BERTH_THREADS
 
 

@@ -44,7 +44,7 @@ def test_a_list_from_before_a_restart_does_not_undo_it(
     assert generation(engine, project) == row.generation
 
 
-def test_the_watcher_does_not_bring_back_what_its_owner_stops_at_that_moment(
+def test_the_watcher_does_not_restart_an_agent_being_stopped(
     project: Project, engine: MemoryEngine, control: Any
 ) -> None:
     engine.exit(project.container_name)
@@ -54,16 +54,14 @@ def test_the_watcher_does_not_bring_back_what_its_owner_stops_at_that_moment(
     assert not engine.containers[project.container_name].is_up
 
 
-def test_the_watcher_does_not_stop_what_its_owner_starts_at_that_moment(
-    project: Project, engine: MemoryEngine, control: Any
-) -> None:
+def test_the_watcher_does_not_stop_an_agent_being_started(project: Project, engine: MemoryEngine, control: Any) -> None:
     Project.objects.update(desired="stopped")
     once(engine, "inspect", lambda: control("start"))
     assert reconcile(changed_keys={project.container_key}).repaired == []
     assert engine.containers[project.container_name].is_up
 
 
-def test_a_project_deleted_in_the_middle_of_a_round_does_not_end_it(
+def test_a_project_deleted_during_a_round_does_not_end_the_round(
     project: Project, engine: MemoryEngine, api: APIClient, deploy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspection, "WORTH_THREADS", 3)  # other threads do not see what this test has not committed
@@ -75,7 +73,7 @@ def test_a_project_deleted_in_the_middle_of_a_round_does_not_end_it(
     assert reconcile(changed_keys=keys).repaired == [f"bring back: {project.container_name}"]
 
 
-def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
+def test_an_owner_s_simultaneous_command_is_no_failure_of_the_watcher(
     project: Project, engine: MemoryEngine, control: Any
 ) -> None:
     engine.exit(project.container_name)
@@ -85,9 +83,7 @@ def test_an_owner_who_decides_otherwise_meanwhile_is_no_failure_of_the_watcher(
     assert not Event.objects.filter(outcome="failed").exists()
 
 
-def test_an_orphan_that_cannot_be_put_away_does_not_keep_the_rest_from_being_mended(
-    project: Project, engine: MemoryEngine
-) -> None:
+def test_an_orphan_that_cannot_be_removed_blocks_no_other_repair(project: Project, engine: MemoryEngine) -> None:
     for name in ("one", "two"):
         orphan = engine.foreign(name, labels={**own_labels(), "berth.project": name})
         orphan.created_at = datetime.now(UTC) - timedelta(minutes=6)

@@ -24,16 +24,14 @@ def test_a_read_during_a_stop_never_takes_it_for_a_crash(
     assert detail["status"] == "stopped"
 
 
-def test_a_read_of_what_is_deleted_at_that_moment_says_deleting(
-    project: Project, engine: MemoryEngine, api: APIClient
-) -> None:
+def test_a_read_during_a_deletion_says_deleting(project: Project, engine: MemoryEngine, api: APIClient) -> None:
     grow_old(project)
     once(engine, "observe", lambda: api.delete(f"/api/projects/{project.id}"))
     assert [row["status"] for row in api.get("/api/projects").json()] == ["deleting"]
     assert api.get("/api/projects").json() == []
 
 
-def test_a_start_that_comes_second_finds_nothing_to_do(project: Project, engine: MemoryEngine, control: Any) -> None:
+def test_a_second_start_does_nothing(project: Project, engine: MemoryEngine, control: Any) -> None:
     control("stop")
     once(engine, "inspect", lambda: control("start"))
     assert control("start").status_code == 200
@@ -61,7 +59,7 @@ def test_a_command_that_loses_to_a_deletion_finds_nothing(
     assert not engine.containers
 
 
-def test_who_waits_for_what_is_deleted_meanwhile_is_told_that_it_is_gone(
+def test_waiting_for_a_project_that_is_deleted_ends_with_gone(
     project: Project, engine: MemoryEngine, api: APIClient, control: Any
 ) -> None:
     engine.ready_after_deploy = False

@@ -19,7 +19,7 @@ def add(project: Project, at: datetime, *, minutes: int = MINUTE, **counts: int)
     Sample.objects.create(project_id=project.pk, at=at, minutes=minutes, **values)
 
 
-def test_a_quarter_of_an_hour_has_the_mean_the_most_and_the_sums_of_its_minutes(project: Project) -> None:
+def test_a_quarter_of_an_hour_has_mean_maximum_and_sums_of_its_minutes(project: Project) -> None:
     for number in range(17):
         add(project, NOON + timedelta(minutes=number), cpu=number, memory=100 - number, received=10, sent=1)
     done = roll_up(since=None, now=NOON + timedelta(minutes=16, seconds=59))
@@ -32,7 +32,7 @@ def test_a_quarter_of_an_hour_has_the_mean_the_most_and_the_sums_of_its_minutes(
     assert Sample.objects.filter(minutes=QUARTER).count() == 1
 
 
-def test_what_was_not_rolled_up_while_no_watcher_ran_is_made_up_for(project: Project) -> None:
+def test_samples_missed_without_a_watcher_are_rolled_up_later(project: Project) -> None:
     add(project, NOON - timedelta(hours=20))
     add(project, NOON - timedelta(hours=3))
     roll_up(since=None, now=NOON)

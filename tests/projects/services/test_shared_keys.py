@@ -30,7 +30,7 @@ def lead(holder: str, settings: Any, *, left: float = 10) -> None:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_another_key_than_that_of_a_machine_at_work_is_told_in_one_sentence(name: str, settings: Any) -> None:
+def test_a_key_that_differs_from_a_running_machine_s_is_reported_in_one_sentence(name: str, settings: Any) -> None:
     check_shared_keys()
     lead("another-boot/4026531836 7", settings)
     check_shared_keys()  # the same ones
@@ -43,7 +43,7 @@ def test_another_key_than_that_of_a_machine_at_work_is_told_in_one_sentence(name
 
 
 @pytest.mark.parametrize("by", ["nobody", "this machine", "one that fell silent", "one without a place"])
-def test_where_no_other_machine_works_a_changed_key_counts_from_now_on(by: str, settings: Any) -> None:
+def test_without_another_running_machine_a_changed_key_is_accepted(by: str, settings: Any) -> None:
     check_shared_keys()
     if by != "nobody":
         holder = {"this machine": name_process(), "one without a place": "host-17-0123456789abcdef"}
@@ -54,7 +54,7 @@ def test_where_no_other_machine_works_a_changed_key_counts_from_now_on(by: str, 
     check_shared_keys()
 
 
-def test_the_keys_themselves_are_not_stored_and_their_checks_keep_no_rotation(settings: Any) -> None:
+def test_keys_are_not_stored_and_their_checks_do_not_block_a_rotation(settings: Any) -> None:
     check_keys()
     check_shared_keys()
     stored = " ".join(KeyCheck.objects.values_list("ciphertext", flat=True))
@@ -65,13 +65,13 @@ def test_the_keys_themselves_are_not_stored_and_their_checks_keep_no_rotation(se
     assert "of a key that is gone" not in KeyCheck.objects.values_list("ciphertext", flat=True)
 
 
-def test_only_what_has_a_place_is_elsewhere() -> None:
+def test_only_a_key_with_a_setting_can_be_shared() -> None:
     assert is_elsewhere("another-boot/1 7")
     assert not any(map(is_elsewhere, (name_process(), "", "host-17-abc", "a b c")))
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_a_server_that_goes_on_is_told_that_another_one_has_started_with_other_keys(
+def test_a_running_server_reports_that_another_started_with_other_keys(
     name: str, settings: Any, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No watcher leads elsewhere: the other one is `web`, or this one is and the watcher was on the other."""
@@ -93,7 +93,7 @@ def test_a_server_that_goes_on_is_told_that_another_one_has_started_with_other_k
     assert "keys" not in client.get("/readyz").json()
 
 
-def test_one_process_of_a_server_tells() -> None:
+def test_one_process_of_a_server_reports() -> None:
     assert _is_to_tell()
     assert _is_to_tell()
     child = os.fork()

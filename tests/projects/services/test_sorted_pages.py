@@ -17,7 +17,7 @@ def encoded(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value, separators=(",", ":")).encode()).decode().rstrip("=")
 
 
-def test_a_position_is_read_as_it_was_written() -> None:
+def test_a_cursor_is_decoded_as_it_was_encoded() -> None:
     assert Position.read(GOOD.spell()) == GOOD
 
 
@@ -39,7 +39,7 @@ NONE_OF_OURS = [
 
 
 @pytest.mark.parametrize("cursor", NONE_OF_OURS, ids=range(len(NONE_OF_OURS)))
-def test_what_is_none_of_ours_is_no_position(cursor: str) -> None:
+def test_a_foreign_cursor_is_refused(cursor: str) -> None:
     assert Position.read(cursor) is None
 
 

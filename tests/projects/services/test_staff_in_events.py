@@ -43,7 +43,7 @@ def test_the_api_shows_staff_and_no_address(api: APIClient, project: Project, ac
     assert ADDRESS not in answer.content.decode()
 
 
-def test_so_does_every_page_and_answer_of_the_owner(
+def test_no_page_or_answer_shows_owners_which_staff_member_acted(
     api: APIClient, alice: User, project: Project, acted: list[Event], staff: User
 ) -> None:
     client = Client()
@@ -56,11 +56,11 @@ def test_so_does_every_page_and_answer_of_the_owner(
         assert ADDRESS not in text
 
 
-def test_owners_see_their_own_email_and_address(api: APIClient, alice: User, project: Project) -> None:
+def test_owners_see_their_own_email_and_ip_address(api: APIClient, alice: User, project: Project) -> None:
     api.post(f"/api/projects/{project.pk}/control", {"action": "stop"}, REMOTE_ADDR="198.51.100.7")
     [event] = [event for event in api.get(f"/api/projects/{project.pk}/events").json() if event["action"] == "stop"]
     assert (event["actor"], event["address"]) == (alice.email, "198.51.100.7")
 
 
-def test_staff_see_who_it_was(acted: list[Event], staff: User) -> None:
+def test_staff_see_which_staff_member_acted(acted: list[Event], staff: User) -> None:
     assert {(event.actor, event.address) for event in acted} == {(staff.email, ADDRESS)}

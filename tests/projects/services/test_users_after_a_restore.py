@@ -62,7 +62,9 @@ def test_numbers_of_a_lower_base_push_nothing_up(api: APIClient, engine: MemoryE
     assert create(api) == BASE + 1000
 
 
-def test_what_is_deleted_from_quarantine_keeps_its_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
+def test_an_agent_deleted_from_quarantine_keeps_its_user_number_reserved(
+    api: APIClient, engine: MemoryEngine, settings: Any
+) -> None:
     settings.BERTH_UID_BASE = BASE
     lost = [create_numbered(api, number) for number in range(3)]
     restore(next_uid=BASE, without=lost)
@@ -80,9 +82,7 @@ def test_a_dry_run_changes_no_number(api: APIClient, engine: MemoryEngine, setti
     assert Installation.objects.get().next_uid == BASE
 
 
-def test_an_old_project_that_gets_a_user_gets_one_that_nobody_has(
-    api: APIClient, engine: MemoryEngine, settings: Any
-) -> None:
+def test_an_old_project_gets_an_unused_user_number(api: APIClient, engine: MemoryEngine, settings: Any) -> None:
     """The backup is from before it had one, and its container from a later deploy, as the user that it then got."""
     settings.BERTH_UID_BASE = BASE
     old, lost = create_numbered(api, 1), create_numbered(api, 2)
@@ -96,7 +96,7 @@ def test_an_old_project_that_gets_a_user_gets_one_that_nobody_has(
 
 
 @pytest.mark.parametrize(("error", "status"), [(EngineUnavailableError, 503), (EngineRefusedError, 502)])
-def test_a_number_that_cannot_be_known_is_given_to_nobody(
+def test_a_possibly_used_number_is_not_assigned(
     error: type[EngineError], status: int, api: APIClient, body: dict[str, Any], engine: MemoryEngine
 ) -> None:
     engine.fail("highest_user", error)
@@ -106,7 +106,9 @@ def test_a_number_that_cannot_be_known_is_given_to_nobody(
 
 
 @pytest.mark.parametrize("error", [EngineUnavailableError, EngineRefusedError])
-def test_a_round_goes_on_without_them(error: type[EngineError], project: Project, engine: MemoryEngine) -> None:
+def test_a_round_continues_without_the_known_numbers(
+    error: type[EngineError], project: Project, engine: MemoryEngine
+) -> None:
     engine.fail("highest_user", error)
     engine.exit(project.container_name, 1)
     result = reconcile()

@@ -19,7 +19,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.services.agent_users import BASE, Deploy, token, user_in
 
 
-def test_each_project_has_a_user_of_its_own(deploy: Deploy, engine: MemoryEngine) -> None:
+def test_each_project_has_a_separate_user(deploy: Deploy, engine: MemoryEngine) -> None:
     projects = [deploy(telegramToken=token(number)) for number in range(4)]
     users = [project.uid for project in projects]
     base = base_of(read_installation_id())
@@ -35,7 +35,7 @@ def test_a_user_stays_with_its_project(project: Project, engine: MemoryEngine, c
     assert Project.objects.get().uid == project.uid
 
 
-def test_a_deleted_projects_user_is_given_to_nobody(api: APIClient, deploy: Deploy, settings: Any) -> None:
+def test_a_deleted_project_s_user_is_not_reused(api: APIClient, deploy: Deploy, settings: Any) -> None:
     settings.BERTH_UID_BASE = BASE
     users = []
     for number in range(4):
@@ -46,7 +46,7 @@ def test_a_deleted_projects_user_is_given_to_nobody(api: APIClient, deploy: Depl
     assert users == [BASE, BASE + 1, BASE + 2, BASE + 3]
 
 
-def test_an_installation_that_was_told_the_same_numbers_keeps_its_own(
+def test_an_installation_with_the_same_configured_numbers_keeps_its_own(
     deploy: Deploy, engine: MemoryEngine, settings: Any
 ) -> None:
     """Two installations on one engine may have the same `BERTH_UID_BASE`: each skips the other's numbers."""
@@ -58,7 +58,7 @@ def test_an_installation_that_was_told_the_same_numbers_keeps_its_own(
 
 
 @pytest.mark.parametrize("error", [EngineRefusedError, EngineUnavailableError])
-def test_the_user_of_a_project_that_could_not_be_made_is_given_to_nobody(
+def test_the_user_of_a_failed_creation_is_not_reused(
     error: type[EngineError], api: APIClient, body: dict[str, Any], engine: MemoryEngine, settings: Any
 ) -> None:
     """Its container may have been made, and may have left a volume behind."""
@@ -116,12 +116,12 @@ def test_many_at_once_get_different_numbers(settings: Any) -> None:
 
 
 @given(identifier=st.text("0123456789abcdef", min_size=32, max_size=32))
-def test_an_installation_takes_its_numbers_where_nobody_else_does(identifier: str) -> None:
+def test_an_installation_chooses_numbers_that_no_other_uses(identifier: str) -> None:
     base = base_of(identifier)
     assert base >= LOWEST
     assert base + BLOCK < 2_147_352_576 < 2**31  # systemd's next block, and the end of what Docker takes
     assert base % BLOCK == 0
 
 
-def test_two_installations_on_one_engine_begin_elsewhere() -> None:
+def test_two_installations_on_one_engine_use_different_numbers() -> None:
     assert abs(base_of("0" * 32) - base_of("0" * 31 + "1")) >= BLOCK

@@ -50,7 +50,7 @@ def test_an_old_project_gets_a_user_with_its_next_deploy(
     assert old.uid == given_once
 
 
-def test_so_does_one_whose_container_the_watcher_makes_again(old: Project, engine: MemoryEngine) -> None:
+def test_an_old_project_recreated_by_the_watcher_gets_a_user(old: Project, engine: MemoryEngine) -> None:
     engine.vanish(old.container_name)
     beat(seconds=0)
     reconcile()
@@ -59,14 +59,14 @@ def test_so_does_one_whose_container_the_watcher_makes_again(old: Project, engin
     assert user_in(engine, old) == old.uid
 
 
-def test_until_then_nothing_of_it_changes(old: Project, api: APIClient) -> None:
+def test_an_old_project_is_unchanged_until_its_next_deploy(old: Project, api: APIClient) -> None:
     assert api.get(f"/api/projects/{old.id}").json()["status"] == "running"
     reconcile()
     old.refresh_from_db()
     assert old.uid is None
 
 
-def test_an_older_server_may_go_on_making_projects_without_one(deploy: Deploy) -> None:
+def test_an_older_server_may_still_create_projects_without_a_user(deploy: Deploy) -> None:
     """Rows without a number do not stand in each other's way."""
     deploy(telegramToken=token(1))
     deploy(telegramToken=token(2))

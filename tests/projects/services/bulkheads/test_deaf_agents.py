@@ -19,7 +19,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 
 
-def test_one_stop_waits_and_all_others_are_202_stopping_at_once(
+def test_one_stop_waits_and_the_others_get_202_stopping_at_once(
     alice: User, bobs: APIClient, engine: MemoryEngine
 ) -> None:
     scene = make_scene(alice, 1)

@@ -47,7 +47,7 @@ def test_few_buttons_of_one_user_wait(alice: User, bobs: APIClient, engine: Memo
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ADMIN)
-def test_few_actions_of_one_of_the_staff_wait(
+def test_few_actions_of_one_staff_member_wait(
     alice: User, sam: User, bobs: APIClient, engine: MemoryEngine, name: str
 ) -> None:
     verb, send = ADMIN[name]

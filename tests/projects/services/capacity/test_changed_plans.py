@@ -31,7 +31,7 @@ def memory_of(engine: MemoryEngine, project: Project) -> int:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_none_gets_more_than_the_host_has(
+def test_no_plan_gets_more_than_the_host_has(
     command: str, full: list[Project], api: APIClient, engine: MemoryEngine
 ) -> None:
     """Two of 1024 MB in 2048 MB run, and would be two of 1100 MB."""
@@ -44,7 +44,7 @@ def test_none_gets_more_than_the_host_has(
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_who_starts_while_there_is_room_gets_it(
+def test_an_agent_that_starts_while_there_is_room_gets_the_changed_plan(
     command: str, full: list[Project], api: APIClient, engine: MemoryEngine
 ) -> None:
     raise_plan(1100)
@@ -57,7 +57,7 @@ def test_who_starts_while_there_is_room_gets_it(
     assert_problem(send(api, full[1], "start"), 503, "no_capacity")
 
 
-def test_what_the_watcher_makes_again_has_what_it_had(full: list[Project], engine: MemoryEngine) -> None:
+def test_a_container_recreated_by_the_watcher_keeps_its_limits(full: list[Project], engine: MemoryEngine) -> None:
     raise_plan(1100)
     for project in full:
         del engine.containers[project.container_name]
@@ -78,7 +78,7 @@ def test_a_smaller_plan_gives_back_at_the_next_start(
     assert create().status_code == 201
 
 
-def test_who_takes_a_smaller_plan_keeps_what_runs_until_it_starts_anew(
+def test_a_smaller_plan_takes_effect_at_the_next_start(
     full: list[Project], create: Callable[..., Any], api: APIClient, engine: MemoryEngine
 ) -> None:
     """Otherwise two that are made small one after the other leave room for two more, beside those that still run."""
@@ -98,7 +98,7 @@ def test_who_takes_a_smaller_plan_keeps_what_runs_until_it_starts_anew(
 
 
 @pytest.mark.parametrize("path", ["restart", "change"])
-def test_a_row_of_an_earlier_version_has_what_its_plan_says(
+def test_a_row_of_an_earlier_version_has_the_limits_of_its_plan(
     path: str, full: list[Project], api: APIClient, engine: MemoryEngine
 ) -> None:
     Project.objects.update(memory_mb=None)

@@ -47,7 +47,7 @@ def test_an_unknown_memory_refuses_nothing(error: Any, create: Callable[..., Any
 
 
 @pytest.mark.parametrize("error", [EngineUnavailableError, EngineRefusedError, None])
-def test_what_was_known_stays_known_while_the_engine_does_not_say(
+def test_the_known_memory_is_kept_while_the_engine_is_silent(
     error: Any, full: list[Project], create: Callable[..., Any], engine: MemoryEngine
 ) -> None:
     EngineHost.objects.update(ask_again_at=timezone.now())
@@ -58,13 +58,13 @@ def test_what_was_known_stays_known_while_the_engine_does_not_say(
     assert EngineHost.objects.get().memory == 1024 * MIB
 
 
-def test_another_instance_has_its_own_host(full: list[Project], create: Callable[..., Any], settings: Any) -> None:
+def test_another_instance_has_a_separate_host(full: list[Project], create: Callable[..., Any], settings: Any) -> None:
     settings.BERTH_INSTANCE = "other"
     assert measure_capacity().promised == 0
     assert create().status_code == 201
 
 
-def test_the_pages_say_it(full: list[Project], alice: User, api: APIClient) -> None:
+def test_the_pages_show_the_lack_of_memory(full: list[Project], alice: User, api: APIClient) -> None:
     dashboard = browser_of(alice)
     form = {
         "id": "0c1d2d1e-32a5-4f0b-9a51-0d5ad5b3d0a1", "name": "Three", "type": "assistant", "plan": "pro",
@@ -95,7 +95,9 @@ def test_the_admin_shows_the_sum(path: str, full: list[Project], sam: User, engi
     assert "promised 2.0 GB of memory. The engine has not said" in sentence()
 
 
-def test_staff_are_told_as_well(full: list[Project], create: Callable[..., Any], sam: User, api: APIClient) -> None:
+def test_staff_see_the_lack_of_memory(
+    full: list[Project], create: Callable[..., Any], sam: User, api: APIClient
+) -> None:
     send(api, full[0], "stop")
     create()
     data = {"action": "start", "_selected_action": [str(full[0].pk)]}

@@ -39,7 +39,7 @@ def enlarges(api: APIClient, number: int) -> Callable[[], int]:
 @pytest.mark.either_database
 @pytest.mark.parametrize("first", [creates, starts, enlarges])
 @pytest.mark.parametrize("second", [creates, starts, enlarges])
-def test_of_two_owners_one_gets_the_last_memory(
+def test_one_of_two_owners_gets_the_last_memory(
     first: Taker, second: Taker, engine: MemoryEngine, settings: Any
 ) -> None:
     Plan.objects.filter(slug="free").update(memory_mb=128)
@@ -61,7 +61,9 @@ def test_of_two_owners_one_gets_the_last_memory(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_one_gets_the_last_place(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_many_simultaneous_requests_gets_the_last_slot(
+    engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     engine.memory_of_host = 1 << 40
     alice = make_person("alice")
     alice.allowances.filter(plan="pro").update(max_projects=1)

@@ -33,12 +33,12 @@ def test_a_deploy_that_the_host_cannot_hold_is_refused_and_leaves_nothing(
     assert create(plan="free").json()["code"] == "no_capacity"
 
 
-def test_a_dry_run_says_so_too(full: list[Project], api: APIClient) -> None:
+def test_a_dry_run_reports_the_lack_of_memory_too(full: list[Project], api: APIClient) -> None:
     body = PROJECT | {"telegramToken": "77:token"}
     assert_problem(api.post("/api/projects/validate", body), 503, "no_capacity")
 
 
-def test_a_refused_creation_frees_its_key(full: list[Project], api: APIClient) -> None:
+def test_a_refused_creation_frees_its_idempotency_key(full: list[Project], api: APIClient) -> None:
     body = PROJECT | {"telegramToken": "77:token"}
     assert api.post("/api/projects", body, headers={"Idempotency-Key": "one"}).status_code == 503
     assert not IdempotencyRecord.objects.exists()
@@ -46,7 +46,7 @@ def test_a_refused_creation_frees_its_key(full: list[Project], api: APIClient) -
     assert api.post("/api/projects", body, headers={"Idempotency-Key": "one"}).status_code == 201
 
 
-def test_a_stop_makes_room_and_a_start_needs_it(
+def test_a_stop_frees_memory_and_a_start_needs_it(
     full: list[Project], create: Callable[..., Any], api: APIClient, engine: MemoryEngine
 ) -> None:
     assert send(api, full[0], "stop").status_code == 200
@@ -62,7 +62,7 @@ def test_a_stop_makes_room_and_a_start_needs_it(
     assert send(api, full[0], "start").status_code == 200
 
 
-def test_what_runs_may_be_restarted_on_a_host_that_has_become_too_small(
+def test_a_running_agent_may_be_restarted_on_a_host_that_became_too_small(
     full: list[Project], api: APIClient, engine: MemoryEngine, settings: Any
 ) -> None:
     settings.BERTH_OVERCOMMIT = Decimal("0.5")
@@ -75,7 +75,7 @@ def test_what_runs_may_be_restarted_on_a_host_that_has_become_too_small(
 
 
 @pytest.mark.parametrize("trouble", ["crash", "suspension", "silence"])
-def test_what_is_wanted_running_keeps_its_memory(
+def test_an_agent_that_should_run_keeps_its_memory_reserved(
     trouble: str, full: list[Project], create: Callable[..., Any], engine: MemoryEngine
 ) -> None:
     if trouble == "crash":
