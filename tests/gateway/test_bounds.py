@@ -53,9 +53,35 @@ def test_other_files_count_by_bytes_but_pictures_and_sounds_count_a_flat_number(
     ]
     for part in parts:
         for holder in ("messages", "input"):
-            assert 6000 <= bound({holder: [{"content": [part]}]}) < 6500
+            assert 6000 <= bound({holder: [{"content": [part]}]}) < 9500
     for part in ({"type": "input_file", "file_data": data}, {"type": "document", "source": {"data": data}}):
         assert bound({"messages": [{"content": [part]}]}) >= len(data)
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("gpt-4o-mini", 48_169), ("openai/gpt-4o-mini-2024-07-18", 48_169), ("gpt-5.4", 10_000), ("gpt-6", 10_000),
+        ("gpt-5.4-nano", 3_779), ("gpt-4.1-nano", 3_779), ("claude-opus-4-7", 5_000), ("gemini-3-pro", 4_128),
+    ],
+)  # fmt: skip
+def test_a_picture_counts_as_many_tokens_as_the_model_may_see_in_it(model: str, tokens: int) -> None:
+    part = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA", "detail": "original"}}
+    document = {"model": model, "messages": [{"role": "user", "content": [part] * 3}]}
+    assert bound(document) >= 3 * tokens
+
+
+@pytest.mark.parametrize("name", ["chat_template", "mm_processor_kwargs", "vl_high_resolution_images"])
+def test_options_that_make_the_input_longer_than_it_came_count_what_may_be_unseen(name: str) -> None:
+    assert bound({"messages": [], name: "x"}) >= LIMITS.unseen_tokens
+    assert bound({"messages": [], name: None}) < LIMITS.unseen_tokens
+
+
+@pytest.mark.parametrize("name", ["n", "best_of", "n_cmpl"])
+def test_each_of_several_answers_counts_by_whatever_name_they_are_asked_for(name: str) -> None:
+    document = {"model": "m", "messages": [], "max_tokens": 100, name: 7}
+    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", json.dumps(document).encode()))
+    assert asked.output == 700
 
 
 def pdf_parts(data: str) -> list[dict[str, Any]]:

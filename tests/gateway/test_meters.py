@@ -153,6 +153,24 @@ def test_usage_that_anthropic_reports_twice_counts_once() -> None:
     assert read_anthropic_usage({"input_tokens": 15, "output_tokens": 9}, first) == Usage(15, 9, extra=2)
 
 
+@pytest.mark.parametrize(
+    ("told", "money"),
+    [
+        ({"is_byok": True}, 19_950_000),
+        ({}, 19_950_000),  # as OpenRouter wrote it at first: the details were there for such a key alone
+        ({"is_byok": False}, 950_000),
+        ({"is_byok": True, "cost": 0}, 19_000_000),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": None}}, 950_000),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": "19"}}, 950_000),
+        ({"is_byok": True, "cost_details": [1]}, 950_000),
+    ],
+)
+def test_what_an_own_key_pays_behind_openrouter_counts_as_well(told: dict[str, object], money: int) -> None:
+    usage = {"prompt_tokens": 194, "completion_tokens": 2, "cost": 0.95}
+    usage |= {"cost_details": {"upstream_inference_cost": 19}} | told
+    assert read_openai_usage(usage) == Usage(194, 2, money=money)
+
+
 def test_money_is_rounded_up_and_the_price_of_staff_counts_first() -> None:
     price = Price(input=1_000_000, output=2_000_000, cached=100_000)
     assert cost_of(Usage(10, 5, cached=4), price) == 17  # 6 + 0.4 + 10

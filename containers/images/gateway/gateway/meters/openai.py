@@ -32,7 +32,7 @@ def _read(document: dict[str, Any]) -> Usage | None:
     details = details if isinstance(details, dict) else {}
     extra = extra_of(count_in(details, "cache_write_tokens") or 0)
     cached = count_in(details, "cached_tokens") or 0
-    return Usage(given or 0, written, cached, _money(document.get("cost")), extra=extra)
+    return Usage(given or 0, written, cached, _money(document), extra=extra)
 
 
 def _read_seconds(document: dict[str, Any]) -> Usage | None:
@@ -42,11 +42,22 @@ def _read_seconds(document: dict[str, Any]) -> Usage | None:
     return Usage(ceil(seconds * OF_A_SECOND), is_estimated=True)
 
 
-def _money(cost: object) -> int | None:
-    """OpenRouter tells the cost in US dollars."""
-    if isinstance(cost, bool) or not isinstance(cost, int | float) or not 0 <= cost < MILLION:
+def _money(document: dict[str, Any]) -> int | None:
+    """Returns the cost that OpenRouter reports, or None if there is none.
+
+    If the account has a key of its own at the model's provider (`is_byok`), `cost` is only OpenRouter's fee. The
+    provider's price, which that key pays, is in the details. For other calls the details repeat the cost.
+    """
+    cost, details = _millionths(document.get("cost")), document.get("cost_details")
+    if cost is None or document.get("is_byok") is False or not isinstance(details, dict):
+        return cost
+    return cost + (_millionths(details.get("upstream_inference_cost")) or 0)
+
+
+def _millionths(dollars: object) -> int | None:
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars < MILLION:
         return None
-    return round(cost * MILLION)
+    return round(dollars * MILLION)
 
 
 class ChatMeter(EventMeter):

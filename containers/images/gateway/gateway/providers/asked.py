@@ -16,6 +16,8 @@ LONGEST_ANSWER = 2**24
 """Tokens. No model writes so many; who asks for more is not reserved more."""
 LONGEST_NAME = 200
 
+CHOICES = ("n", "best_of", "n_cmpl")
+"""The names by which a call says how many answers it wants. llama.cpp obeys the last one before the first."""
 LENGTHS = {
     Call.CHAT: ("max_completion_tokens", "max_tokens", "n_predict", "max_new_tokens"),
     Call.RESPONSES: ("max_output_tokens",),
@@ -98,7 +100,7 @@ def read_name(value: object) -> str:
 def _choices(call: Call, document: dict[str, Any]) -> int:
     most = 1
     prompts = document.get("prompt")
-    for name in ("n", "best_of") if call in LENGTHS else ():
+    for name in CHOICES if call in LENGTHS else ():
         value = document.get(name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
             raise RefusedError(Why.BAD, f"{name} must be a whole number.")

@@ -13,19 +13,24 @@ from gateway.entries.entry import Limits
 from gateway.providers.slices import Slices
 from gateway.providers.unseen import AT_A_TIME, TELLING, adds_unseen, is_one_of, leads_elsewhere, names_in
 
-_MEDIA = frozenset({
-    "image", "image_url", "input_image", "audio", "input_audio", "document", "file", "input_file", "video_url",
-})  # fmt: skip
-_PICTURES = frozenset({"image_url", "input_image"})
+_PICTURES = frozenset({"image", "image_url", "input_image"})
+_OTHER_MEDIA = frozenset({"audio", "input_audio", "document", "file", "input_file", "video_url"})
+_BY_ADDRESS = frozenset({"image_url", "input_image"})
 LengthOf = Callable[[str], int]
 _HOLDERS = (dict, list)
-_DEAR_PICTURES = re.compile(r"gpt-4o-mini\b")
-OF_A_DEAR_PICTURE = 48_169
-"""Tokens: 2,833 and 5,667 for each of up to eight tiles (OpenAI, "Images and vision")."""
+OF_A_PICTURE = 5000
+"""Tokens of the largest picture: 3,779 of `nano` models (OpenAI, 1,536 patches at 2.46), 5,000 of Claude Opus 4.7 and
+later (Anthropic, 3.75 megapixels), 4,128 of Gemini."""
+_DEAR_PICTURES = (
+    (re.compile(r"gpt-4o-mini\b", re.IGNORECASE), 48_169),
+    (re.compile(r"gpt-(?:5\.[4-9]|[6-9]|\d\d|latest)(?!.*-(?:mini|nano))", re.IGNORECASE), 10_000),
+)
+"""Models whose pictures have more tokens: 2,833 and 5,667 for each of up to eight tiles, and 10,000 patches in their
+`original` detail (OpenAI, "Images and vision")."""
 OF_TOOLS = 1000
 """Tokens that a provider writes around the tools of an agent. Anthropic tells up to 804 of them ("Tool use")."""
 PIECE = 100_000
-"""Characters of an encoded picture or sound that count as one of them. Longer ones count as several."""
+"""Characters of an encoded picture or sound, beyond which each as many count once more: a sound may be long."""
 OF_A_PAGE = 5000
 """Tokens of a PDF's page: up to 3,000 of its text, and some 1,600 of the picture of it (Anthropic, "PDF support")."""
 PAGE = 2000
@@ -43,20 +48,21 @@ class Bound(NamedTuple):
 def bound_input(document: dict[str, Any], size: int, limits: Limits, length_of: LengthOf = len) -> Slices[Bound]:
     """What the input of a call has at the most. `size` is that of the request in bytes, and `length_of` says it of a
     text that the document stands for."""
-    media, is_cached, is_elsewhere = yield from _look_at_objects(document)
+    pictures, media, is_cached, is_elsewhere = yield from _look_at_objects(document)
     is_unseen = is_elsewhere or (yield from adds_unseen(document))
     encoded, files = yield from _look_at_parts(document, length_of)
-    media += sum(length // PIECE for length in encoded)
     added = (
         (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0) + _pages(files, limits)
     )
-    return Bound(max(0, size - sum(encoded) - sum(files)) + media * _of_a_picture(document, limits) + added, is_cached)
+    media += sum(length // PIECE for length in encoded)
+    added += media * limits.media_tokens + (pictures * _of_a_picture(document, limits) if pictures else 0)
+    return Bound(max(0, size - sum(encoded) - sum(files)) + added, is_cached)
 
 
 def _of_a_picture(document: dict[str, Any], limits: Limits) -> int:
-    """Also of a sound: of which it is nobody can tell by a flat number."""
-    is_dear = any(map(_DEAR_PICTURES.search, names_in(document)))
-    return max(limits.media_tokens, OF_A_DEAR_PICTURE if is_dear else 0)
+    names = list(names_in(document))
+    dear = [tokens for known, tokens in _DEAR_PICTURES if any(map(known.search, names))]
+    return max(limits.media_tokens, OF_A_PICTURE, *dear)
 
 
 def _pages(files: list[int], limits: Limits) -> int:
@@ -69,9 +75,10 @@ def _has_tools(document: dict[str, Any]) -> bool:
     return bool(document.get("tools") or document.get("functions"))
 
 
-def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]:
-    """Of all objects in the document: how many are media, and whether one is to be kept, and one leads elsewhere."""
-    media, is_cached, is_elsewhere, seen = 0, False, False, 0
+def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, int, bool, bool]]:
+    """Returns of all objects in the document: how many are pictures and how many are other media, whether one is to be
+    kept, and whether one leads elsewhere."""
+    pictures, media, is_cached, is_elsewhere, seen = 0, 0, False, False, 0
     left: list[Any] = [document]
     while left:
         taken = left[-AT_A_TIME:]
@@ -79,7 +86,8 @@ def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]
         for each in taken:
             is_object = isinstance(each, dict)
             if is_object and not TELLING.isdisjoint(each):
-                media += is_one_of(each.get("type"), _MEDIA)
+                pictures += is_one_of(each.get("type"), _PICTURES)
+                media += is_one_of(each.get("type"), _OTHER_MEDIA)
                 is_elsewhere = is_elsewhere or leads_elsewhere(each)
                 is_cached = is_cached or "cache_control" in each
             values = each.values() if is_object else each
@@ -88,7 +96,7 @@ def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, bool, bool]]
         if seen >= AT_A_TIME:
             seen = 0
             yield
-    return media, is_cached, is_elsewhere
+    return pictures, media, is_cached, is_elsewhere
 
 
 def _look_at_parts(document: dict[str, Any], length_of: LengthOf) -> Slices[tuple[list[int], list[int]]]:
@@ -123,7 +131,7 @@ def _encoded(part: dict[str, Any]) -> Iterator[str]:
         yield _text(source.get("data"))
     if kind == "input_audio" and isinstance(sound, dict):
         yield _text(sound.get("data"))
-    if is_one_of(kind, _PICTURES):
+    if is_one_of(kind, _BY_ADDRESS):
         url = part.get("image_url")
         address = url.get("url") if isinstance(url, dict) else url
         if isinstance(address, str) and address.startswith("data:"):

@@ -8,6 +8,7 @@ from gateway.providers.fees import check_fees, check_prices, may_have_fees
 from gateway.providers.long_texts import take_out
 from gateway.providers.slices import Slices
 from gateway.providers.sounds import read_model
+from gateway.providers.spelling import check_spelling
 from gateway.providers.thoughts import least_of, may_think
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
@@ -31,6 +32,7 @@ def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slice
         return _read_form(entry, content_type, body)
     short, texts = yield from take_out(body)
     document = yield from read_json(short)
+    check_spelling(document)
     if found := _DETOURS & document.keys():
         raise RefusedError(Why.BAD, f"{min(found)} is no option of a request, and the gateway does not pass it on.")
     asked = yield from read_asked(call, document, len(body), entry.limits, texts)

@@ -15,9 +15,10 @@ OF_AGENTS = frozenset({"name", "function", "input_schema"})
 """Without one of which a tool that has no type is the provider's (`googleSearch`)."""
 _UNSEEN = (
     "previous_response_id", "conversation", "container", "context_management", "mcp_servers", "plugins", "preset",
-    "web_search_options",
+    "web_search_options", "chat_template", "mm_processor_kwargs", "vl_high_resolution_images",
 )  # fmt: skip
-"""Names by which a provider adds something, or writes a talk anew that has become too long (`context_management`)."""
+"""Names by which a provider adds something, or writes a talk anew that has become too long (`context_management`). The
+last three have a server write the input by another template, or read pictures larger (vLLM, Qwen)."""
 SEARCHING = re.compile(
     r":online\b|-search-(?:preview|api)(?![a-z])|@preset/|(?<![a-z])sonar(?![a-z])|(?<![\w-])compound(?![a-z])",
     re.IGNORECASE,
