@@ -2,6 +2,7 @@
 
 import fcntl
 import socket
+import time
 from functools import partial
 from pathlib import Path
 
@@ -49,6 +50,16 @@ def test_a_client_that_connects_early_is_answered_once_the_gateway_works(
     with connection:
         connection.sendall(f"GET /tg/bot1:{agent.virtual_token}/getMe HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 503 "), "Its entry may be on its way."
+
+
+def test_a_port_that_is_in_use_is_waited_for(own_gateway: Gateway) -> None:
+    """A predecessor that was killed and started again may listen before the successor that has the turn."""
+    with socket.create_server(("127.0.0.1", own_gateway.port)):
+        own_gateway.begin()
+        wait_until(lambda: is_ready(own_gateway) is False or own_gateway.is_gone, within=PATIENCE)
+        time.sleep(0.5)  # in which it has its turn, and tries to listen
+        assert not own_gateway.is_gone, own_gateway.lines
+    wait_until(lambda: is_ready(own_gateway), within=PATIENCE)
 
 
 def connect(agent: Agent) -> socket.socket | None:

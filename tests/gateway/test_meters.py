@@ -166,7 +166,7 @@ def test_usage_that_anthropic_reports_twice_counts_once() -> None:
     ],
 )
 def test_what_an_own_key_pays_behind_openrouter_counts_as_well(told: dict[str, object], money: int) -> None:
-    usage = {"prompt_tokens": 194, "completion_tokens": 2, "cost": 0.95}
+    usage: dict[str, object] = {"prompt_tokens": 194, "completion_tokens": 2, "cost": 0.95}
     usage |= {"cost_details": {"upstream_inference_cost": 19}} | told
     assert read_openai_usage(usage) == Usage(194, 2, money=money)
 

@@ -43,7 +43,8 @@ IDLE_FOR = 65.0
 LAST_WORDS_WITHIN = 0.25
 """Seconds for all else, once nobody is let in any more."""
 ADDRESS_WITHIN = 60.0
-"""Seconds that it waits for its address."""
+"""Seconds that it waits for its address and port."""
+_LATER = (errno.EADDRNOTAVAIL, errno.EADDRINUSE)
 
 
 @asynccontextmanager
@@ -140,7 +141,8 @@ async def _serve(config: Config, door: Door, polls: Polls, listening: socket.soc
 
 
 async def _listen(server: GuardedServer, config: Config, listening: socket.socket | None) -> asyncio.Server:
-    """Its address comes with its network, which a successor joins when its predecessor has left it."""
+    """Its address comes with its network, which a successor joins when its predecessor has left it. A predecessor that
+    was killed and started again may hold the port until it is stopped, though it has no turn any more."""
     loop = asyncio.get_running_loop()
     if listening is not None:
         return await loop.create_server(server, sock=listening, backlog=QUEUE)
@@ -149,7 +151,7 @@ async def _listen(server: GuardedServer, config: Config, listening: socket.socke
         try:
             return await loop.create_server(server, config.host, config.port, backlog=QUEUE, reuse_address=True)
         except OSError as error:
-            if error.errno != errno.EADDRNOTAVAIL or loop.time() >= until:
+            if error.errno not in _LATER or loop.time() >= until:
                 raise
             await asyncio.sleep(LOOK_EVERY)
 
