@@ -8,7 +8,6 @@ import asyncio
 import itertools
 import logging
 import sqlite3
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -20,10 +19,11 @@ from gateway.budgets.disk import Disk, Work
 from gateway.budgets.messages import Messages
 from gateway.budgets.names import Names
 from gateway.budgets.prices import by_length, cost_by, most_for, settle_price
-from gateway.budgets.refusing import need_of, no_longer, refusal_of, reserved_by_others
+from gateway.budgets.refusing import no_longer
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.sizes import Size, Sizes
 from gateway.budgets.totals import Totals
+from gateway.budgets.waiting import Waiting, Waits
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
 from gateway.periods import hour_of
@@ -35,21 +35,19 @@ AGAIN = 1.0
 """Seconds until what the disk has not taken is given to it again."""
 
 logger = logging.getLogger(__name__)
-Waits = Callable[[], None]
 
 
 class Ledger:
     def __init__(self, disk: Disk, now: Callable[[], float], *, patience: float = PATIENCE) -> None:
         self._disk = disk
         self._now = now
-        self._patience = patience
         self._totals = Totals()
         self._names = Names()
         self._day = 0
-        self._advances = Advances(disk, self._totals, self._wake)
         self._ids = itertools.count(1)
-        self._settled: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._sizes = Sizes(self._write)
+        self._waiting = Waiting(self._totals, self._sizes, patience=patience)
+        self._advances = Advances(disk, self._totals, self._waiting.wake)
         self.messages = Messages(self._write, now)
 
     async def open(self) -> None:
@@ -60,6 +58,10 @@ class Ledger:
         for project, hour, tokens, money in spent:
             self._totals.spend(project, hour, tokens=tokens, money=money)
         await self._sizes.read(self._disk)
+
+    def change(self, project: str, entry: Entry | None) -> None:
+        """Has calls that wait look for room in the budget as it is now. None: the project is void."""
+        self._waiting.change(project, entry)
 
     async def reserve(
         self, entry: Entry, model: str, *, given: int, least: int, most: int, others: Sequence[str] = (),
@@ -73,8 +75,13 @@ class Ledger:
         Raises RefusedError where the budget has no room, or the disk does not take it.
         """
         hour = hour_of(self._now())
-        price = most_for(entry, (model, *others), given, is_cached=is_cached)
-        output = await self._wait_for_room(entry, price, hour, waits, given=given, least=least, most=most)
+
+        def price_by(entry: Entry) -> Price | None:
+            return most_for(entry, (model, *others), given, is_cached=is_cached)
+
+        entry, price, output = await self._waiting.find_room(
+            entry, price_by, hour, self._advances, waits, given=given, least=least, most=most
+        )
         money = cost_of(Usage(given, output), price)
         reservation = Reservation(next(self._ids), entry.project, hour, model, given, output, money)
         self._totals.reserve(entry.project, hour, tokens=reservation.tokens, money=money)
@@ -89,6 +96,7 @@ class Ledger:
     def extend(self, reservation: Reservation, entry: Entry, *, by: int, others: Sequence[str] = ()) -> Reservation:
         """For an answer that is longer than was asked for: up to `by` tokens more. The disk has it soon after, as the
         tokens are written already. Raises RefusedError where nothing is left."""
+        entry = self._waiting.latest(entry)
         price = most_for(entry, (reservation.model, *others), reservation.input)
         self._advances.take_back(entry.project)
         room = self._totals.room(entry, reservation.hour, price=price, given=0, with_reserved=True)
@@ -142,29 +150,6 @@ class Ledger:
             self._day = hour // 24
             self._write(rows.forget(hour))
 
-    async def _wait_for_room(
-        self, entry: Entry, price: Price | None, hour: int, waits: Waits, *, given: int, least: int, most: int
-    ) -> int:
-        """Tokens that the answer may have. Calls in flight mostly need less than they have reserved."""
-        deadline = asyncio.get_running_loop().time() + self._patience
-        while True:
-            settled = self._settled[entry.project]
-            room = self._totals.room(entry, hour, price=price, given=given, with_reserved=True)
-            output = min([most, *(each for each in room.values() if each is not None)])
-            if output < most and self._advances.take_back(entry.project):
-                continue
-            if output >= least:
-                self._sizes.note(entry.project, hour, need_of(price, given=given, least=least))
-                return output
-            if refusal := refusal_of(self._totals, self._sizes, entry, hour, price=price, given=given, least=least):
-                raise refusal
-            waits()
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await settled.wait()
-            except TimeoutError:
-                raise reserved_by_others() from None
-
     async def _be_sure(self, written: Future[Any], reservation: Reservation) -> None:
         try:
             await asyncio.shield(asyncio.wrap_future(written))
@@ -180,11 +165,7 @@ class Ledger:
         self._totals.reserve(
             reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money
         )
-        self._wake(reservation.project)
-
-    def _wake(self, project: str) -> None:
-        """Has the project's calls that wait look for room again."""
-        self._settled.pop(project, asyncio.Event()).set()
+        self._waiting.wake(reservation.project)
 
     def _write(self, work: Work) -> None:
         """Hands the work to the disk until it takes it. Nobody waits.

@@ -65,8 +65,9 @@ class ProviderCalls:
             most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
             size = length_of(wish.request, most)
             async with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
-                asked = await self._understand(wish, await self._read(wish, most))
-                return await self._reserve(wish, asked, lease)
+                body = await self._read(wish, most)
+                wish = wish.renewed()
+                return await self._reserve(wish, await self._understand(wish, body), lease)
 
     async def _understand(self, wish: Wish, body: bytes) -> Asked:
         """A light request is read at once."""
@@ -96,6 +97,7 @@ class ProviderCalls:
         try:
             came, asked.came = asked.came, b""
             if asked.is_aside:
+                wish = wish.renewed()
                 asked = await self._understand(wish, came)
             came = asked.came = b""
             await self._write(wish, asked, reservation.output)
@@ -160,7 +162,8 @@ class ProviderCalls:
             return await self._pass_look(wish, None)
         size = length_of(wish.request, LARGEST)
         async with self._memory.borrow(wish.entry.project, LARGEST if size is None else size):
-            return await self._pass_look(wish, await self._read(wish, LARGEST))
+            body = await self._read(wish, LARGEST)
+            return await self._pass_look(wish.renewed(), body)
 
     async def _read(self, wish: Wish, most: int) -> bytes:
         try:

@@ -1,7 +1,7 @@
 """What an agent asks of its provider."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp import web
 
@@ -24,6 +24,16 @@ class Wish:
     url: str
     leave: Callable[[], None] = lambda: None
     """To be called when nothing more can pass to the agent, though what it has cost is still being read."""
+    find: Callable[[], tuple[Entry, Provider]] | None = None
+    """Returns what counts now for the agent that asks. Raises RefusedError if nothing does."""
+
+    def renewed(self) -> "Wish":
+        """Returns the same by the entry that counts now: its key, models and budget may have changed while the request
+        was read, or waited. Raises RefusedError."""
+        entry, provider = self.find() if self.find else (self.entry, self.provider)
+        if entry is self.entry:
+            return self
+        return replace(read_wish(self.request, entry, provider), leave=self.leave, find=self.find)
 
 
 def read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wish:

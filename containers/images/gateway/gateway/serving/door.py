@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from aiohttp import web
 
@@ -97,7 +98,8 @@ class Door:
                 kind = kind if kind is Kind.ANTHROPIC else provider.kind
                 wish = read_wish(request, entry, provider)
                 with self._inside.counted(entry, request) as leave:
-                    return await self._providers.answer(replace(wish, leave=leave))
+                    find = partial(self._find_provider, request)
+                    return await self._providers.answer(replace(wish, leave=leave, find=find))
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
 

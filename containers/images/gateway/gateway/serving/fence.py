@@ -2,6 +2,7 @@
 
 import asyncio
 
+from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry
 from gateway.entries.table import Table
 from gateway.servers.call import ServerCalls
@@ -17,14 +18,18 @@ POLL_WITHIN = 0.5
 
 
 class Fence:
-    def __init__(self, inside: Inside, polls: Polls, truth: Truth, servers: ServerCalls, tunnels: Tunnels) -> None:
+    def __init__(
+        self, inside: Inside, polls: Polls, truth: Truth, ledger: Ledger, servers: ServerCalls, tunnels: Tunnels
+    ) -> None:
         self._inside = inside
         self._polls = polls
         self._truth = truth
+        self._ledger = ledger
         self._servers = servers
         self._tunnels = tunnels
 
     async def change(self, old: Entry, new: Entry | None) -> None:
+        self._ledger.change(old.project, new)
         if new is None or new.bot != old.bot or new.address != old.address:
             self._polls.end_of(old.project)
         if new is None or new.servers != old.servers or new.hosts != old.hosts:

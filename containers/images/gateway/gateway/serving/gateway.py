@@ -96,7 +96,7 @@ async def _at_work(
         callers = Callers(table, unknown, returning, truth.note_astray)
         inside = Inside(table.bindings)
         door = Door(callers, telegram, providers, servers, tunnels, pace, inside)
-        fence = Fence(inside, polls, truth, servers, tunnels)
+        fence = Fence(inside, polls, truth, ledger, servers, tunnels)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
             reception.open(Commands(table, ledger, truth, comparison))
