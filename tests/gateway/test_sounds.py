@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.entries.entry import Budget, Entry, Kind
+from gateway.entries.entry import Budget, Entry, Kind, Limits
 from gateway.meters.openai import read_openai_usage
 from gateway.meters.usage import Usage
 from gateway.providers.asked import Asked
@@ -17,11 +17,14 @@ from gateway.providers.slices import do_at_once
 from gateway.rules.paths import Call
 from gateway.truth import Truth
 
+from tests.fakes.streaming import StreamingProvider
+from tests.gateway.agents import Agent
 from tests.gateway.test_ledger import Clock, run
 
 pytestmark = pytest.mark.one_database
 
 FREE_PLAN = 500_000
+LIMITS = Limits()
 
 
 def bound(size: int) -> int:
@@ -41,6 +44,30 @@ def test_a_sound_costs_no_more_than_is_reserved(kilobits: int, minutes: int) -> 
 def test_an_ordinary_voice_message_fits_the_smallest_plan_easily() -> None:
     assert bound(60_000) < FREE_PLAN / 100  # 20 seconds
     assert bound(1_200_000) < FREE_PLAN / 10  # five minutes
+
+
+def spoken(text: str, **options: object) -> int:
+    body = json.dumps({"model": "gpt-4o-mini-tts", "input": text, "voice": "a"} | options).encode()
+    return do_at_once(read_call(Call.SPEECH, Entry("p"), "application/json", body)).output
+
+
+def test_a_text_that_is_read_aloud_is_reserved_by_its_length_and_slowness() -> None:
+    """At 21 tokens a second, and fourteen letters of English in a second."""
+    assert spoken("short") == LIMITS.media_tokens
+    assert spoken("a" * 4096) >= 4096 / 14 * 21
+    assert spoken("a" * 4096, speed=0.25) >= 4 * 4096 / 14 * 21
+    assert spoken("a" * 4096) == pytest.approx(spoken("a" * 4096, speed=4.0), abs=100)
+    odd: list[object] = [None, "x", True, [], 0, -1]
+    assert all(spoken("a" * 4096, speed=speed) >= 2 * 4096 for speed in odd)
+
+
+def test_a_sound_that_has_no_room_as_a_whole_is_not_asked_for(alice: Agent, provider: StreamingProvider) -> None:
+    alice.gateway.apply(alice.entry(budget={"day_tokens": LIMITS.media_tokens - 1}))
+    answer = alice.ask("POST", "/llm/v1/audio/speech", {"model": "tts", "input": "hello"}, headers=alice.login)
+    assert (answer.status, provider.sales) == (413, [])
+    alice.gateway.apply(alice.entry(budget={"day_tokens": LIMITS.media_tokens + 100}))
+    answer = alice.ask("POST", "/llm/v1/audio/speech", {"model": "tts", "input": "hello"}, headers=alice.login)
+    assert answer.status == 200
 
 
 def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Path) -> None:

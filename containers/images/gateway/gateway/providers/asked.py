@@ -15,6 +15,11 @@ MOST_CHOICES = 128
 LONGEST_ANSWER = 2**24
 """Tokens. No model writes so many; who asks for more is not reserved more."""
 LONGEST_NAME = 200
+OF_A_SPOKEN_BYTE = 2
+"""Tokens of the sound of a text that is read aloud: 21 a second (OpenAI's price of a minute), in which people speak
+some 15 bytes of it."""
+SLOWEST = 0.25
+"""Of the speeds that OpenAI takes."""
 
 CHOICES = ("n", "best_of", "n_cmpl")
 """The names by which a call says how many answers it wants. llama.cpp obeys the last one before the first."""
@@ -83,7 +88,7 @@ def read_asked(call: Call, document: dict[str, Any], size: int, limits: Limits, 
     if not isinstance(stream, bool):
         raise RefusedError(Why.BAD, "stream must be true or false.")
     choices = _choices(call, document)
-    length = _length(call, document, limits)
+    length = _length(call, document, size, limits)
     tokens, is_cached = yield from bound_input(document, size, limits, texts.length)
     return Asked(call, document, model, tokens, choices * length, choices, stream, is_cached=is_cached, texts=texts)
 
@@ -112,10 +117,10 @@ def _choices(call: Call, document: dict[str, Any]) -> int:
     return most
 
 
-def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
+def _length(call: Call, document: dict[str, Any], size: int, limits: Limits) -> int:
     """How long one choice of the answer may be."""
     if call not in LENGTHS:
-        return limits.media_tokens if call is Call.SPEECH else 0
+        return max(limits.media_tokens, _spoken(document, size)) if call is Call.SPEECH else 0
     lengths = []
     for name in LENGTHS[call]:
         value = document.get(name)
@@ -126,3 +131,10 @@ def _length(call: Call, document: dict[str, Any], limits: Limits) -> int:
         else:
             lengths.append(min(value, LONGEST_ANSWER))
     return max(lengths, default=min(LONGEST_ANSWER, limits.answer_tokens + max(0, least_of(document))))
+
+
+def _spoken(document: dict[str, Any], size: int) -> int:
+    speed = document.get("speed")
+    is_number = isinstance(speed, int | float) and not isinstance(speed, bool)
+    slowness = 1 / min(1.0, max(SLOWEST, speed)) if is_number else 1.0
+    return min(LONGEST_ANSWER, round(OF_A_SPOKEN_BYTE * size * slowness))

@@ -82,7 +82,9 @@ class ProviderCalls:
         return asked
 
     async def _reserve(self, wish: Wish, asked: Asked, lease: Lease) -> web.StreamResponse:
-        least = min(asked.output, (LEAST_ANSWER + max(0, asked.thoughts)) * asked.choices)
+        least = asked.output  # of a sound, which nobody can ask to be shorter
+        if asked.has_length:
+            least = min(least, (LEAST_ANSWER + max(0, asked.thoughts)) * asked.choices)
         try:
             reservation = await self._ledger.reserve(
                 wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others,
