@@ -65,7 +65,7 @@ def test_keys_are_not_stored_and_their_checks_do_not_block_a_rotation(settings: 
     assert "of a key that is gone" not in KeyCheck.objects.values_list("ciphertext", flat=True)
 
 
-def test_only_a_key_with_a_setting_can_be_shared() -> None:
+def test_only_a_process_of_another_machine_counts_as_elsewhere() -> None:
     assert is_elsewhere("another-boot/1 7")
     assert not any(map(is_elsewhere, (name_process(), "", "host-17-abc", "a b c")))
 

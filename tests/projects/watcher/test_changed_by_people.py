@@ -81,7 +81,7 @@ def up(engine: MemoryEngine) -> list[MemoryContainer]:
     return [each for each in engine.containers.values() if each.is_up]
 
 
-def test_of_two_that_run_for_one_project_the_watcher_leaves_one(
+def test_the_watcher_leaves_one_of_two_running_containers_of_a_project(
     victim: Project, engine: MemoryEngine, api: APIClient
 ) -> None:
     copy = engine.foreign("copy", labels=engine.containers[victim.container_name].labels)
@@ -93,7 +93,7 @@ def test_of_two_that_run_for_one_project_the_watcher_leaves_one(
     assert statuses(api) == {str(victim.pk): "running"}
 
 
-def test_agents_with_each_others_names_are_told_apart(
+def test_agents_with_swapped_names_are_distinguished(
     victim: Project, others: list[Project], engine: MemoryEngine, api: APIClient
 ) -> None:
     one, other = engine.containers[victim.container_name], engine.containers[others[0].container_name]
@@ -107,7 +107,7 @@ def test_agents_with_each_others_names_are_told_apart(
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way in {"running", "stopped"}])
-def test_what_somebody_changed_of_a_container_is_changed_back(victim: Project, engine: MemoryEngine, way: str) -> None:
+def test_manual_changes_of_a_container_are_reverted(victim: Project, engine: MemoryEngine, way: str) -> None:
     """The agent goes on, and the history says that it was done."""
     container = engine.containers[victim.container_name]
     WAYS[way](engine, victim.container_name)
@@ -122,7 +122,7 @@ def test_what_somebody_changed_of_a_container_is_changed_back(victim: Project, e
     assert engine.calls.count(("realign", victim.container_key)) == 1
 
 
-def test_what_was_right_again_by_then_is_told_nobody(
+def test_a_change_that_was_reverted_meanwhile_is_not_reported(
     victim: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine.drift(victim.container_name)
@@ -131,7 +131,7 @@ def test_what_was_right_again_by_then_is_told_nobody(
     assert not Event.objects.filter(project_id=victim.pk, action="realign").exists()
 
 
-def test_a_container_that_was_moved_while_it_was_down_is_moved_back_before_it_starts(
+def test_a_stopped_container_moved_to_another_network_is_moved_back_before_its_start(
     victim: Project, engine: MemoryEngine
 ) -> None:
     engine.exit(victim.container_name, exit_code=1)
@@ -143,7 +143,7 @@ def test_a_container_that_was_moved_while_it_was_down_is_moved_back_before_it_st
 
 
 @pytest.mark.parametrize("desired", ["running", "stopped"])
-def test_what_no_engine_changes_back_is_made_anew_where_it_is_to_run(
+def test_an_irreversible_change_recreates_a_container_that_should_run(
     victim: Project, engine: MemoryEngine, desired: str
 ) -> None:
     before = engine.containers[victim.container_name]

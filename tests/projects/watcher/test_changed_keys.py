@@ -16,7 +16,7 @@ def take(changed: ChangedKeys) -> set[str]:
         return set(keys)
 
 
-def test_one_that_is_added_while_others_are_taken_is_not_lost() -> None:
+def test_a_key_added_while_others_are_taken_is_not_lost() -> None:
     changed, taken = ChangedKeys(), list[Future[set[str]]]()
 
     class Slow(set[str]):
@@ -46,7 +46,7 @@ def test_few_that_are_put_off_wake_the_watcher_and_many_wait_for_a_round() -> No
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_whatever_a_look_ends_with_they_are_kept_for_the_next(error: type[BaseException]) -> None:
+def test_keys_are_kept_for_the_next_round_after_any_failure(error: type[BaseException]) -> None:
     changed = ChangedKeys()
     changed.add("one")
     with pytest.raises(error), changed.taking():

@@ -72,7 +72,7 @@ def prepare(project: Project, engine: MemoryEngine, row: dict[str, Any]) -> None
 @pytest.mark.one_database("postgresql")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("step", STEPS)
-def test_no_error_at_one_project_ends_the_round(
+def test_no_error_of_one_project_ends_the_round(
     victim: Project, others: list[Project], engine: MemoryEngine, some: Some, step: str
 ) -> None:
     """A run takes a third of the errors at each step, at the next one another third; `--whole` takes each."""
@@ -100,7 +100,7 @@ def assert_broken_once(broken: list[str], result: Round, error: Exception) -> No
     assert len(result.repaired) == 2, error
 
 
-def test_the_engine_may_fail_at_one_project_when_it_is_inspected(
+def test_a_failed_inspection_of_one_project_does_not_end_the_round(
     victim: Project, others: list[Project], engine: MemoryEngine
 ) -> None:
     for error in (EngineRefusedError, EngineUnavailableError):

@@ -26,7 +26,7 @@ def _mail_is_configured(settings: Any) -> None:
     settings.BERTH_PUBLIC_URL = "https://berth.example"
 
 
-def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, engine: MemoryEngine) -> None:
+def test_a_final_crash_is_mailed_with_reason_log_and_link(project: Project, engine: MemoryEngine) -> None:
     engine.log(project.container_name, f"token refused {CANARY_API_KEY}")
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
@@ -40,14 +40,14 @@ def test_a_crash_for_good_is_told_with_reason_log_and_link(project: Project, eng
     assert find_canary(str(message.body)) is None
 
 
-def test_a_crash_that_the_engine_mends_is_not_told(project: Project, engine: MemoryEngine) -> None:
+def test_a_crash_that_the_engine_restarts_is_not_mailed(project: Project, engine: MemoryEngine) -> None:
     engine.crash(project.container_name, exit_code=1, restarting=True)
     reconcile()
     deliver()
     assert mail.outbox == []
 
 
-def test_at_most_one_an_hour(project: Project, engine: MemoryEngine) -> None:
+def test_at_most_one_crash_mail_is_sent_per_hour(project: Project, engine: MemoryEngine) -> None:
     for _ in range(2):
         Project.objects.update(gave_up_at=None)
         engine.crash(project.container_name, exit_code=20, restarting=True)
@@ -61,7 +61,7 @@ def test_at_most_one_an_hour(project: Project, engine: MemoryEngine) -> None:
     assert len(mail.outbox) == 2
 
 
-def test_what_could_not_be_made_again_is_told(project: Project, engine: MemoryEngine) -> None:
+def test_a_failed_recreation_is_mailed(project: Project, engine: MemoryEngine) -> None:
     engine.vanish(project.container_name)
     engine.fail("deploy.create", EngineRefusedError("The disk is full."))
     reconcile()
@@ -77,7 +77,7 @@ def test_without_a_mail_server_nothing_is_sent(project: Project, engine: MemoryE
     assert mail.outbox == []
 
 
-def test_a_round_says_nothing_to_the_mail_server(
+def test_a_round_never_contacts_the_mail_server(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*args: Any) -> None:
@@ -89,7 +89,7 @@ def test_a_round_says_nothing_to_the_mail_server(
     assert OutgoingMail.objects.get().state == MailState.WAITING
 
 
-def test_of_a_project_that_was_deleted_meanwhile_there_is_no_mail(project: Project, engine: MemoryEngine) -> None:
+def test_a_project_deleted_meanwhile_causes_no_mail(project: Project, engine: MemoryEngine) -> None:
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
     delete_project(project=project, actor=SYSTEM)
@@ -99,7 +99,7 @@ def test_of_a_project_that_was_deleted_meanwhile_there_is_no_mail(project: Proje
     assert project.name not in str(OutgoingMail.objects.values().get())
 
 
-def test_what_the_agent_printed_lies_in_no_mail_that_waits(project: Project, engine: MemoryEngine) -> None:
+def test_no_queued_mail_contains_the_agent_s_output(project: Project, engine: MemoryEngine) -> None:
     engine.log(project.container_name, "a line of the log")
     engine.crash(project.container_name, exit_code=20, restarting=True)
     reconcile()
@@ -121,7 +121,7 @@ def test_a_full_outbox_loses_no_notice(
     assert len(mail.outbox) == 1
 
 
-def test_a_watcher_that_dies_between_the_mail_and_the_cursor_makes_one_mail(
+def test_a_watcher_that_dies_between_mail_and_cursor_sends_one_mail(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class KilledError(BaseException):
@@ -144,7 +144,7 @@ def test_a_watcher_that_dies_between_the_mail_and_the_cursor_makes_one_mail(
 @pytest.mark.parametrize(
     "error", [RuntimeError("a bug"), UnicodeEncodeError("idna", "x", 0, 1, "label too long"), ValueError("a header")]
 )
-def test_a_mail_that_breaks_keeps_no_other_from_its_owner(
+def test_a_failing_mail_blocks_no_other(
     deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     first, second = deploy(name="First"), deploy(name="Second", telegramToken="7:another")
@@ -163,7 +163,7 @@ def test_a_mail_that_breaks_keeps_no_other_from_its_owner(
     assert [message.subject for message in mail.outbox] == [f"{second.name} needs you"]
 
 
-def test_a_notice_that_breaks_is_passed_over_and_keeps_no_other_from_its_owner(
+def test_a_failing_notice_is_skipped_and_blocks_no_other(
     deploy: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = deploy(name="First"), deploy(name="Second", telegramToken="7:another")

@@ -26,7 +26,7 @@ class KilledError(BaseException):
     pass
 
 
-def test_an_engine_that_is_busy_is_no_reason(
+def test_a_busy_engine_causes_no_crash_mail(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The row tells why the agent crashed, however long ago the engine has last answered."""
@@ -42,7 +42,7 @@ def test_an_engine_that_is_busy_is_no_reason(
 
 
 @pytest.mark.parametrize("while_stopping", ["it is told", "the engine falls silent", "the watcher is killed"])
-def test_an_agent_that_is_given_up_is_told_whatever_becomes_of_its_stop(
+def test_an_agent_that_is_given_up_is_mailed_even_if_its_stop_fails(
     while_stopping: str, project: Project, engine: MemoryEngine
 ) -> None:
     cursor = open_cursor()

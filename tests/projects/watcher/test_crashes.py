@@ -14,7 +14,7 @@ from tests.projects.watcher.rows import later, status_of
 
 
 @pytest.mark.parametrize("exit_code", [20, 21, 30, 31, 32, 40])
-def test_an_exit_that_no_restart_mends_is_given_up_at_once(
+def test_an_exit_that_no_restart_cures_is_given_up_at_once(
     exit_code: int, project: Project, engine: MemoryEngine
 ) -> None:
     engine.crash(project.container_name, exit_code=exit_code, restarting=True)
@@ -42,7 +42,7 @@ def test_a_stop_of_ours_does_not_hide_why_the_agent_crashed(
         reconcile()
 
 
-def test_a_crash_is_left_to_the_engine_until_it_is_the_fifth(project: Project, engine: MemoryEngine) -> None:
+def test_the_engine_restarts_an_agent_until_its_fifth_crash(project: Project, engine: MemoryEngine) -> None:
     for _ in range(4):
         engine.crash(project.container_name, exit_code=1, restarting=True)
         assert reconcile().repaired == []

@@ -43,7 +43,7 @@ WORDS = ["provider_key", "bad_configuration", "memory_unreadable", "an invented 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("code", WORDS)
-def test_every_end_is_told_rightly_whatever_the_engine_and_berth_did_since(
+def test_every_end_is_explained_correctly_after_any_later_action(
     code: str,
     some: Some,
     project: Project,
@@ -88,7 +88,7 @@ def test_an_end_that_is_yet_to_be_heard_of_is_waited_for(
     assert Event.objects.get(action="crash").outcome == "provider_key"
 
 
-def test_an_end_that_nobody_heard_of_is_told_as_such(
+def test_an_end_without_an_event_is_explained_as_unknown(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, api: APIClient
 ) -> None:
     """It is neither the exit of the run that Berth stopped, nor an `exit None`."""
@@ -128,7 +128,7 @@ def test_memory_that_ran_out_is_no_kill_from_outside(
     assert Project.objects.get().oom_killed
 
 
-def test_what_an_operation_is_under_way_on_is_not_inspected(deploy: Any, engine: MemoryEngine) -> None:
+def test_containers_held_by_an_operation_are_not_inspected(deploy: Any, engine: MemoryEngine) -> None:
     """The engine answers for no container that it is just starting, and would hold up the round."""
     busy, other = deploy(name="Busy"), deploy(name="Other", telegramToken="7:another")
     for each in (busy, other):

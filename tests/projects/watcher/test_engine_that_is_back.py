@@ -37,7 +37,7 @@ def test_an_agent_comes_back_with_its_engine(away: MemoryContainer, code: str, p
     assert Project.objects.get().failed_at is None
 
 
-def test_one_whose_container_is_back_is_tried_once(
+def test_an_agent_whose_container_is_back_is_started_once(
     away: MemoryContainer, project: Project, engine: MemoryEngine
 ) -> None:
     engine.fail("deploy", ImageMissingError, times=2)
@@ -47,7 +47,7 @@ def test_one_whose_container_is_back_is_tried_once(
     assert status_of(project) == "failed"
 
 
-def test_volumes_and_users_are_looked_at_by_the_round_after_it(
+def test_volumes_and_users_are_checked_by_the_following_round(
     engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is one more list, for which an engine that has just been started may take as long as for the first."""

@@ -44,7 +44,7 @@ def test_a_new_cursor_begins_at_the_newest_event(cursor: EventCursor) -> None:
     assert actions(EventCursor.named("a reader")) == ["first", "second"]
 
 
-def test_each_reader_has_a_cursor_of_its_own(cursor: EventCursor) -> None:
+def test_each_reader_has_a_separate_cursor(cursor: EventCursor) -> None:
     other = EventCursor.named("another reader")
     cursor.advance(add("first").pk)
     assert (actions(cursor), actions(other)) == ([], ["first"])
@@ -63,7 +63,7 @@ def test_no_more_are_read_at_once_than_wanted(cursor: EventCursor) -> None:
     assert len(cursor.unread(limit=2)) == 2
 
 
-def test_reading_stops_before_a_missing_id_until_it_cannot_come_any_more(cursor: EventCursor) -> None:
+def test_reading_stops_before_a_missing_id_until_it_can_no_longer_appear(cursor: EventCursor) -> None:
     add("first")
     missing = add("missing")
     Event.objects.filter(pk=missing.pk).delete()
@@ -76,7 +76,7 @@ def test_reading_stops_before_a_missing_id_until_it_cannot_come_any_more(cursor:
 
 @pytest.mark.postgres_only
 @pytest.mark.django_db(transaction=True)
-def test_an_event_that_is_committed_after_a_later_one_is_not_passed_over() -> None:
+def test_an_event_committed_after_a_later_one_is_not_skipped() -> None:
     """The row with the lower id becomes visible last."""
     add("the past")
     cursor = EventCursor.named("a reader")
@@ -142,9 +142,7 @@ def test_a_process_that_dies_before_it_could_send_leaves_the_mail_to_the_next(
     assert len(mail.outbox) == 1
 
 
-def test_what_happened_without_a_mail_server_is_not_mailed_once_there_is_one(
-    give_up: Callable[[], None], settings: Any
-) -> None:
+def test_events_from_before_a_mail_server_was_set_are_not_mailed(give_up: Callable[[], None], settings: Any) -> None:
     settings.BERTH_SENDS_MAIL = False
     give_up()
     settings.BERTH_SENDS_MAIL = True
@@ -164,7 +162,7 @@ def test_a_project_that_is_gone_or_well_again_is_not_mailed_about(
     assert mail.outbox == []
 
 
-def test_a_failed_command_of_the_owner_makes_no_mail(give_up: Callable[[], None], project: Project) -> None:
+def test_a_failed_command_of_the_owner_causes_no_mail(give_up: Callable[[], None], project: Project) -> None:
     reconcile()
     give_up()
     deliver()

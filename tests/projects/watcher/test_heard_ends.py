@@ -24,7 +24,7 @@ def heard(*events: EngineEvent) -> Ends:
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["oom", "die"])), ids="-".join)
-def test_memory_that_ran_out_is_told_before_the_end_or_after_it(order: tuple[str, ...]) -> None:
+def test_an_oom_event_counts_before_or_after_the_end(order: tuple[str, ...]) -> None:
     told = [
         event(action, 10 + number, **({"exit_code": 137} if action == "die" else {}))
         for number, action in enumerate(order)
@@ -34,7 +34,7 @@ def test_memory_that_ran_out_is_told_before_the_end_or_after_it(order: tuple[str
     assert (end.exit_code, end.oom_killed) == (137, True)
 
 
-def test_each_run_has_its_own_end() -> None:
+def test_each_run_has_a_separate_end() -> None:
     ends = heard(event("start", 1), event("oom", 2), event("die", 3, exit_code=137), event("start", 4))
     first = ends.find("c")
     ends.note(event("die", 5, exit_code=1))
@@ -45,14 +45,14 @@ def test_each_run_has_its_own_end() -> None:
     assert (second.began_at, second.exit_code, second.oom_killed) == (NOW + timedelta(seconds=4), 1, False)
 
 
-def test_memory_that_runs_out_in_a_run_that_goes_on_says_nothing_of_the_one_before() -> None:
+def test_an_oom_event_of_a_continuing_run_does_not_explain_the_previous_end() -> None:
     ends = heard(event("start", 1), event("die", 2, exit_code=137), event("start", 3), event("oom", 40))
     end = ends.find("c")
     assert end is not None
     assert not end.oom_killed
 
 
-def test_memory_that_ran_out_is_told_of_the_run_before_although_the_next_has_begun() -> None:
+def test_a_late_oom_event_explains_the_previous_run_although_the_next_has_begun() -> None:
     """An engine that starts a container again at once tells it only behind the start."""
     ends = heard(event("start", 1), event("die", 20, exit_code=137), event("start", 30), event("oom", 30.2))
     first = ends.find("c")
@@ -63,7 +63,7 @@ def test_memory_that_ran_out_is_told_of_the_run_before_although_the_next_has_beg
     assert (first.oom_killed, second.oom_killed) == (True, False)
 
 
-def test_a_run_that_runs_out_of_memory_at_once_is_told_as_such_whatever_was_told_of_the_one_before() -> None:
+def test_an_immediate_oom_is_recognised_independently_of_the_previous_run() -> None:
     began = [event("start", 1), event("die", 20, exit_code=137), event("start", 30), event("oom", 30.5)]
     end = heard(*began, event("die", 31, exit_code=137)).find("c")
     assert end is not None
@@ -71,7 +71,7 @@ def test_a_run_that_runs_out_of_memory_at_once_is_told_as_such_whatever_was_told
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 20, 139, 143])
-def test_an_end_that_was_no_kill_is_never_one_of_memory(exit_code: int) -> None:
+def test_an_end_without_a_kill_is_never_an_oom(exit_code: int) -> None:
     ended = heard(event("die", 20, exit_code=exit_code), event("start", 30), event("oom", 30.2), event("oom", 30.4))
     end = ended.find("c")
     assert end is not None
@@ -82,7 +82,7 @@ def test_an_end_that_was_no_kill_is_never_one_of_memory(exit_code: int) -> None:
     assert end.oom_killed
 
 
-def test_an_end_tells_how_a_container_is_until_it_is_started_or_something_was_missed() -> None:
+def test_an_end_event_gives_the_state_until_a_start_or_a_gap_in_the_events() -> None:
     ends = heard(event("start", 1))
     told = []
     for each in (event("die", 2, exit_code=1), event("start", 3), event("die", 4, exit_code=1)):
@@ -97,7 +97,7 @@ def test_an_end_tells_how_a_container_is_until_it_is_started_or_something_was_mi
     assert ends.keys_of_ended() == set()
 
 
-def test_an_end_of_long_ago_tells_nothing_of_how_a_container_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_end_event_does_not_give_the_current_state(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("projects.watcher.ends.ends.LATELY", 0.0)
     ends = heard(event("die", 2, exit_code=1))
     end = ends.find("c")
@@ -105,7 +105,7 @@ def test_an_end_of_long_ago_tells_nothing_of_how_a_container_is(monkeypatch: pyt
     assert not end.is_present
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_the_remembered_ends_are_limited() -> None:
     ends = Ends()
     for number in range(MOST + 10):
         ends.note(EngineEvent(key="k", action="die", at=NOW, container_id=str(number), exit_code=1))

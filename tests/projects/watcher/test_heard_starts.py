@@ -31,7 +31,7 @@ def start_again(engine: MemoryEngine, project: Project) -> None:
 @pytest.mark.parametrize("looks_between", [0, 1])
 @pytest.mark.parametrize("listed", ["running", "restarting"])
 @pytest.mark.parametrize("narrow", [False, True])
-def test_what_the_engine_starts_again_is_starting_and_never_unknown_until_the_engine_answers(
+def test_an_agent_restarted_by_the_engine_is_starting_until_the_engine_answers(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -68,7 +68,7 @@ def test_what_the_engine_starts_again_is_starting_and_never_unknown_until_the_en
 
 
 @pytest.mark.parametrize("seconds", [0.0, STARTED_LATELY])
-def test_a_start_tells_for_some_seconds_that_it_runs(
+def test_a_start_event_counts_as_running_for_some_seconds(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None],
     api: APIClient, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_start_tells_for_some_seconds_that_it_runs(
     assert set(known.values()) == {"running"}
 
 
-def test_one_that_the_list_calls_down_is_not_taken_for_started(
+def test_a_container_that_the_list_shows_as_down_is_not_considered_started(
     project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     go_down(engine, project)
@@ -99,7 +99,7 @@ def test_one_that_the_list_calls_down_is_not_taken_for_started(
     assert statuses(api) == {str(project.pk): "unknown"}
 
 
-def test_one_whose_run_is_known_stays_what_it_is(
+def test_a_known_run_keeps_its_status(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     """The engine has told of the restart, and then falls silent about it."""
@@ -116,7 +116,7 @@ def test_one_whose_run_is_known_stays_what_it_is(
     assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
 
 
-def test_a_list_that_tells_of_many_restarts_keeps_no_round_from_its_end(
+def test_a_list_with_many_restarts_delays_no_round(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None],
     api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

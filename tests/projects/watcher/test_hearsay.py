@@ -30,7 +30,7 @@ def look_at_ended(ends: Ends, **options: object) -> list[str]:
 
 @pytest.mark.parametrize("health", [Health.NONE, Health.STARTING, Health.HEALTHY, Health.UNHEALTHY])
 @pytest.mark.parametrize("narrow", [False, True])
-def test_their_status_is_that_they_have_ended_and_never_unknown(
+def test_ended_agents_are_shown_as_ended_and_never_unknown(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -57,7 +57,7 @@ def test_their_status_is_that_they_have_ended_and_never_unknown(
     assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
 
 
-def test_in_a_late_round_their_status_is_that_they_have_ended_too(
+def test_a_late_round_shows_ended_agents_as_ended_too(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -73,7 +73,7 @@ def test_in_a_late_round_their_status_is_that_they_have_ended_too(
     assert statuses(api) == {str(victim.pk): "restarting", **{str(each.pk): "running" for each in others}}
 
 
-def test_of_one_that_nobody_starts_again_the_engine_has_to_tell(
+def test_the_engine_must_confirm_the_end_of_an_agent_that_is_not_restarted(
     victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     """A restart has ended it, and could not start it again. It was told to be restarting for a minute."""
@@ -107,7 +107,7 @@ def test_every_end_is_counted_once_with_its_reason(
         listen()
 
 
-def test_without_the_events_nothing_is_known_of_them(
+def test_without_events_nothing_is_known_about_ended_agents(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     go_down(engine, victim)
@@ -122,7 +122,7 @@ def test_without_the_events_nothing_is_known_of_them(
 @pytest.mark.parametrize(
     "held", [{"desired": Desired.STOPPED}, {"suspended_at": timezone.now()}, {"gave_up_at": timezone.now()}], ids=str
 )
-def test_of_an_agent_that_is_not_to_run_the_engine_has_to_tell(
+def test_the_engine_must_confirm_the_end_of_an_agent_that_should_not_run(
     victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], held: dict[str, object]
 ) -> None:
     go_down(engine, victim)
@@ -135,7 +135,7 @@ def test_of_an_agent_that_is_not_to_run_the_engine_has_to_tell(
     assert not Event.objects.filter(action="crash").exists()
 
 
-def test_a_kill_is_not_told_as_one_before_the_kernel_had_time_to_tell_why(
+def test_a_kill_is_not_explained_before_the_kernel_could_report_an_oom(
     project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     for tells, expected in ((True, "out_of_memory"), (False, "killed")):
@@ -155,7 +155,7 @@ def test_a_kill_is_not_told_as_one_before_the_kernel_had_time_to_tell_why(
         listen()
 
 
-def test_what_a_round_has_no_time_for_is_told_by_the_next_and_vouched_for_meanwhile(
+def test_ends_beyond_the_time_of_a_round_are_recorded_by_the_next(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -176,7 +176,7 @@ def test_what_a_round_has_no_time_for_is_told_by_the_next_and_vouched_for_meanwh
     assert Event.objects.filter(action="crash").count() == 3
 
 
-def test_a_container_that_runs_again_runs_whatever_was_heard_before(
+def test_a_container_that_runs_again_is_running_in_spite_of_earlier_events(
     project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     """The start is on the list before its event arrives."""

@@ -82,7 +82,7 @@ def test_a_watcher_that_has_heard_nothing_counts_the_crash_once(
     assert engine.containers[project.container_name].is_up
 
 
-def test_an_engine_that_ends_meanwhile_makes_it_no_crash_of_the_agent_and_brings_it_back(
+def test_an_end_together_with_the_engine_is_no_crash_and_the_agent_comes_back(
     project: Project, engine: MemoryEngine, told: Callable[[], Ends]
 ) -> None:
     be_down(engine, project.container_name)
@@ -93,7 +93,7 @@ def test_an_engine_that_ends_meanwhile_makes_it_no_crash_of_the_agent_and_brings
     assert engine.containers[project.container_name].is_up
 
 
-def test_a_container_that_is_removed_meanwhile_is_made_anew(
+def test_a_container_removed_meanwhile_is_recreated(
     project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
 ) -> None:
     engine.vanish(project.container_name)
@@ -116,7 +116,7 @@ def test_a_step_of_the_clock_holds_nothing_up(
     assert engine.containers[project.container_name].is_up
 
 
-def test_the_fifth_end_is_the_last_however_slowly_each_is_told(
+def test_the_fifth_crash_is_the_last_however_late_each_is_recorded(
     project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
 ) -> None:
     for number in range(CRASH_LIMIT):

@@ -23,7 +23,7 @@ INDEXES_OF_TROUBLES = [{"project_not_at_rest", "project_holds_memory"}, PRIMARY_
 
 
 @pytest.mark.rare(2)
-def test_every_query_of_a_look_uses_its_index_among_50_000_rows(deploy: Callable[..., Project]) -> None:
+def test_every_query_of_a_round_uses_its_index_among_50_000_rows(deploy: Callable[..., Project]) -> None:
     at_rest, running = deploy(name="At rest"), deploy(name="Running", telegramToken="7:another")
     later(at_rest, desired="stopped", container_state="", container_id="", health="none")
     multiply(at_rest, ROWS)

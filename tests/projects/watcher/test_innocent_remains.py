@@ -108,7 +108,7 @@ def test_no_killed_operation_holds_the_mending(
     assert number > 3
 
 
-def test_what_an_undone_creation_left_late_is_removed_and_not_kept(
+def test_late_remains_of_an_undone_creation_are_removed(
     api: APIClient, bobs: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It never ran, so there is nothing to remember."""
@@ -123,7 +123,7 @@ def test_what_an_undone_creation_left_late_is_removed_and_not_kept(
     assert not Quarantined.objects.exists()
 
 
-def test_a_database_that_is_really_behind_still_mends_nothing(
+def test_a_database_that_is_really_behind_still_repairs_nothing(
     api: APIClient, bobs: Project, engine: MemoryEngine
 ) -> None:
     create(api, engine)

@@ -47,7 +47,7 @@ def claimed_by(project: Project) -> Callable[[int], Claim]:
     return claim
 
 
-def test_what_a_killed_process_has_begun_is_finished_at_once(
+def test_an_operation_of_a_killed_process_is_finished_at_once(
     project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
 ) -> None:
     claim = claimed_by(ended)
@@ -58,7 +58,7 @@ def test_what_a_killed_process_has_begun_is_finished_at_once(
     assert (row.operation, row.operation_holder) == ("", "")
 
 
-def test_an_event_about_what_an_operation_holds_is_left_to_the_next_round(
+def test_an_event_about_a_project_in_operation_is_left_to_the_next_round(
     project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
 ) -> None:
     """Operations cause most events and record their outcome themselves, so such an event costs only one query."""
@@ -72,7 +72,7 @@ def test_an_event_about_what_an_operation_holds_is_left_to_the_next_round(
     assert status_of(project) == "running"
 
 
-def test_the_engine_is_asked_about_it_anew(
+def test_the_engine_is_asked_again_about_a_killed_operation(
     project: Project, engine: MemoryEngine, claimed_by: Callable[[int], Claim], ended: int
 ) -> None:
     """What was listed may be of before the last act of the process that was killed."""
@@ -113,7 +113,7 @@ def test_a_process_that_may_live_has_not_ended(ended: int) -> None:
         assert not has_ended(holder_name, claim_id), holder_name
 
 
-def test_where_the_kernel_tells_no_boot_nothing_is_known(monkeypatch: pytest.MonkeyPatch, ended: int) -> None:
+def test_without_a_boot_id_no_process_is_considered_dead(monkeypatch: pytest.MonkeyPatch, ended: int) -> None:
     monkeypatch.setattr(holder, "_find_place", lambda: "")
     claim_id = uuid4()
     assert name_holder(claim_id) == ""

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", [EngineUnavailableError, ContainerSilentError])
-def test_one_that_the_engine_does_not_answer_for_is_asked_for_again_without_a_round(
+def test_an_unanswered_inspection_is_repeated_without_a_round(
     error: type[EngineError], looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
     engine.fail("inspect", error, times=2)
@@ -32,7 +32,7 @@ def test_one_that_the_engine_does_not_answer_for_is_asked_for_again_without_a_ro
 
 
 @pytest.mark.django_db
-def test_one_that_is_never_answered_for_or_has_ended_since_is_not_asked_for_without_end(
+def test_inspections_without_an_answer_or_after_an_end_are_not_repeated_forever(
     looks: PromptLooks,
     victim: Project,
     engine: MemoryEngine,

@@ -34,7 +34,7 @@ def heartbeat() -> Any:
     return Watch.objects.values_list("heartbeat_at", flat=True).first()
 
 
-def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
+def test_a_lease_has_one_holder_until_it_expires_or_is_released() -> None:
     assert become_leader("one")
     assert become_leader("one")
     assert not become_leader("two")
@@ -46,7 +46,7 @@ def test_a_lease_is_held_by_one_until_it_runs_out_or_is_given_back() -> None:
     assert become_leader("one")
 
 
-def test_who_lost_the_lease_cannot_beat() -> None:
+def test_a_watcher_without_the_lease_cannot_beat() -> None:
     assert become_leader("one")
     beat("two", timezone.now())
     assert heartbeat() is None
@@ -72,7 +72,7 @@ def test_a_late_round_leaves_a_newer_heartbeat_as_it_is_unless_it_is_in_the_futu
         assert heartbeat() == expected, stored
 
 
-def test_who_was_stopped_for_too_long_asks_before_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watcher_paused_for_too_long_checks_its_lease_before_it_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     """What it has seen is of before, also where the one that led meanwhile has given the lease back."""
     ours, now = Leadership("one"), time.clock_gettime(time.CLOCK_BOOTTIME)
     clocks = {time.CLOCK_BOOTTIME: lambda: now}  # which alone goes on while the machine sleeps
@@ -94,7 +94,7 @@ def test_who_was_stopped_for_too_long_asks_before_it_goes_on(monkeypatch: pytest
         assert Watch.objects.get().holder == since
 
 
-def test_where_nothing_tells_machines_apart_two_watchers_of_one_number_have_two_names(
+def test_two_watchers_with_the_same_process_id_have_different_names(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(leader, "name_process", lambda: "")
@@ -105,7 +105,7 @@ def test_where_nothing_tells_machines_apart_two_watchers_of_one_number_have_two_
     assert not become_leader(two)
 
 
-def test_of_many_who_want_the_lease_one_gets_it() -> None:
+def test_one_of_many_watchers_gets_the_lease() -> None:
     barrier, got = threading.Barrier(12), []
 
     def take(name: str) -> None:

@@ -18,7 +18,7 @@ NEWS = EngineEvent(key="x", action="start", at=datetime(2026, 1, 1, tzinfo=UTC),
 
 
 @pytest.mark.parametrize("is_broken", [True, False])
-def test_after_a_silence_it_goes_on_behind_the_newest_event_and_after_a_break_from_anew(
+def test_the_listener_resumes_after_the_newest_event_or_restarts_after_a_gap(
     engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, is_broken: bool
 ) -> None:
     asked: list[datetime | None] = []

@@ -52,7 +52,7 @@ def lock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
         locked_rows.forget(pk)
 
 
-def test_the_round_goes_on_and_the_next_ones_leave_the_row_alone(
+def test_a_round_continues_past_a_locked_row_and_later_ones_skip_it(
     projects: list[Project], engine: MemoryEngine, lock: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
     victim, *others = projects
@@ -67,7 +67,7 @@ def test_the_round_goes_on_and_the_next_ones_leave_the_row_alone(
     assert not Project.objects.exclude(reconcile_failures=0).exists()
 
 
-def test_it_is_mended_once_the_row_is_free(
+def test_a_project_is_repaired_once_its_row_is_free(
     projects: list[Project], lock: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     victim = projects[0]

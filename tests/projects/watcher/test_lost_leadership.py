@@ -21,7 +21,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_one_that_leads_no_more_follows_nothing_and_trusts_no_row_when_it_leads_again(
+def test_a_watcher_that_lost_the_lead_follows_nothing_and_trusts_no_row_later(
     engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watcher, trusted = Watcher(name="former"), list[bool]()
@@ -52,7 +52,7 @@ def test_one_that_leads_no_more_follows_nothing_and_trusts_no_row_when_it_leads_
     assert (len(watcher._changed), watcher._changed.wake.is_set()) == (1, True)
 
 
-def test_between_the_list_and_what_follows_from_it(
+def test_a_watcher_that_loses_the_lead_after_the_list_changes_nothing(
     alice: User, engine: MemoryEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     kinds = AgentType.objects.get(slug="assistant"), Plan.objects.get(slug="free")

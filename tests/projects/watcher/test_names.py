@@ -34,7 +34,7 @@ def is_limited(engine: MemoryEngine, project: Project) -> bool:
     return engine.containers[project.container_name].container_id in engine.limited
 
 
-def test_those_that_run_already_have_it_with_the_first_looks(
+def test_running_containers_get_their_names_in_the_first_rounds(
     deploy: Callable[..., Project], engine: MemoryEngine, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(names, "EVERY", 0.02)
@@ -43,7 +43,7 @@ def test_those_that_run_already_have_it_with_the_first_looks(
     wait_until(lambda: is_limited(engine, project), within=60)
 
 
-def test_those_that_start_have_it_with_their_event(
+def test_starting_containers_get_their_names_with_their_event(
     deploy: Callable[..., Project], engine: MemoryEngine, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(names, "EVERY", 3600.0)
@@ -54,7 +54,7 @@ def test_those_that_start_have_it_with_their_event(
     wait_until(lambda: is_limited(engine, project), within=60)
 
 
-def test_only_the_watcher_that_leads_sees_to_it(engine: MemoryEngine) -> None:
+def test_only_the_leading_watcher_sets_names(engine: MemoryEngine) -> None:
     watcher = names.Names(lambda: False)
     watcher._try(frozenset({"1"}))
     assert ("limit_names", "") not in engine.calls
@@ -64,7 +64,7 @@ def test_only_the_watcher_that_leads_sees_to_it(engine: MemoryEngine) -> None:
     assert ("limit_names", "") in engine.calls
 
 
-def test_staff_are_told_for_as_long_as_some_have_none(
+def test_staff_see_a_warning_while_names_are_missing(
     engine: MemoryEngine, sam: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nobody else: agents go on, and whoever asks whether the service is ready is told nothing of it."""

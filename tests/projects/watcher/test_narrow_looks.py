@@ -37,7 +37,7 @@ def template(deploy: Callable[..., Project]) -> Project:
     return Project.objects.select_related("owner", "plan", "agent_type").get(pk=found.pk)
 
 
-def test_with_what_a_narrow_look_passes_over_nothing_is_to_be_done(template: Project, engine: MemoryEngine) -> None:
+def test_rows_skipped_by_a_narrow_round_need_nothing(template: Project, engine: MemoryEngine) -> None:
     """Every state of a row with every state of a container. All other cells go the way that every look goes."""
     now = clock.now()
     projects = add_rows(template, list(row_states(now)))
@@ -121,7 +121,7 @@ def look(engine: MemoryEngine, keys: set[str], *, narrow: bool) -> dict[str, Any
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(3))
-def test_a_narrow_look_does_what_a_look_at_all_rows_does(
+def test_a_narrow_round_has_the_same_effect_as_a_full_one(
     template: Project, fleet: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """From the same state, which goes on with what the full look has made of it. Another server writes in between."""

@@ -44,7 +44,7 @@ def test_samples_are_taken_and_a_silent_engine_is_not_asked_for_a_minute(
     assert engine.calls == []
 
 
-def test_reports_are_taken_over(victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends) -> None:
+def test_reports_are_recorded(victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends) -> None:
     left: list[str] = []
     looks = PromptLooks(lambda: True, ends, lambda *keys: left.extend(keys))
     for each in (victim, others[0]):

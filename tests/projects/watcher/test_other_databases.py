@@ -81,7 +81,7 @@ WITHOUT_ROW: dict[str, tuple[Stage, Callable[[], None]]] = {
 @pytest.mark.one_database
 @pytest.mark.parametrize("situation", WITH_ROW)
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_database_that_knows_less_than_the_engine_mends_nothing(
+def test_a_database_older_than_the_engine_repairs_nothing(
     verb: str, situation: str, project: Project, engine: MemoryEngine
 ) -> None:
     VERBS[verb](engine, project)
@@ -100,7 +100,7 @@ def test_a_database_that_knows_less_than_the_engine_mends_nothing(
 @pytest.mark.one_database
 @pytest.mark.parametrize("situation", WITHOUT_ROW)
 @pytest.mark.parametrize("state", [ContainerState.RUNNING, ContainerState.EXITED, None])
-def test_what_no_row_and_no_event_speaks_of_is_left_alone(
+def test_containers_without_a_row_or_an_event_are_left_alone(
     state: ContainerState | None, situation: str, project: Project, engine: MemoryEngine
 ) -> None:
     if state is ContainerState.EXITED:
@@ -116,7 +116,7 @@ def test_what_no_row_and_no_event_speaks_of_is_left_alone(
 
 
 @pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in {Remedy.RECREATE, Remedy.DECLARE_FAILED}])
-def test_a_row_adopts_its_container_of_the_time_before_ids(verb: str, project: Project, engine: MemoryEngine) -> None:
+def test_a_row_adopts_its_container_from_before_ids(verb: str, project: Project, engine: MemoryEngine) -> None:
     """The remedy is the same as for a container with the id. The next deploy gives it the id."""
     VERBS[verb](engine, project)
     expected = reconcile(repair=False).held
@@ -130,7 +130,7 @@ def test_a_row_adopts_its_container_of_the_time_before_ids(verb: str, project: P
         assert photograph(engine) == ({}, set())
 
 
-def test_the_id_is_taken_on_at_the_next_deploy(project: Project, engine: MemoryEngine, api: Any) -> None:
+def test_the_id_is_adopted_at_the_next_deploy(project: Project, engine: MemoryEngine, api: Any) -> None:
     of_the_time_before_ids(engine)
     assert api.post(f"/api/projects/{project.pk}/control", {"action": "restart"}).status_code == 200
     [container] = engine.containers.values()
@@ -149,7 +149,7 @@ def test_a_missing_container_does_not_bring_back_one_of_another_installation(
     assert photograph(engine) == before
 
 
-def test_it_is_said_once_in_the_log_and_taken_back(
+def test_the_conflict_is_logged_once_and_cleared(
     project: Project, engine: MemoryEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     of_later_deploys(engine)

@@ -49,7 +49,7 @@ def test_the_pause_grows_and_has_an_end() -> None:
     assert pauses[-1] == pause_after(10**9) == LONGEST_PAUSE
 
 
-def test_a_container_that_cannot_be_stopped_makes_no_event_in_each_round(
+def test_a_container_that_cannot_be_stopped_does_not_cause_an_event_in_each_round(
     victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at = timezone.now()
@@ -71,7 +71,7 @@ def test_a_command_of_the_owner_ends_the_pause(
     assert Project.objects.get(pk=victim.pk).reconcile_failures == 0
 
 
-def test_a_failing_row_is_not_taken_for_fresh(
+def test_a_failing_row_does_not_count_as_fresh(
     victim: Project, others: list[Project], engine: MemoryEngine, api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The heartbeat says nothing about the row at which rounds fail, so a read asks the engine."""
@@ -85,7 +85,7 @@ def test_a_failing_row_is_not_taken_for_fresh(
     assert api.get(f"/api/projects/{victim.pk}").json()["status"] == "crashed"
 
 
-def test_staff_are_told_in_the_log_and_in_the_admin_and_nothing_of_the_message(
+def test_staff_see_failures_in_log_and_admin_without_the_exception_s_message(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -111,7 +111,7 @@ def test_staff_are_told_in_the_log_and_in_the_admin_and_nothing_of_the_message(
     assert all(str(other.pk) in listed["well"] and str(other.pk) not in listed["fails"] for other in others)
 
 
-def test_where_the_engine_answers_nobody_the_round_ends_and_no_project_is_blamed(
+def test_if_the_engine_answers_no_call_the_round_ends_and_no_project_is_blamed(
     victim: Project, others: list[Project], engine: MemoryEngine
 ) -> None:
     end(others, engine)

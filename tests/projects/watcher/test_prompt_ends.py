@@ -20,7 +20,7 @@ from tests.projects.watcher.slow_ends import be_down, go_down
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-def test_an_end_is_told_before_the_engine_is_asked_and_counted_when_it_has_answered(
+def test_an_end_is_shown_before_the_engine_answers_and_counted_after_it(
     victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
 ) -> None:
     for exit_code in (1, 20, 137):
@@ -43,7 +43,7 @@ def test_an_end_is_told_before_the_engine_is_asked_and_counted_when_it_has_answe
 
 
 @pytest.mark.parametrize("held", [{"desired": Desired.STOPPED}, {"suspended_at": timezone.now()}], ids=str)
-def test_no_end_is_told_of_what_is_not_to_run(
+def test_no_end_is_recorded_for_an_agent_that_should_not_run(
     victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], held: dict[str, object]
 ) -> None:
     go_down(engine, victim)

@@ -33,7 +33,7 @@ def report(looks: PromptLooks, engine: MemoryEngine, *projects: Project) -> None
 
 
 @pytest.mark.django_db
-def test_what_was_reported_is_in_the_row(
+def test_a_report_is_recorded_in_the_row(
     looks: PromptLooks, victim: Project, others: list[Project], engine: MemoryEngine, left: list[str]
 ) -> None:
     report(looks, engine, victim, others[0])
@@ -43,7 +43,7 @@ def test_what_was_reported_is_in_the_row(
 
 
 @pytest.mark.django_db
-def test_what_has_ended_is_left_to_the_rounds(
+def test_ended_containers_are_left_to_the_rounds(
     looks: PromptLooks,
     victim: Project,
     others: list[Project],
@@ -62,7 +62,7 @@ def test_what_has_ended_is_left_to_the_rounds(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", [EngineUnavailableError, ContainerSilentError])
-def test_what_the_engine_does_not_tell_in_time_is_left_to_them_and_troubles_nobody(
+def test_late_answers_of_the_engine_are_left_to_the_rounds(
     error: type[EngineError], looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
     engine.fail("inspect", error)
@@ -72,7 +72,7 @@ def test_what_the_engine_does_not_tell_in_time_is_left_to_them_and_troubles_nobo
 
 
 @pytest.mark.django_db
-def test_what_the_database_does_not_take_is_left_to_them_too(
+def test_failed_writes_are_left_to_the_rounds(
     looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -84,7 +84,7 @@ def test_what_the_database_does_not_take_is_left_to_them_too(
 
 
 @pytest.mark.django_db
-def test_nothing_is_lost_where_a_look_breaks(
+def test_nothing_is_lost_if_an_inspection_fails(
     looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -97,7 +97,7 @@ def test_nothing_is_lost_where_a_look_breaks(
 
 
 @pytest.mark.django_db
-def test_more_than_a_step_takes_are_left_to_them(
+def test_reports_beyond_the_limit_of_a_step_are_left_to_the_rounds(
     looks: PromptLooks,
     victim: Project,
     others: list[Project],
@@ -122,7 +122,7 @@ def test_a_watcher_that_does_not_lead_writes_nothing(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("change", CHANGES)
-def test_whatever_else_has_become_of_it_is_left_to_them(
+def test_projects_that_changed_otherwise_are_left_to_the_rounds(
     change: str, looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
     """What has ended without a word of the engine's, too."""
@@ -137,7 +137,7 @@ def test_whatever_else_has_become_of_it_is_left_to_them(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_round_that_waits_for_the_engine_keeps_nobody_waiting(
+def test_a_round_that_waits_for_the_engine_delays_no_report(
     project: Project, engine: MemoryEngine, api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reports, "EACH_EVERY", 0.0)

@@ -58,7 +58,7 @@ STATES: dict[str, Callable[[MemoryEngine, str], object]] = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", STATES)
-def test_an_agent_is_stopped_and_comes_back_when_the_firewall_does(
+def test_agents_stop_without_the_firewall_and_come_back_with_it(
     victim: Project, engine: MemoryEngine, api: APIClient, state: str
 ) -> None:
     STATES[state](engine, victim.container_name)
@@ -80,7 +80,9 @@ def test_an_agent_is_stopped_and_comes_back_when_the_firewall_does(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("action", ["start", "restart"])
-def test_no_command_starts_one_meanwhile(victim: Project, engine: MemoryEngine, api: APIClient, action: str) -> None:
+def test_no_command_starts_an_agent_without_the_firewall(
+    victim: Project, engine: MemoryEngine, api: APIClient, action: str
+) -> None:
     look(barred=True)
     answer = api.post(f"/api/projects/{victim.pk}/control", {"action": action})
     assert answer.status_code == 503
@@ -92,7 +94,7 @@ def test_no_command_starts_one_meanwhile(victim: Project, engine: MemoryEngine, 
 
 
 @pytest.mark.django_db
-def test_none_is_created_meanwhile(victim: Project, engine: MemoryEngine, api: APIClient) -> None:
+def test_no_agent_is_created_without_the_firewall(victim: Project, engine: MemoryEngine, api: APIClient) -> None:
     note(bars=True)
     answer = api.post("/api/projects", PROJECT | {"name": "Another", "telegramToken": "9:another"})
     assert answer.status_code == 503
@@ -100,7 +102,7 @@ def test_none_is_created_meanwhile(victim: Project, engine: MemoryEngine, api: A
 
 
 @pytest.mark.django_db
-def test_what_a_watcher_said_that_is_gone_bars_nobody(victim: Project, engine: MemoryEngine, api: APIClient) -> None:
+def test_a_bar_by_a_watcher_that_is_gone_does_not_count(victim: Project, engine: MemoryEngine, api: APIClient) -> None:
     """The engine asks for the rules by itself before each start."""
     note(bars=True, lasting=timedelta(seconds=-1))
     assert api.post(f"/api/projects/{victim.pk}/control", {"action": "restart"}).status_code == 200
@@ -108,7 +110,7 @@ def test_what_a_watcher_said_that_is_gone_bars_nobody(victim: Project, engine: M
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("row", [{"desired": "stopped"}, {"suspended_at": timezone.now()}, {"desired": "deleted"}])
-def test_who_is_to_be_down_anyway_is_so_for_that_reason(
+def test_an_agent_that_should_be_down_keeps_its_own_reason(
     victim: Project, engine: MemoryEngine, row: dict[str, Any]
 ) -> None:
     later(victim, **row)

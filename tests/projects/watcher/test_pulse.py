@@ -85,7 +85,7 @@ HANGS = {
 
 
 @pytest.mark.parametrize(("what", "event"), HANGS.values(), ids=HANGS.keys())
-def test_what_hangs_is_overdue(
+def test_a_hanging_step_is_overdue(
     project: Project,
     engine: MemoryEngine,
     noted: Noted,
@@ -107,7 +107,7 @@ def test_what_hangs_is_overdue(
         held.set()
 
 
-def test_a_thread_that_hangs_stops_the_heart_until_it_goes_on(
+def test_a_hanging_thread_stops_the_heartbeat_until_it_continues(
     project: Project, engine: MemoryEngine, noted: Noted, held: threading.Event
 ) -> None:
     """So that `/readyz` and the first page of the admin say so, also where nobody starts another watcher."""
@@ -124,7 +124,7 @@ def test_a_thread_that_hangs_stops_the_heart_until_it_goes_on(
         wait_until(lambda: read_heartbeat() != stopped_at, within=60)
 
 
-def test_what_ends_is_never_overdue_again(
+def test_a_finished_step_is_never_overdue(
     project: Project, engine: MemoryEngine, noted: Noted, held: threading.Event
 ) -> None:
     """Once the engine answers again, signs of life come again too."""
@@ -137,7 +137,7 @@ def test_what_ends_is_never_overdue_again(
     assert noted.due == math.inf
 
 
-def test_an_engine_that_does_not_answer_is_no_reason(
+def test_a_silent_engine_does_not_stop_the_heartbeat(
     project: Project, engine: MemoryEngine, noted: Noted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another process could do no better."""
@@ -163,7 +163,7 @@ def test_the_first_piece_that_is_due_counts(seconds: float) -> None:
     assert noted.due == math.inf
 
 
-def test_a_piece_has_longer_than_all_limits_inside_it() -> None:
+def test_a_step_has_longer_than_all_limits_inside_it() -> None:
     from containers.docker_api.client import CALL_LIMIT
     from projects.rules.status.lifecycle import LONGEST_CLAIM
 

@@ -12,7 +12,7 @@ from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.other_databases import grow_old, lose_row, photograph
 
 
-def test_what_the_events_tell_of_is_put_into_quarantine(project: Project, engine: MemoryEngine) -> None:
+def test_containers_known_from_events_are_quarantined(project: Project, engine: MemoryEngine) -> None:
     lose_row()
     assert reconcile().repaired == []  # it is young: its row may have come a moment later
     grow_old(engine)
@@ -31,7 +31,7 @@ def test_what_the_events_tell_of_is_put_into_quarantine(project: Project, engine
     assert photograph(engine) == before
 
 
-def test_it_is_never_deleted_by_itself(project: Project, engine: MemoryEngine) -> None:
+def test_a_quarantined_agent_is_never_deleted_automatically(project: Project, engine: MemoryEngine) -> None:
     lose_row()
     grow_old(engine)
     reconcile()
@@ -43,7 +43,7 @@ def test_it_is_never_deleted_by_itself(project: Project, engine: MemoryEngine) -
     assert Quarantined.objects.count() == 1
 
 
-def test_who_starts_it_by_hand_finds_it_stopped_again(project: Project, engine: MemoryEngine) -> None:
+def test_a_quarantined_agent_started_by_hand_is_stopped_again(project: Project, engine: MemoryEngine) -> None:
     lose_row()
     grow_old(engine)
     reconcile()
@@ -78,7 +78,7 @@ def test_a_volume_without_its_container_is_listed_and_its_credentials_go(
     assert reconcile().repaired == []
 
 
-def test_an_entry_goes_when_the_engine_has_nothing_of_it_any_more(project: Project, engine: MemoryEngine) -> None:
+def test_an_entry_is_removed_when_the_engine_has_nothing_of_it(project: Project, engine: MemoryEngine) -> None:
     lose_row()
     grow_old(engine)
     reconcile()
@@ -88,7 +88,7 @@ def test_an_entry_goes_when_the_engine_has_nothing_of_it_any_more(project: Proje
     assert not Quarantined.objects.exists()
 
 
-def test_what_a_late_deploy_left_of_a_deleted_project_is_removed(
+def test_remains_of_a_late_deploy_of_a_deleted_project_are_removed(
     project: Project, engine: MemoryEngine, api: Any
 ) -> None:
     """Its owner has said so."""

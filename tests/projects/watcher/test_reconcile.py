@@ -26,7 +26,7 @@ def test_a_round_over_a_healthy_fleet_changes_nothing(project: Project, engine: 
     assert Project.objects.values().get() == before
 
 
-def test_what_the_engine_says_goes_into_the_row(project: Project, engine: MemoryEngine) -> None:
+def test_the_engine_s_state_is_recorded_in_the_row(project: Project, engine: MemoryEngine) -> None:
     engine.report(project.container_name, "degraded", "provider_key")
     engine.set_health(project.container_name, Health.UNHEALTHY)
     assert reconcile().changed == 1
@@ -68,7 +68,7 @@ def test_a_container_that_never_started_is_brought_up(project: Project, engine: 
     assert status_of(project) == "running"
 
 
-def test_an_orphan_is_put_into_quarantine_once_it_is_old_enough(project: Project, engine: MemoryEngine) -> None:
+def test_an_orphan_is_quarantined_once_it_is_old_enough(project: Project, engine: MemoryEngine) -> None:
     young = engine.foreign("berth-young", labels={**own_labels(), "berth.project": "young"})
     old = engine.foreign("berth-old", labels={**own_labels(), "berth.project": "old"})
     stranger = engine.foreign("other-old", labels={"berth.instance": "other"})
@@ -78,9 +78,7 @@ def test_an_orphan_is_put_into_quarantine_once_it_is_old_enough(project: Project
     assert {project.container_name, young.name, stranger.name} == set(engine.containers)
 
 
-def test_what_cannot_be_mended_is_reported_and_does_not_keep_the_rest_from_it(
-    deploy: Deploy, engine: MemoryEngine
-) -> None:
+def test_a_failed_repair_is_reported_and_blocks_no_other(deploy: Deploy, engine: MemoryEngine) -> None:
     first, second = deploy(), deploy(telegramToken="999:another")
     engine.exit(first.container_name)
     engine.exit(second.container_name)
@@ -98,7 +96,7 @@ def test_a_silent_engine_changes_nothing(project: Project, engine: MemoryEngine)
     assert Project.objects.values().get() == before
 
 
-def test_the_command_prints_what_it_mended(project: Project, engine: MemoryEngine) -> None:
+def test_the_command_prints_its_repairs(project: Project, engine: MemoryEngine) -> None:
     engine.exit(project.container_name)
     out = StringIO()
     call_command("reconcile", stdout=out, no_color=True)

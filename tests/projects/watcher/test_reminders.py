@@ -43,7 +43,7 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return found
 
 
-def test_where_nothing_waits_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_without_pending_decisions_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     put("a", ago=KEPT_FOR - timedelta(minutes=1))
     put("b", ago=KEPT_FOR * 2, instance="another")
     held(ago=DAY - timedelta(minutes=1))
@@ -53,9 +53,7 @@ def test_where_nothing_waits_nothing_is_said(caplog: pytest.LogCaptureFixture) -
 
 
 @pytest.mark.parametrize(("count", "words"), [(1, "1 agent has"), (2, "2 agents have"), (25, "25 agents have")])
-def test_what_is_in_quarantine_for_long_is_said_once_a_day(
-    count: int, words: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_old_quarantine_entries_are_logged_once_a_day(count: int, words: str, caplog: pytest.LogCaptureFixture) -> None:
     for number in range(count):
         put(str(number), ago=KEPT_FOR)
     put("young", ago=DAY)
@@ -69,7 +67,7 @@ def test_what_is_in_quarantine_for_long_is_said_once_a_day(
     assert Quarantined.objects.count() == count + 1
 
 
-def test_what_holds_the_mending_for_long_is_said_too(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_long_hold_of_repairs_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
     put("a", ago=KEPT_FOR)
     held(ago=DAY)
     remind()
@@ -82,7 +80,7 @@ def test_what_holds_the_mending_for_long_is_said_too(caplog: pytest.LogCaptureFi
     assert said(caplog) == [HELD]
 
 
-def test_once_it_is_decided_nothing_is_said_any_more(caplog: pytest.LogCaptureFixture) -> None:
+def test_after_a_decision_nothing_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     put("a", ago=KEPT_FOR)
     remind()
     said(caplog)

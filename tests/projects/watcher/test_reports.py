@@ -22,7 +22,7 @@ from tests.projects.watcher.rows import status_of
 from tests.waiting import wait_until
 
 
-def test_a_report_counts_more_than_the_health_check_before_it(project: Project, engine: MemoryEngine) -> None:
+def test_a_report_overrides_the_health_check_before_it(project: Project, engine: MemoryEngine) -> None:
     """Round by round, also where only the list is looked at, which knows the health check alone."""
     name, keys = project.container_name, {project.container_key}
     for state, code, expected in [
@@ -52,7 +52,7 @@ def test_the_next_health_check_counts_more_than_the_report(project: Project, eng
     assert status_of(project) == "degraded"
 
 
-def test_without_a_watcher_a_reader_is_told_the_same(project: Project, engine: MemoryEngine, api: APIClient) -> None:
+def test_without_a_watcher_a_reader_gets_the_same(project: Project, engine: MemoryEngine, api: APIClient) -> None:
     engine.report(project.container_name, "degraded", "provider_down")
     reconcile(changed_keys={project.container_key})
     Project.objects.update(observed_at=None)
@@ -106,7 +106,7 @@ def test_the_watcher_looks_as_soon_as_an_agent_reports(
             wait_until(partial(_is_told, project, engine, state, code), within=60, every=0.2)
 
 
-def test_an_agent_that_reports_without_end_is_looked_at_now_and_then_and_at_last_once_more(
+def test_an_agent_that_reports_endlessly_is_inspected_sometimes_and_once_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     looks: list[str] = []

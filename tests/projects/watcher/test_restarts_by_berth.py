@@ -41,7 +41,7 @@ def test_an_agent_that_ends_is_brought_back_four_times_and_then_given_up(
 
 
 @pytest.mark.parametrize("exit_code", [0, 1, 75, 137])
-def test_so_it_is_with_one_that_ends_before_its_start_was_looked_at(
+def test_an_agent_that_ends_before_its_start_was_observed_is_restarted_too(
     exit_code: int, project: Project, engine: MemoryEngine
 ) -> None:
     """Otherwise it would be started for ever, as nobody ever sees it run."""
@@ -56,7 +56,9 @@ def test_so_it_is_with_one_that_ends_before_its_start_was_looked_at(
     assert crash_events() == 5
 
 
-def test_so_it_is_with_a_new_one(deploy: Callable[..., Project], engine: MemoryEngine, api: APIClient) -> None:
+def test_a_new_agent_that_ends_is_restarted_too(
+    deploy: Callable[..., Project], engine: MemoryEngine, api: APIClient
+) -> None:
     start = engine._start
 
     def start_and_die(container: MemoryContainer) -> None:
@@ -82,7 +84,7 @@ def test_ends_further_apart_are_not_a_loop(project: Project, engine: MemoryEngin
 
 
 @pytest.mark.parametrize("exit_code", [20, 21, 30, 31, 32, 40])
-def test_an_exit_that_no_restart_mends_is_given_up_at_once(
+def test_an_exit_that_no_restart_cures_is_given_up_at_once(
     exit_code: int, project: Project, engine: MemoryEngine
 ) -> None:
     engine.exit(project.container_name, exit_code)
@@ -99,9 +101,7 @@ def test_an_end_with_the_engine_is_no_crash(project: Project, engine: MemoryEngi
     assert (project.crash_count, crash_events(), project.log_tail) == (0, 0, "")
 
 
-def test_where_the_engine_does_not_say_when_it_was_started_an_end_is_a_crash(
-    project: Project, engine: MemoryEngine
-) -> None:
+def test_without_the_engine_s_start_time_an_end_is_a_crash(project: Project, engine: MemoryEngine) -> None:
     engine.restart_engine()
     engine.since = None
     reconcile()
@@ -126,7 +126,7 @@ def test_a_run_between_two_looks_is_not_missed(project: Project, engine: MemoryE
     ("looked_ago", "exit_code", "status"),
     [(0, 1, "restarting"), (0, 20, "crashed"), (27, 1, "restarting"), (31, 1, "crashed"), (None, 1, "crashed")],
 )
-def test_it_waits_for_its_restart_only_while_there_is_a_watcher_to_do_it(
+def test_an_agent_is_restarting_only_while_there_is_a_watcher(
     project: Project, engine: MemoryEngine, api: APIClient, looked_ago: int | None, exit_code: int, status: str
 ) -> None:
     engine.exit(project.container_name, exit_code)

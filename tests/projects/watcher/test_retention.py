@@ -51,7 +51,7 @@ def deleted_rows() -> Iterator[list[int]]:
 
 
 @every_table
-def test_what_is_too_old_goes_and_what_is_not_stays(
+def test_only_rows_that_are_too_old_are_deleted(
     add: Add, too_old: timedelta, not_too_old: timedelta, alice: User
 ) -> None:
     now = timezone.now()
@@ -82,7 +82,7 @@ def test_a_batch_is_500_rows() -> None:
     assert batches == [500, 500, 1]
 
 
-def test_a_row_that_is_used_again_meanwhile_stays(alice: User) -> None:
+def test_a_row_used_again_meanwhile_is_kept(alice: User) -> None:
     """It is renewed between the look and the deletion."""
     lease = long_request(alice, timezone.now() - MINUTE)
 
@@ -96,7 +96,7 @@ def test_a_row_that_is_used_again_meanwhile_stays(alice: User) -> None:
     assert LongRequest.objects.get() == lease
 
 
-def test_an_event_that_a_reader_has_not_passed_waits_for_it_a_week(alice: User, settings: Any) -> None:
+def test_an_unread_event_is_kept_for_its_reader_for_a_week(alice: User, settings: Any) -> None:
     """And no longer: a reader that is switched off would keep all events for ever."""
     settings.BERTH_EVENTS_DAYS = 2
     now = timezone.now()
@@ -108,7 +108,7 @@ def test_an_event_that_a_reader_has_not_passed_waits_for_it_a_week(alice: User, 
     assert Event.objects.get() == second
 
 
-def test_the_operator_says_how_long_events_are_kept(alice: User, settings: Any) -> None:
+def test_the_operator_sets_how_long_events_are_kept(alice: User, settings: Any) -> None:
     settings.BERTH_EVENTS_DAYS = 2
     event(alice, timezone.now() - timedelta(days=3))
     young = event(alice, timezone.now() - timedelta(days=1))
@@ -118,9 +118,7 @@ def test_the_operator_says_how_long_events_are_kept(alice: User, settings: Any) 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("broken", ["accounts_usagecounter", "accounts_logincounter", "projects_idempotencyrecord"])
-def test_an_error_in_one_table_keeps_no_other_from_its_turn(
-    broken: str, alice: User, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_error_in_one_table_blocks_no_other(broken: str, alice: User, caplog: pytest.LogCaptureFixture) -> None:
     rows = [add(alice, timezone.now() - too_old) for add, too_old, _ in TABLES.values()]
 
     def fail(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
@@ -135,7 +133,7 @@ def test_an_error_in_one_table_keeps_no_other_from_its_turn(
     assert caplog.text.count("could not be deleted") == 1
 
 
-def test_a_step_deletes_one_batch_and_a_run_comes_once_an_hour(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_deletes_one_batch_and_a_run_starts_once_an_hour(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 1)
     clock = [10_000.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])

@@ -60,7 +60,7 @@ def start_long_ago(**more: Any) -> None:
     Project.objects.update(started_at=NOON - timedelta(hours=1), **more)
 
 
-def test_a_minute_has_the_mean_of_the_processor_the_memory_and_what_went_over_the_network(
+def test_a_minute_has_the_mean_cpu_the_memory_and_the_network_traffic(
     project: Project, clock: Clock, use: Callable[..., None]
 ) -> None:
     start_long_ago()
@@ -76,7 +76,7 @@ def test_a_minute_has_the_mean_of_the_processor_the_memory_and_what_went_over_th
     assert Sample.objects.count() == 1  # a minute has one
 
 
-def test_what_has_just_been_started_counts_from_its_start(
+def test_a_freshly_started_agent_counts_from_its_start(
     project: Project, clock: Clock, use: Callable[..., None]
 ) -> None:
     Project.objects.update(started_at=clock.now - timedelta(seconds=20))
@@ -93,7 +93,7 @@ def test_what_has_just_been_started_counts_from_its_start(
     assert Sample.objects.latest("at").received == 100
 
 
-def test_after_a_gap_it_begins_anew(project: Project, clock: Clock, use: Callable[..., None]) -> None:
+def test_after_a_gap_sampling_restarts(project: Project, clock: Clock, use: Callable[..., None]) -> None:
     start_long_ago()
     samples = Samples(lambda: True)
     made = []
@@ -109,7 +109,7 @@ def test_after_a_gap_it_begins_anew(project: Project, clock: Clock, use: Callabl
      {"container_id": "f" * 64}],
     ids=str,
 )  # fmt: skip
-def test_nothing_is_noted_of_what_does_not_run(
+def test_stopped_agents_have_no_samples(
     project: Project, engine: MemoryEngine, clock: Clock, row: dict[str, str]
 ) -> None:
     start_long_ago(**row)
@@ -121,7 +121,7 @@ def test_nothing_is_noted_of_what_does_not_run(
     assert len(engine.calls) == (2 if row == {"container_id": "f" * 64} else 0)
 
 
-def test_an_agent_costs_one_call_and_all_of_them_as_many_statements_as_one(
+def test_each_agent_costs_one_call_and_all_cost_the_same_number_of_statements(
     victim: Project, others: list[Project], engine: MemoryEngine, clock: Clock
 ) -> None:
     Project.objects.update(started_at=clock.now)
@@ -132,7 +132,7 @@ def test_an_agent_costs_one_call_and_all_of_them_as_many_statements_as_one(
     assert len([query for query in queries if "INSERT" in query["sql"]]) == 1
 
 
-def test_one_that_is_not_understood_costs_no_other_its_minute(
+def test_an_unreadable_sample_costs_no_other_agent_its_minute(
     victim: Project, others: list[Project], engine: MemoryEngine, clock: Clock
 ) -> None:
     Project.objects.update(started_at=clock.now)
@@ -172,7 +172,9 @@ def test_no_count_is_more_than_a_database_holds(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_its_thread_notes_by_itself_and_only_where_it_leads(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_samples_by_itself_only_in_the_leading_watcher(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Project.objects.update(started_at=timezone.now())
     monkeypatch.setattr(module, "_until_next_minute", lambda: 0.01)
     asked = iter([False, False])

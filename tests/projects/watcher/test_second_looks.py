@@ -22,7 +22,7 @@ from tests.watchers import watchers_in_threads
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-def test_each_is_asked_about_once_a_minute_and_no_more_often(
+def test_each_container_is_inspected_at_most_once_a_minute(
     victim: Project, others: list[Project], engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many rounds there are. `monotonic` is the test's."""

@@ -36,7 +36,7 @@ def looks(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> SecondLooks:
 
 
 @pytest.mark.parametrize(("change", "narrow"), [(change, number % 2 == 1) for number, change in enumerate(CHANGES)])
-def test_what_the_list_hides_is_told_after_a_second_look_as_if_the_list_had_told_it(
+def test_a_change_missing_from_the_list_is_found_by_inspection(
     change: str, victim: Project, others: list[Project], engine: MemoryEngine, looks: SecondLooks, api: APIClient,
     asked: list[str], narrow: bool
 ) -> None:  # fmt: skip
@@ -64,7 +64,7 @@ def test_what_the_list_hides_is_told_after_a_second_look_as_if_the_list_had_told
     assert hidden == tell()
 
 
-def test_it_is_told_for_as_long_as_the_list_lies(
+def test_the_inspection_counts_while_the_list_is_stale(
     victim: Project, engine: MemoryEngine, looks: SecondLooks, api: APIClient
 ) -> None:
     look(correct=looks.correct)
@@ -97,7 +97,7 @@ def test_a_list_that_hides_an_end_does_not_keep_it_from_being_repaired(
     assert engine.containers[victim.container_name].state is ContainerState.RUNNING
 
 
-def test_one_that_does_not_answer_is_neither_doubted_nor_in_the_way(
+def test_a_container_that_cannot_be_inspected_keeps_its_state_and_delays_nobody(
     victim: Project, others: list[Project], engine: MemoryEngine, looks: SecondLooks, asked: list[str]
 ) -> None:
     look(correct=looks.correct)

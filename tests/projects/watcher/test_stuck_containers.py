@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 @pytest.mark.parametrize("health", [Health.NONE, Health.STARTING, Health.HEALTHY, Health.UNHEALTHY])
 @pytest.mark.parametrize("is_told", [False, True])
-def test_a_container_for_which_the_engine_is_stuck_is_unknown_and_the_round_goes_on(
+def test_a_stuck_container_is_unknown_and_the_round_continues(
     victim: Project, others: list[Project], engine: MemoryEngine, api: APIClient, health: Health, is_told: bool
 ) -> None:
     engine.set_health(victim.container_name, health)
@@ -42,7 +42,7 @@ def test_a_container_for_which_the_engine_is_stuck_is_unknown_and_the_round_goes
     assert engine.calls.count(("stop", victim.container_key)) == 0
 
 
-def test_it_is_unknown_without_a_watcher_too(
+def test_a_stuck_container_is_unknown_without_a_watcher_too(
     victim: Project, others: list[Project], engine: MemoryEngine, api: APIClient
 ) -> None:
     engine.silence_container(victim.container_name)
@@ -62,7 +62,7 @@ def test_a_project_alone_in_the_world_ends_no_round_either(victim: Project, engi
     assert Project.objects.get().reconcile_error == ContainerSilentError.__name__
 
 
-def test_an_orphan_for_which_the_engine_is_stuck_holds_nobody_up(victim: Project, engine: MemoryEngine) -> None:
+def test_a_stuck_orphan_delays_nobody(victim: Project, engine: MemoryEngine) -> None:
     labels = {
         **engine.containers[victim.container_name].labels,
         "berth.project": "0" * 8 + "-0000-4000-8000-" + "0" * 12,

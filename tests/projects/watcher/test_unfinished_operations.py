@@ -59,7 +59,7 @@ def test_an_expired_stop_is_completed(project: Project, engine: MemoryEngine) ->
     assert Project.objects.get().operation == ""
 
 
-def test_an_expired_stop_of_what_is_down_already_is_cleared(project: Project, engine: MemoryEngine) -> None:
+def test_an_expired_stop_of_a_stopped_agent_is_cleared(project: Project, engine: MemoryEngine) -> None:
     engine.exit(project.container_name)
     expired = timezone.now() - timedelta(seconds=1)
     later(project, desired="stopped", operation="stop", operation_id=project.id, operation_deadline=expired)

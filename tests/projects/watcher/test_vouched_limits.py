@@ -82,7 +82,7 @@ def _free(victim: Project) -> Any:
         be_started_and_fall_ill, end_what_is_not_to_run, have_its_row_locked,
     ],
 )  # fmt: skip
-def test_all_is_vouched_for_up_to_what_cannot_be_told_yet(
+def test_every_row_is_vouched_for_up_to_the_first_unrecorded_event(
     happens: Callable[..., None], vouching: Vouching, victim: Project, others: list[Project], ends: Ends
 ) -> None:
     """Until then all rows were right; the others that have ended since are told all the same, and looked at later."""
@@ -107,7 +107,7 @@ def be_about_it(project: Project) -> None:
 
 @pytest.mark.parametrize("since", [look_at_it, be_about_it])
 @pytest.mark.parametrize("action", ["pause", "destroy"])
-def test_what_was_looked_at_or_is_being_worked_on_keeps_nothing_waiting(
+def test_inspected_or_claimed_projects_do_not_hold_back_the_heartbeat(
     action: str, since: Callable[[Project], None], vouching: Vouching, victim: Project, ends: Ends
 ) -> None:
     """As where a command of ours removes its container: no heartbeat vouches for that row meanwhile."""
@@ -119,7 +119,7 @@ def test_what_was_looked_at_or_is_being_worked_on_keeps_nothing_waiting(
     assert beaten_ago(begun) < 1.0
 
 
-def test_a_round_has_told_what_was_heard_before_it(vouching: Vouching, victim: Project, ends: Ends) -> None:
+def test_a_round_covers_the_events_before_it(vouching: Vouching, victim: Project, ends: Ends) -> None:
     begun = timezone.now()
     tell(vouching, ends, victim, "pause", ago=BEFORE)
     vouching.note_round(time.monotonic())

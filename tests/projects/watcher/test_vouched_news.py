@@ -39,7 +39,7 @@ def become_well(made: Vouching, ends: Ends, project: Project) -> None:
 
 
 @pytest.mark.parametrize("happens", [say_so, look_since, become_well])
-def test_of_one_that_has_fallen_ill_it_is_enough_that_the_row_knows(
+def test_an_unhealthy_agent_needs_only_its_recorded_health(
     happens: Callable[..., Any], vouching: Vouching, victim: Project, ends: Ends
 ) -> None:
     tell(vouching, ends, victim, ILL)
@@ -57,7 +57,7 @@ FREE = {"operation": "", "operation_id": None, "operation_deadline": None}
     [(IN_OPERATION, FREE), ({"reconcile_failures": 1}, {"reconcile_failures": 0})],
     ids=["operation", "failures"],
 )
-def test_what_is_heard_of_a_row_that_is_left_alone_is_told_afterwards(
+def test_events_of_a_skipped_row_are_recorded_afterwards(
     held: dict[str, object], freed: dict[str, object], vouching: Vouching, victim: Project, ends: Ends
 ) -> None:
     """No heartbeat vouches for it meanwhile; that of the others is not kept waiting. A round leaves it alone, too."""
@@ -77,7 +77,7 @@ def test_a_round_names_the_rows_that_an_operation_holds(victim: Project) -> None
     assert reconcile().in_operation == {victim.container_key}
 
 
-def test_one_that_ends_while_it_is_paused_is_told_to_be_down(vouching: Vouching, victim: Project, ends: Ends) -> None:
+def test_an_agent_that_ends_while_paused_is_shown_as_down(vouching: Vouching, victim: Project, ends: Ends) -> None:
     later(victim, container_state="paused")
     tell(vouching, ends, victim)
     vouching.step()
@@ -87,7 +87,9 @@ def test_one_that_ends_while_it_is_paused_is_told_to_be_down(vouching: Vouching,
     assert answers._tells_end(Project(container_state="exited"), heard)
 
 
-def test_each_row_has_its_time(vouching: Vouching, victim: Project, others: list[Project], ends: Ends) -> None:
+def test_each_row_has_a_separate_observation_time(
+    vouching: Vouching, victim: Project, others: list[Project], ends: Ends
+) -> None:
     """One that is locked is waited for; the watcher must not be taken for stuck because of several."""
     vouching._beat = Mock()
     for each in (victim, *others):
@@ -97,7 +99,7 @@ def test_each_row_has_its_time(vouching: Vouching, victim: Project, others: list
 
 
 @pytest.mark.parametrize("outcome", [Round(at=timezone.now(), unwritten=1), DatabaseError()])
-def test_a_round_that_cannot_beat_ends_what_events_vouch_for(
+def test_a_round_that_cannot_beat_ends_vouching_by_events(
     outcome: Round | DatabaseError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watcher = Watcher(name="one")

@@ -20,7 +20,7 @@ from tests.projects.watcher.slow_ends import go_down
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-def test_nothing_is_unknown_while_the_engine_tells_of_a_wave(
+def test_nothing_is_unknown_during_a_wave_of_events(
     vouching: Vouching, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine, api: APIClient
 ) -> None:
     assert set(statuses(api).values()) == {"unknown"}
@@ -38,9 +38,7 @@ def test_nothing_is_unknown_while_the_engine_tells_of_a_wave(
     assert statuses(api) == {str(victim.pk): "starting", **well}
 
 
-def test_nothing_is_unknown_where_the_engine_has_no_more_to_tell(
-    vouching: Vouching, engine: MemoryEngine, api: APIClient
-) -> None:
+def test_nothing_is_unknown_after_the_last_event(vouching: Vouching, engine: MemoryEngine, api: APIClient) -> None:
     know_the_clock(vouching, engine)
     begun = timezone.now()
     vouching.step()
@@ -64,7 +62,7 @@ def has_told_of_another(engine: MemoryEngine, victim: Project) -> None:
 
 
 @pytest.mark.parametrize("engine_does", [is_silent, is_behind_a_proxy, has_told_of_another])
-def test_where_more_may_have_happened_than_was_heard_nobody_vouches(
+def test_a_possible_gap_in_the_events_ends_vouching(
     engine_does: Callable[..., None],
     vouching: Vouching,
     victim: Project,
@@ -111,7 +109,7 @@ def lose_the_lease(made: Vouching, ends: Ends, project: Project) -> None:
         miss_some, hear_late, end_a_round_without_a_beat, beat_in_time, take_too_long, lose_the_lease,
     ],
 )  # fmt: skip
-def test_what_no_event_tells_enough_of_is_vouched_for_by_nobody(
+def test_a_state_that_events_do_not_determine_is_not_vouched_for(
     happens: Callable[..., Any], vouching: Vouching, victim: Project, others: list[Project], ends: Ends
 ) -> None:
     happens(vouching, ends, victim)
@@ -120,7 +118,7 @@ def test_what_no_event_tells_enough_of_is_vouched_for_by_nobody(
     assert beaten_ago() > AGO - 1
 
 
-def test_a_heartbeat_is_no_newer_than_what_was_heard_and_never_becomes_older(
+def test_a_heartbeat_is_no_newer_than_the_events_and_never_goes_back(
     vouching: Vouching, others: list[Project], ends: Ends, engine: MemoryEngine
 ) -> None:
     """The engine's clock may be any: what it told most quickly tells how late it tells the rest."""

@@ -42,7 +42,7 @@ def test_nothing_is_unknown_between_the_ends_of_long_rounds(
     assert beaten_ago() > 1.0
 
 
-def test_it_is_not_asked_again_of_what_is_known_to_be_heard(
+def test_events_known_to_be_complete_are_not_checked_again(
     vouching: Vouching, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a minute an engine has too much to tell."""
@@ -60,7 +60,7 @@ def test_it_is_not_asked_again_of_what_is_known_to_be_heard(
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-def test_what_was_heard_while_it_told_of_many_counts_where_nothing_else_happened(
+def test_events_heard_during_a_long_list_count_if_nothing_else_happened(
     is_told: bool,
     vouching: Vouching,
     victim: Project,

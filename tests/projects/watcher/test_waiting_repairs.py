@@ -58,7 +58,7 @@ def asked(engine: MemoryEngine) -> list[str]:
     return sorted(key for verb, key in engine.calls if verb == "inspect")
 
 
-def test_a_round_asks_nothing_of_those_whose_repair_waits(
+def test_a_round_does_not_inspect_projects_whose_repair_waits(
     gone: list[Project], engine: MemoryEngine, look: Callable[..., Round], handed: Handed
 ) -> None:
     first = handed.pop(gone[0].pk)  # as if the process that had it was killed
@@ -67,7 +67,7 @@ def test_a_round_asks_nothing_of_those_whose_repair_waits(
     assert handed[gone[0].pk].decision == first.decision
 
 
-def test_it_asks_of_one_about_which_an_event_is_and_of_all_where_it_goes_through_all(
+def test_a_round_inspects_waiting_projects_with_events_and_a_full_round_inspects_all(
     gone: list[Project], engine: MemoryEngine, look: Callable[..., Round]
 ) -> None:
     look(changed_keys=frozenset({gone[1].container_key}))
@@ -77,7 +77,7 @@ def test_it_asks_of_one_about_which_an_event_is_and_of_all_where_it_goes_through
     assert asked(engine) == sorted(each.container_key for each in gone)
 
 
-def test_what_is_back_by_other_means_is_told_though_its_repair_waits(
+def test_a_project_that_came_back_otherwise_is_shown_although_its_repair_waits(
     gone: list[Project], look: Callable[..., Round], handed: Handed
 ) -> None:
     handed[gone[0].pk]()
@@ -90,7 +90,7 @@ def test_what_is_back_by_other_means_is_told_though_its_repair_waits(
     }
 
 
-def test_a_repair_waits_for_as_long_as_there_is_no_place(
+def test_a_repair_waits_until_a_slot_is_free(
     gone: list[Project], handed: Handed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end = threading.Event()
@@ -148,7 +148,7 @@ def test_while_many_wait_a_list_is_enough_of_agents_without_a_health_check(
         ({"container_id": "f" * 64}, {"container_id": "f" * 64}),
     ],
 )
-def test_what_the_list_says_otherwise_is_told_in_a_wave_too(
+def test_a_change_in_the_list_is_recorded_in_a_wave_too(
     change: dict[str, Any], told: dict[str, Any], unchecked: list[Project], engine: MemoryEngine
 ) -> None:
     vars(engine.containers[unchecked[0].container_name]).update(change)
@@ -158,7 +158,7 @@ def test_what_the_list_says_otherwise_is_told_in_a_wave_too(
 
 
 @pytest.mark.parametrize("row", [{"agent_state": "degraded"}, {"agent_state": ""}, {"health": Health.STARTING}])
-def test_one_that_has_not_said_that_it_runs_is_asked_about_in_a_wave_too(
+def test_an_agent_without_a_report_is_inspected_in_a_wave_too(
     row: dict[str, Any], unchecked: list[Project], engine: MemoryEngine
 ) -> None:
     later(unchecked[0], **row)
@@ -166,7 +166,7 @@ def test_one_that_has_not_said_that_it_runs_is_asked_about_in_a_wave_too(
     assert Project.objects.filter(agent_state="running", health=Health.NONE).count() == len(unchecked)
 
 
-def test_an_event_about_one_has_it_looked_at_in_a_wave_too(
+def test_an_event_causes_an_inspection_in_a_wave_too(
     unchecked: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
 ) -> None:
     engine.crash(unchecked[0].container_name, restarting=True)

@@ -60,13 +60,13 @@ def heartbeat() -> Any:
     return Watch.objects.values_list("heartbeat_at", flat=True).first()
 
 
-def test_it_beats_once_the_rows_tell_everything(project: Project, watch: Any) -> None:
+def test_the_watcher_beats_once_the_rows_are_complete(project: Project, watch: Any) -> None:
     before = timezone.now()
     watch()
     wait_until(lambda: (heartbeat() or before) > before)
 
 
-def test_an_event_makes_it_look_at_once(
+def test_an_event_triggers_a_check_at_once(
     project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 3600)
@@ -77,7 +77,7 @@ def test_an_event_makes_it_look_at_once(
     wait_until(lambda: Project.objects.get().status == "crashed")
 
 
-def test_an_end_is_told_while_the_engine_answers_nothing_about_it(
+def test_an_end_is_shown_while_the_engine_does_not_answer_about_it(
     project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 3600)
@@ -128,7 +128,7 @@ def test_without_events_the_list_finds_it(
     wait_until(lambda: Project.objects.get().status == "running")
 
 
-def test_it_survives_an_engine_that_goes_and_comes_back(
+def test_the_watcher_survives_an_engine_that_goes_and_comes_back(
     project: Project, watch: Any, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "LOOK_EVERY", 0.05)
@@ -143,7 +143,7 @@ def test_it_survives_an_engine_that_goes_and_comes_back(
     wait_until(lambda: heartbeat() > silent)
 
 
-def test_what_nobody_foresaw_does_not_end_it(
+def test_an_unexpected_error_does_not_end_the_watcher(
     project: Project, watch: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     broken = threading.Event()
@@ -161,7 +161,7 @@ def test_what_nobody_foresaw_does_not_end_it(
     assert "a bug" in caplog.text
 
 
-def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
+def test_one_of_two_watchers_is_active_and_the_other_takes_over(
     project: Project, watch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries: list[str] = []
@@ -184,7 +184,7 @@ def test_one_of_two_is_active_and_the_other_takes_over_when_it_stops(
     wait_until(lambda: Watch.objects.get().holder == other.name)
 
 
-def test_agents_are_kept_from_what_is_near_and_what_cannot_be_done_is_said_once(
+def test_the_watcher_sets_the_firewall_and_logs_a_failure_once(
     project: Project,
     watch: Any,
     engine: MemoryEngine,

@@ -28,7 +28,7 @@ def restarted(
 
 
 @pytest.mark.parametrize("long_ago", [False, True])
-def test_every_crash_is_told_however_late_each_look_is(
+def test_every_crash_is_recorded_however_late_each_inspection_is(
     long_ago: bool, restarted: list[Project], ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_late(monkeypatch)
@@ -45,7 +45,7 @@ def test_every_crash_is_told_however_late_each_look_is(
     assert set(Project.objects.values_list("crash_count", flat=True)) == {1}
 
 
-def test_a_look_asks_about_few_of_those_that_events_tell_of(
+def test_a_check_inspects_few_of_the_projects_with_events(
     restarted: list[Project], engine: MemoryEngine, ends: Ends, api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(answers, "ASKED_AT_MOST", 1)
@@ -57,7 +57,7 @@ def test_a_look_asks_about_few_of_those_that_events_tell_of(
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_an_end_that_a_row_tells_is_neither_put_off_nor_written_over(
+def test_a_recorded_end_is_neither_delayed_nor_overwritten(
     is_late: bool,
     victim: Project,
     others: list[Project],
