@@ -172,13 +172,13 @@ class Volume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """A container's current usage. All in bytes except `cpu_percent` (100 is one core) and the count `pids`."""
+    """A container's current usage. All in bytes except `cpu_percent` (100 is one core) and `pids`. None: unknown."""
 
     cpu_percent: float
     memory: int
     memory_limit: int
-    network_received: int
-    network_sent: int
+    network_received: int | None
+    network_sent: int | None
     pids: int
 
 

@@ -32,13 +32,13 @@ class Meter:
             memory = counters.get("memory_stats") or {}
             if not memory.get("usage"):
                 return None
-            networks = (counters.get("networks") or {}).values()
+            networks = counters.get("networks")
             return Usage(
                 cpu_percent=self._cpu_percent(container_id, counters, started_at),
                 memory=_memory_in_use(memory),
                 memory_limit=_count(memory["limit"]),
-                network_received=sum(_count(network["rx_bytes"]) for network in networks),
-                network_sent=sum(_count(network["tx_bytes"]) for network in networks),
+                network_received=_sum(networks, "rx_bytes"),
+                network_sent=_sum(networks, "tx_bytes"),
                 pids=_count((counters.get("pids_stats") or {}).get("current") or 0),
             )
 
@@ -79,6 +79,10 @@ def _memory_in_use(memory: Mapping[str, Any]) -> int:
     cache = _count(pages.get("total_inactive_file") or pages.get("inactive_file") or 0)
     used = _count(memory["usage"])
     return used - cache if cache < used else used
+
+
+def _sum(networks: Mapping[str, Mapping[str, Any]] | None, name: str) -> int | None:
+    return None if networks is None else sum(_count(network[name]) for network in networks.values())
 
 
 def _count(value: object) -> int:

@@ -4,7 +4,7 @@ The other side is `containers/images/gateway/gateway/control/commands.py`.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,6 +146,11 @@ class GatewayClient:
         seen = _object(self._ask("truth", **({"missed_nothing": True} if missed_nothing else {})).get("seen"))
         return {project: _read_sighting(_object(each)) for project, each in seen.items()}
 
+    def counters(self, *, project: str, container: str) -> Mapping[str, Any] | None:
+        """Returns what the container uses, in the form of an engine's stats. None: it is not on the gateway's node."""
+        found = self._ask("counters", project=project, container=container).get("counters")
+        return None if found is None else _object(found)
+
     def ping(self) -> int:
         """Returns the version of the protocol that the gateway speaks."""
         return _whole(self._ask("ping").get("protocol"))
@@ -164,15 +169,6 @@ class GatewayClient:
             # The gateway's sentences quote nothing from the request.
             raise EngineRefusedError(str(answer.get("error") or GARBLED)[:300])
         return answer
-
-
-def read_all_usage(client: GatewayClient, seq: int) -> Iterator[UsagePage]:
-    """Yields all pages from this number on."""
-    has_more = True
-    while has_more:
-        page = client.usage_since(seq)
-        yield page
-        has_more, seq = page.has_more and page.seq > seq, page.seq
 
 
 def _read_row(row: dict[str, Any]) -> UsageRow:

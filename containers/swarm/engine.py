@@ -53,7 +53,7 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._looks = Looks(self._connection, self._services, self._logs, self._lost)
         self._memory = Memory(self._connection)
         self._emptying = Emptying(self._connection, self._services, self._verbs, self._ensure_network)
-        self._usages = Usages(self._connection, self._services)
+        self._usages = Usages(self._connection, self._services, self._way_to, self._lost)
         self._confinement = Confinement(self._connection)
 
     def ping(self) -> None:

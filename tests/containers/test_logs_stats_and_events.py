@@ -80,6 +80,8 @@ def test_a_running_container_has_usage_and_a_stopped_one_has_none(under_test: En
     by_id = under_test.engine.usage_of(found.container_id, started_at=found.started_at)
     assert by_id
     assert by_id.memory_limit == usage.memory_limit
+    assert by_id.network_received is not None
+    assert usage.network_received is not None
     assert by_id.network_received >= usage.network_received
     under_test.engine.stop(under_test.key, timeout=5)
     assert under_test.engine.stats(under_test.key) is None

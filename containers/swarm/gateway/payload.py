@@ -31,6 +31,10 @@ ANSWERED_LABEL = "berth.gateway.answered"
 NODE_LABEL = "berth.gateway.node"
 """The label that holds the id of the gateway's node."""
 
+GROUPS, GROUPS_OF_NODE = "/run/cgroup", "/sys/fs/cgroup"
+"""Where the gateway reads the control groups of its node, which say what each agent uses, and where the node has them.
+Everybody on the node may read them."""
+
 CONTROL_PORT = "GATEWAY_CONTROL_PORT"
 """The variable that holds the port of the node at which the gateway listens for Berth."""
 
@@ -109,6 +113,7 @@ def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
         "GATEWAY_PORT": str(PORT),
         CONTROL_PORT: str(plan.control_port),
         "GATEWAY_GRACE": str(GRACE),
+        "GATEWAY_CGROUPS": GROUPS,
     }
     return {
         "Image": plan.image,
@@ -121,17 +126,22 @@ def _container(plan: NodePlan, labels: Mapping[str, str]) -> dict[str, Any]:
         **confinement(plan.api),
         # No limit on open files: each idle poll takes two.
         "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
-        "Mounts": [
-            {
-                "Type": "volume",
-                "Source": data_volume(gateway_name()),
-                "Target": DATA_PATH,
-                "VolumeOptions": {"Labels": helper_labels(LABEL)},
-            },
-            _in_memory("/tmp", 64),  # noqa: S108  # nosec B108 - a mount inside the container
-            own_directory("/run/gateway", f"size=1m,mode=0700,uid={USER},gid={USER}"),
-        ],
+        "Mounts": _mounts(),
     }
+
+
+def _mounts() -> list[dict[str, Any]]:
+    return [
+        {
+            "Type": "volume",
+            "Source": data_volume(gateway_name()),
+            "Target": DATA_PATH,
+            "VolumeOptions": {"Labels": helper_labels(LABEL)},
+        },
+        _in_memory("/tmp", 64),  # noqa: S108  # nosec B108 - a mount inside the container
+        {"Type": "bind", "Source": GROUPS_OF_NODE, "Target": GROUPS, "ReadOnly": True},
+        own_directory("/run/gateway", f"size=1m,mode=0700,uid={USER},gid={USER}"),
+    ]
 
 
 def _in_memory(target: str, mebibytes: int) -> dict[str, Any]:

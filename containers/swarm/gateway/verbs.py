@@ -18,7 +18,7 @@ from containers.swarm.agent_nodes import find_places
 from containers.swarm.gateway.conflicts import require_own_addresses
 from containers.swarm.gateway.image_availability import find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
-from containers.swarm.nodes import list_nodes
+from containers.swarm.nodes import Node, list_nodes
 from containers.vocabulary import Observation
 
 NO_RULES = (
@@ -81,7 +81,10 @@ class GatewayVerbs:
     def gateways(self) -> Mapping[str, Transport]:
         lost = self._lost()
         nodes = [node for node in list_nodes(self._connection) if node.address and node.node_id not in lost]
-        return {node.node_id: self._gateways.way_to(node) for node in nodes}
+        return {node.node_id: self._way_to(node) for node in nodes}
+
+    def _way_to(self, node: Node) -> Transport:
+        return self._gateways.way_to(node)
 
     def places(self) -> Mapping[str, str]:
         return find_places(self._connection)

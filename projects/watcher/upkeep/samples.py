@@ -91,9 +91,10 @@ class Readings:
         """Returns None for a first reading, whose counts may cover a long time."""
         last = self._last.get(running.project_id)
         self._last[running.project_id] = _Reading(running, now, usage)
-        received, sent = usage.network_received, usage.network_sent
+        received, sent = usage.network_received or 0, usage.network_sent or 0
         if last and last.of == running and timedelta(0) <= now - last.at <= FRESH:
-            received, sent = max(0, received - last.usage.network_received), max(0, sent - last.usage.network_sent)
+            received = _since(last.usage.network_received, usage.network_received)
+            sent = _since(last.usage.network_sent, usage.network_sent)
         elif running.started_at is None or now - running.started_at > FRESH:
             return None
         return Sample(
@@ -104,6 +105,11 @@ class Readings:
             received=min(received, LARGEST),
             sent=min(sent, LARGEST),
         )
+
+
+def _since(before: int | None, now: int | None) -> int:
+    """Returns 0 if one of the two is unknown, or if the count began again."""
+    return 0 if before is None or now is None else max(0, now - before)
 
 
 class Samples(LastingThread):

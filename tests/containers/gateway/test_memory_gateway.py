@@ -6,7 +6,7 @@ import pytest
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.entries import Entry
-from containers.gateway.protocol import GatewayClient, Standing, read_all_usage
+from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.vocabulary import AgentsNetwork, GatewaySpec, Reach
 from tests.fakes.engine import MemoryEngine
 
@@ -35,13 +35,13 @@ def test_the_newest_version_counts(client: GatewayClient) -> None:
 
 def test_usage_is_read_once_and_totals_replace_each_other(engine: MemoryEngine, client: GatewayClient) -> None:
     engine.gateway_program.use("one", model="m", hour=5, input=3, requests=1)
-    (page,) = read_all_usage(client, 0)
+    page = client.usage_since(0)
     assert [(row.project, row.hour, row.model, row.input, row.requests) for row in page.rows] == [("one", 5, "m", 3, 1)]
     engine.gateway_program.use("one", model="m", hour=5, output=4)
-    (later,) = read_all_usage(client, page.seq)
+    later = client.usage_since(page.seq)
     assert [(row.input, row.output) for row in later.rows] == [(3, 4)]
     assert later.store == page.store
-    (nothing,) = read_all_usage(client, later.seq)
+    nothing = client.usage_since(later.seq)
     assert (nothing.rows, nothing.seq) == ((), later.seq)
 
 

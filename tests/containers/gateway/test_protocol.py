@@ -19,7 +19,7 @@ from containers.gateway.entries import (
     new_virtual_key,
     new_virtual_token,
 )
-from containers.gateway.protocol import GatewayClient, Standing, read_all_usage
+from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.transport import SocketTransport
 from tests.gateway.process import Gateway
 from tests.gateway.secured import listen_secured, secured
@@ -78,7 +78,7 @@ def test_what_is_told_is_in_force_on_the_answer(client: GatewayClient, way: str)
 
 
 def test_usage_and_sightings_are_read(client: GatewayClient) -> None:
-    (page,) = read_all_usage(client, 0)
+    page = client.usage_since(0)
     assert (page.rows, page.has_more, page.seq) == ((), False, 0)
     assert client.sightings() == {}
     assert client.ping() == 1

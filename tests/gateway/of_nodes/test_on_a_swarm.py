@@ -9,8 +9,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from containers.docker_api.stats import Meter
 from containers.programs import is_root
+from containers.vocabulary import Usage
 from projects.watcher.gateway.leases import Round
+from tests.containers.swarm.cluster import SwarmNode
 from tests.gateway.of_nodes.fleet import Fleet, fleet, report
 from tests.gateway.of_nodes.world import run_node_script
 
@@ -29,6 +32,8 @@ CUT = 60.0
 AWAY = 20.0
 """Seconds for which nobody leads."""
 
+SOME_MEMORY = 2**22
+
 ELSEWHERE_WITHIN = 60.0
 """Seconds from a node's end until its agent answers on another one."""
 
@@ -41,9 +46,14 @@ def ships(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 
 def test_an_agent_moves_between_nodes_and_only_one_container_polls(ships: Fleet, pytestconfig: pytest.Config) -> None:
     """One agent all along, because three engines take long to start."""
+    manager = ships.cluster.manager
+    ships.cluster.set_availability(manager, "pause")
     project = ships.deploy()
+    ships.cluster.set_availability(manager, "active")
     report(f"answers {ships.answers('ahoy', within=PATIENCE):.1f} s after its deploy")
     node = ships.node_of(project)
+    assert node is not manager
+    _measure(ships, node)
     assert ships.ask_in_its_name(project, node) == 503, "Who is not the agent is asked to come again."
     ships.control(project, "stop")
     assert ships.ask_in_its_name(project, node) == 503, "It may count on another node."
@@ -62,6 +72,29 @@ def test_an_agent_moves_between_nodes_and_only_one_container_polls(ships: Fleet,
         _kill(ships)
         assert len({who for who, _, _ in ships.telegram.polls_of}) > 3, "It has been several containers."
     ships.require_one_poller()
+
+
+def _measure(ships: Fleet, node: SwarmNode) -> None:
+    """The API says of an agent on another node than the manager's what the engine there says of it."""
+    before = _ask_engine(ships, node)
+    told = ships.api.get(f"/api/projects/{ships.project.pk}/stats")
+    after = _ask_engine(ships, node)
+    assert told.status_code == 200, told.content
+    usage = told.json()
+    report(f"uses {usage} on {node.name}")
+    assert (usage["memory_limit"], usage["pids"]) == (before.memory_limit, before.pids)
+    assert abs(usage["memory"] - before.memory) < SOME_MEMORY
+    for name in ("network_received", "network_sent"):
+        assert 0 < getattr(before, name) <= usage[name] <= getattr(after, name)
+    assert 0 < usage["cpu_percent"] < 100
+
+
+def _ask_engine(ships: Fleet, node: SwarmNode) -> Usage:
+    [found] = node.client.containers(filters={"label": [f"berth.project={ships.project.container_key}"]})
+    counters = node.client.stats(found["Id"], stream=False, one_shot=True)
+    usage = Meter().read(found["Id"], counters, started_at=None)
+    assert usage
+    return usage
 
 
 def _cut_off(ships: Fleet) -> None:

@@ -25,6 +25,9 @@ class Config:
     control_authorities: Path = Path("/run/secrets/gateway_authorities")
     """The certificates of those who may say who the service is, as PEM."""
 
+    groups: Path | None = None
+    """The node's /sys/fs/cgroup, which says what agents use."""
+
     grace: float = 10.0
     """Seconds for which an unknown credential is asked to come again, as its entry may be on its way."""
 
@@ -53,6 +56,7 @@ def read_config(environment: Mapping[str, str] = os.environ) -> Config:
         control_port=int(environment.get("GATEWAY_CONTROL_PORT", default.control_port)),
         control_file=Path(environment.get("GATEWAY_CONTROL_FILE", default.control_file)),
         control_authorities=Path(environment.get("GATEWAY_CONTROL_AUTHORITIES", default.control_authorities)),
+        groups=Path(groups) if (groups := environment.get("GATEWAY_CGROUPS")) else None,
         grace=float(environment.get("GATEWAY_GRACE", default.grace)),
         last_answers=float(environment.get("GATEWAY_LAST_ANSWERS", default.last_answers)),
         connections=int(environment.get("GATEWAY_CONNECTIONS", default.connections)),

@@ -6,10 +6,13 @@ renew     {versions: {project: version}, lease}             →  {renewed: [proj
 versions  {}                                                →  {versions: {project: {version, void}}}
 usage     {since}                                           →  {store, seq, rows, more}
 truth     {}                                                →  {began, seen: {project: ...}}
+counters  {project, container}                              →  {counters: what its container uses, or null}
 ping      {}                                                →  {protocol, ready, epoch, clock}
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from gateway.budgets.disk import DiskError
@@ -18,12 +21,18 @@ from gateway.entries.entry import read_project
 from gateway.entries.fields import EntryError, read_object
 from gateway.entries.leases import read_lease
 from gateway.entries.table import Change, Table
+from gateway.node.cgroups import read_counters
+from gateway.node.wires import count_bytes
 from gateway.rules.who import Comparison
 from gateway.truth import Truth
 
 
 class Commands:
-    def __init__(self, table: Table, ledger: Ledger, truth: Truth, comparison: Comparison) -> None:
+    def __init__(
+        self, table: Table, ledger: Ledger, truth: Truth, comparison: Comparison, groups: Path | None = None
+    ) -> None:
+        """`groups` is the node's /sys/fs/cgroup. None: it is not there to be read."""
+        self._groups = groups
         self._table = table
         self._comparison = comparison
         self._ledger = ledger
@@ -34,6 +43,7 @@ class Commands:
             "versions": self._versions,
             "usage": self._usage,
             "truth": self._tell_truth,
+            "counters": self._count,
         }
 
     async def answer(self, message: object) -> dict[str, Any]:
@@ -73,6 +83,17 @@ class Commands:
         if message.get("missed_nothing") is True:
             self._comparison.find_equal()
         return self._truth.as_document()
+
+    async def _count(self, message: dict[str, Any]) -> dict[str, Any]:
+        """`networks` is missing if the agent has not spoken with this gateway from an address of its own."""
+        if self._groups is None:
+            raise EntryError("This gateway does not measure agents.")
+        container = str(message.get("container"))
+        counters = await asyncio.to_thread(read_counters, self._groups, container)
+        address = self._table.bindings.address_of(read_project(message.get("project")))
+        if counters and address and (wire := await asyncio.to_thread(count_bytes, address)):
+            counters["networks"] = wire
+        return {"counters": counters}
 
 
 def _number(message: dict[str, Any], name: str) -> int:

@@ -36,6 +36,11 @@ class Bindings:
             bound.left_at = self._now()
         return bound.address == address
 
+    def address_of(self, project: str) -> str | None:
+        """The address from which its credential counts now."""
+        bound = self._bound.get(project)
+        return bound.address if bound else None
+
     def _is_silent(self, bound: _Bound) -> bool:
         return not bound.inside and self._now() - bound.left_at >= REST
 

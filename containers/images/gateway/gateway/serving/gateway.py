@@ -99,7 +99,7 @@ async def _at_work(
         fence = Fence(inside, polls, truth, ledger, servers, tunnels)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
-            reception.open(Commands(table, ledger, truth, comparison))
+            reception.open(Commands(table, ledger, truth, comparison, config.groups))
             yield port
             reception.close()
             await providers.bring_to_end(within=config.last_answers)

@@ -1,0 +1,1 @@
+"""Measures agents on the node that the gateway runs on."""
