@@ -37,12 +37,18 @@ one account who sign in without a pause have been seen to do so five times in a 
 
 
 def check_limit(*, email: str, address: str | None) -> None:
-    """Counts an attempt to give the password. Raises TooManyAttemptsError when none is left."""
-    client = client_network(address)
-    _consume_attempt(account_digest(email), client)
-    window = counters.current_window(_ADDRESS_WINDOW)
+    """Counts an attempt to give the password. Raises TooManyAttemptsError when none is left.
+
+    The address counts first: once it is closed, it creates no more counters of accounts that may not exist.
+    """
+    client, window = client_network(address), counters.current_window(_ADDRESS_WINDOW)
     if not counters.consume(subject=client, scope=_ADDRESS_SCOPE, window=window, limit=ADDRESS_LIMIT):
         raise TooManyAttemptsError(counters.seconds_until_end(window, _ADDRESS_WINDOW))
+    try:
+        _consume_attempt(account_digest(email), client)
+    except TooManyAttemptsError:
+        counters.give_back(subject=client, scope=_ADDRESS_SCOPE, window=window)
+        raise
 
 
 def reset_attempts(*, email: str, address: str | None) -> None:

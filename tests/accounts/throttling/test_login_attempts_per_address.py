@@ -7,8 +7,8 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
-from accounts.models import UsageCounter, User
-from accounts.throttling.login_attempts import ADDRESS_LIMIT
+from accounts.models import LoginCounter, UsageCounter, User
+from accounts.throttling.login_attempts import ADDRESS_LIMIT, LIMIT
 from tests.accounts.throttling.attempts import is_open
 from tests.canaries import CANARY_PASSWORD
 from tests.clients import Call
@@ -75,3 +75,19 @@ def test_addresses_that_no_longer_count_are_forgotten(call: Call, alice: User) -
     call("POST", "/api/auth/login", {"email": alice.email, "password": CANARY_PASSWORD})
 
     assert not UsageCounter.objects.filter(subject="192.0.2.1").exists()
+
+
+def test_a_closed_address_creates_no_counters_of_further_accounts(db: None) -> None:
+    _fail_at_many_accounts("192.0.2.1")
+    before = LoginCounter.objects.count()
+
+    assert not any(is_open("192.0.2.1", email=f"made-up-{number}@example.com") for number in range(20))
+    assert LoginCounter.objects.count() == before
+
+
+def test_attempts_refused_for_one_account_do_not_close_the_address_for_others(db: None) -> None:
+    for _ in range(ADDRESS_LIMIT + LIMIT):
+        is_open("192.0.2.1", email="victim@example.com")
+
+    assert not is_open("192.0.2.1", email="victim@example.com")
+    assert is_open("192.0.2.1", email="other@example.com")
