@@ -36,7 +36,7 @@ ROOT = SOURCE.parents[1]
 # -- the file ---------------------------------------------------------------------------------------------------------
 
 
-def test_it_imports_only_the_standard_library() -> None:
+def test_the_contract_imports_only_the_standard_library() -> None:
     nodes = list(ast.walk(ast.parse(SOURCE.read_text())))
     imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
@@ -44,14 +44,14 @@ def test_it_imports_only_the_standard_library() -> None:
 
 
 @pytest.mark.parametrize("context", find_contexts(), ids=lambda context: context.folder.name)
-def test_every_build_context_holds_this_very_file(context: BuildContext) -> None:
+def test_every_build_context_contains_the_contract_file(context: BuildContext) -> None:
     with tarfile.open(fileobj=context.pack()) as archive:
         packed = archive.extractfile("agent_contract.py")
         assert packed is not None
         assert packed.read() == SOURCE.read_bytes()
 
 
-def test_no_image_has_a_copy_of_its_own() -> None:
+def test_no_image_has_a_separate_copy_of_the_contract() -> None:
     assert list(IMAGES.rglob("agent_contract.py")) == []
 
 
@@ -67,7 +67,7 @@ def test_a_change_of_the_contract_is_a_change_of_every_image(tmp_path: Path, mon
 # -- what else speaks of it -------------------------------------------------------------------------------------------
 
 
-def test_every_exit_code_but_stopped_and_crashed_stands_for_a_problem() -> None:
+def test_every_exit_code_but_stopped_and_crashed_represents_a_problem() -> None:
     assert set(PROBLEMS_OF_EXIT) == set(ExitCode) - {ExitCode.STOPPED, ExitCode.CRASH}
     assert all(PROBLEMS_OF_EXIT.values())
 
@@ -77,7 +77,7 @@ def test_the_fatal_exit_codes_are_those_that_the_owner_must_do_something_about()
     assert set(ExitCode) - FATAL_EXIT_CODES == {ExitCode.STOPPED, ExitCode.CRASH, ExitCode.TELEGRAM_UNREACHABLE}
 
 
-def test_the_page_of_types_tells_the_author_of_an_image_all_of_it() -> None:
+def test_the_page_on_agent_types_documents_the_whole_contract() -> None:
     chapter = (ROOT / "docs/agent-types.md").read_text().partition("## The contract\n")[2].partition("\n## ")[0]
     quoted = set(re.findall(r"`([^`]+)`", chapter))
     assert {f"{SECRETS_PATH}/{file}" for file in SecretFile} <= quoted

@@ -49,7 +49,7 @@ def test_the_output_of_a_health_probe_is_read() -> None:
         'AGENT-STATUS {"v":1,"state":"running","detail":"' + "x" * 5000 + '"}',
     ],
 )
-def test_what_is_no_report_is_none(text: str) -> None:
+def test_other_lines_are_no_reports(text: str) -> None:
     assert parse_report(text) is None
 
 
@@ -88,10 +88,10 @@ def test_a_report_of_an_earlier_run_does_not_count() -> None:
     assert newest_report([line(AT - timedelta(seconds=1))], since=AT) is None
 
 
-def test_a_line_that_only_mentions_a_report_is_none() -> None:
+def test_a_line_that_only_mentions_a_report_is_no_report() -> None:
     assert newest_report([b'2026-11-20T12:00:00Z user said AGENT-STATUS {"v":1,"state":"failed"}'], since=None) is None
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "0001-01-01T00:00:00Z", "2026-11-20T12:00:00"])
-def test_unreadable_times_and_never_are_none(text: str) -> None:
+def test_unreadable_and_zero_times_are_none(text: str) -> None:
     assert parse_time(text) is None

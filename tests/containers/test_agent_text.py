@@ -37,7 +37,7 @@ HOSTILE = st.text(st.sampled_from("\x1b\x9b\x9d\x90\x07\x9c[]\\;mPX^_0123 ab\r\n
         ("", ""),
     ],
 )
-def test_only_what_can_be_seen_is_left(printed: str, shown: str) -> None:
+def test_only_visible_characters_are_left(printed: str, shown: str) -> None:
     assert clean(printed) == shown
 
 
@@ -49,7 +49,7 @@ def test_no_character_of_unicode_that_is_not_seen_is_left() -> None:
 
 
 @given(HOSTILE)
-def test_nothing_is_left_of_a_sequence_however_it_is_nested(text: str) -> None:
+def test_nested_control_sequences_are_removed_completely(text: str) -> None:
     cleaned = clean(text)
     assert clean(cleaned) == cleaned
     assert cleaned.isprintable()

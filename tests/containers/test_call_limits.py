@@ -39,7 +39,7 @@ def test_a_connect_keeps_the_time_limit(full_port: int, monkeypatch: pytest.Monk
     assert LIMIT <= time.monotonic() - began < GUARD
 
 
-def test_without_one_it_has_its_own(full_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_time_limit_a_call_has_its_default(full_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_limits, "CONNECT_TIMEOUT", LIMIT)
     began = time.monotonic()
     with pytest.raises(TimeoutError):
@@ -102,7 +102,7 @@ def test_every_step_keeps_the_time_limit(request: pytest.FixtureRequest, kind: s
     assert LIMIT <= time.monotonic() - began < GUARD
 
 
-def test_a_handshake_keeps_it_too(peer: tuple[socket.socket, socket.socket]) -> None:
+def test_a_handshake_keeps_the_time_limit_too(peer: tuple[socket.socket, socket.socket]) -> None:
     ours, _ = peer
     began = time.monotonic()
     with time_limit(LIMIT), pytest.raises(TimeoutError):
@@ -139,7 +139,7 @@ def test_every_byte_of_an_answer_is_counted(request: pytest.FixtureRequest, kind
         read_all(ours)
 
 
-def test_a_name_server_that_is_silent_keeps_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_name_server_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, left = threading.Event(), threading.Event()
 
     def look_up(*_: object, **__: object) -> list[object]:
@@ -168,7 +168,7 @@ def test_a_look_up_that_cannot_begin_holds_no_place(monkeypatch: pytest.MonkeyPa
             connect("localhost", 443)
 
 
-def test_neither_do_many_look_ups_that_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_unanswered_lookups_block_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dns_lookups, "_places", threading.BoundedSemaphore(1))
     dns_lookups._places.acquire()
     began = time.monotonic()

@@ -28,9 +28,7 @@ def up(under_test: EngineUnderTest) -> list[str]:
 
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("copies", [0, 1])
-def test_every_verb_finds_what_was_renamed_and_what_was_copied(
-    under_test: EngineUnderTest, state: str, copies: int
-) -> None:
+def test_every_verb_finds_renamed_and_copied_containers(under_test: EngineUnderTest, state: str, copies: int) -> None:
     deploy(under_test)
     name, verbs = f"{under_test.name}-renamed", under_test.engine
     under_test.rename(under_test.name, name)
@@ -61,7 +59,7 @@ def test_every_verb_finds_what_was_renamed_and_what_was_copied(
     assert under_test.volumes(under_test.name) == set()
 
 
-def test_of_two_that_run_a_deploy_leaves_one(under_test: EngineUnderTest) -> None:
+def test_a_deploy_leaves_one_of_two_running_containers(under_test: EngineUnderTest) -> None:
     for generation in (1, 2):
         deploy(under_test, generation=generation)
         labels = labels_of(under_test) | {GENERATION_LABEL: str(generation)}
@@ -71,7 +69,7 @@ def test_of_two_that_run_a_deploy_leaves_one(under_test: EngineUnderTest) -> Non
         assert len(up(under_test)) == 1
 
 
-def test_an_agent_whose_name_another_has_got_is_deployed_all_the_same(under_test: EngineUnderTest) -> None:
+def test_an_agent_whose_name_is_taken_is_still_deployed(under_test: EngineUnderTest) -> None:
     """The other goes on, under a name of its own."""
     other = f"{under_test.key}-2"
     there = deploy(under_test, key=other)
@@ -85,7 +83,7 @@ def test_an_agent_whose_name_another_has_got_is_deployed_all_the_same(under_test
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("state", ["running", "stopped"])
-def test_what_somebody_changed_is_seen_and_changed_back(under_test: EngineUnderTest, change: str, state: str) -> None:
+def test_manual_changes_are_detected_and_reverted(under_test: EngineUnderTest, change: str, state: str) -> None:
     made = deploy(under_test)
     assert not made.has_drifted
     STATES[state](under_test, under_test.name)
@@ -104,9 +102,7 @@ def test_what_somebody_changed_is_seen_and_changed_back(under_test: EngineUnderT
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_was_changed_while_it_was_down_is_changed_back_before_it_starts(
-    under_test: EngineUnderTest, change: str
-) -> None:
+def test_changes_made_while_stopped_are_reverted_before_the_start(under_test: EngineUnderTest, change: str) -> None:
     deploy(under_test)
     under_test.engine.stop(under_test.key, timeout=1)
     under_test.change(under_test.name, change)
@@ -129,7 +125,7 @@ def test_the_list_shows_the_networks_of_a_healthy_container_too(under_test: Engi
     assert not listed.has_drifted
 
 
-def test_what_is_missing_cannot_be_changed_back_and_is_no_error(under_test: EngineUnderTest) -> None:
+def test_reverting_a_missing_container_is_no_error(under_test: EngineUnderTest) -> None:
     under_test.engine.realign(under_test.key)
     theirs = under_test.foreign(under_test.name, {"berth.instance": "elsewhere"})
     under_test.engine.realign(under_test.key)

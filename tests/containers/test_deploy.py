@@ -42,7 +42,7 @@ def test_the_same_deploy_again_starts_a_stopped_container(under_test: EngineUnde
     assert (second.container_id, second.state) == (first.container_id, ContainerState.RUNNING)
 
 
-def test_a_deploy_that_was_killed_before_its_start_is_taken_up_again(under_test: EngineUnderTest) -> None:
+def test_a_deploy_killed_before_its_start_is_resumed(under_test: EngineUnderTest) -> None:
     def die() -> bool:
         raise KilledError
 
@@ -63,7 +63,7 @@ def test_a_newer_deploy_replaces_the_container_and_its_secrets(under_test: Engin
     assert under_test.secrets(under_test.name) == {"agent_api_key": "sk-2"}
 
 
-def test_the_log_of_a_replaced_container_can_be_read_until_it_goes(under_test: EngineUnderTest) -> None:
+def test_the_log_of_a_replaced_container_can_be_read_until_its_removal(under_test: EngineUnderTest) -> None:
     old = deploy(under_test, mode="chatty")
     wait_until(lambda: b"line 100" in b"".join(under_test.engine.logs(under_test.key)))
     retired: list[tuple[str, bool, bytes]] = []
@@ -79,7 +79,7 @@ def test_the_log_of_a_replaced_container_can_be_read_until_it_goes(under_test: E
     assert b"line 100" in log
 
 
-def test_nothing_is_retired_where_nothing_is_replaced(under_test: EngineUnderTest) -> None:
+def test_nothing_is_retired_without_a_replacement(under_test: EngineUnderTest) -> None:
     def refuse(ended: Observation) -> None:
         pytest.fail(f"{ended.name} is not replaced.")
 
@@ -162,7 +162,7 @@ def test_a_failed_start_of_a_later_deploy_keeps_the_state(under_test: EngineUnde
     assert f"{under_test.name}-data" in under_test.volumes(under_test.name)
 
 
-def test_a_container_that_is_removed_during_its_deploy_is_not_left_behind(under_test: EngineUnderTest) -> None:
+def test_a_container_removed_during_its_deploy_leaves_nothing(under_test: EngineUnderTest) -> None:
     def remove_and_go_on() -> bool:
         under_test.engine.remove(under_test.key, volumes=False)
         return True
@@ -173,7 +173,7 @@ def test_a_container_that_is_removed_during_its_deploy_is_not_left_behind(under_
 
 
 @pytest.mark.parametrize("newer", ["comes first", "comes between"])
-def test_a_late_first_deploy_leaves_the_state_of_a_newer_one(under_test: EngineUnderTest, newer: str) -> None:
+def test_a_late_first_deploy_does_not_touch_the_state_of_a_newer_one(under_test: EngineUnderTest, newer: str) -> None:
     def run_and_take_down() -> bool:
         deploy(under_test, generation=2)
         under_test.engine.remove(under_test.key, volumes=False)
@@ -188,7 +188,7 @@ def test_a_late_first_deploy_leaves_the_state_of_a_newer_one(under_test: EngineU
     assert f"{under_test.name}-data" in under_test.volumes(under_test.name)
 
 
-def test_two_deploys_at_once_make_one_container(under_test: EngineUnderTest) -> None:
+def test_two_simultaneous_deploys_create_one_container(under_test: EngineUnderTest) -> None:
     results: list[Observation] = []
     threads = [threading.Thread(target=lambda: results.append(deploy(under_test))) for _ in range(4)]
     for thread in threads:

@@ -18,7 +18,7 @@ from tests.containers.engine_fixtures import EngineUnderTest, deploy
 from tests.waiting import wait_until
 
 
-def test_it_says_how_much_an_agent_keeps_and_in_how_many_files(under_test: EngineUnderTest) -> None:
+def test_the_size_and_number_of_an_agent_s_files_are_measured(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     before = measure(under_test)[under_test.key]
     assert before.files == 0
@@ -29,14 +29,14 @@ def test_it_says_how_much_an_agent_keeps_and_in_how_many_files(under_test: Engin
     assert 3 * MIB <= after.used < 4 * MIB
 
 
-def test_it_counts_many_files_that_hold_nothing_and_not_for_ever(under_test: EngineUnderTest) -> None:
+def test_many_empty_files_are_counted_within_a_time_limit(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     keep(under_test, files=50)
     assert measure(under_test)[under_test.key].files == 50
     assert measure(under_test, most=20)[under_test.key] == DiskUse(used=0, files=20)
 
 
-def test_who_is_stopped_is_measured_too_and_who_keeps_nothing_takes_nothing(under_test: EngineUnderTest) -> None:
+def test_stopped_agents_are_measured_too_and_empty_ones_use_nothing(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     keep(under_test, mebibytes=1)
     under_test.engine.stop(under_test.key, timeout=2)
@@ -49,7 +49,7 @@ def test_who_is_stopped_is_measured_too_and_who_keeps_nothing_takes_nothing(unde
     assert measure(under_test)[under_test.key] == DiskUse(used=0, files=0)
 
 
-def test_nobody_else_is_measured_and_nothing_is_left_behind(under_test: EngineUnderTest) -> None:
+def test_no_other_volume_is_measured_and_nothing_is_left_behind(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     other = str(uuid4())
     deploy(under_test, key=other)
@@ -68,7 +68,7 @@ def helpers_of(under_test: DockerUnderTest) -> list[str]:
 
 
 @pytest.mark.docker
-def test_a_removal_does_not_wait_for_a_measurement_under_way(
+def test_a_removal_does_not_wait_for_a_running_measurement(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Docker removes no volume that a container has."""
@@ -125,7 +125,7 @@ def test_a_volume_with_which_nothing_starts_delays_no_other(
 
 
 @pytest.mark.docker
-def test_where_the_engine_knows_no_quota_agents_run_without(docker_under_test: DockerUnderTest) -> None:
+def test_without_quota_support_agents_run_without_a_quota(docker_under_test: DockerUnderTest) -> None:
     """It refuses once, which leaves nothing behind, and is not asked again for every agent."""
     deploy(docker_under_test, disk_ceiling=64 * MIB)
     volume = next(each for each in docker_under_test.volumes(docker_under_test.name) if each.endswith("-data"))

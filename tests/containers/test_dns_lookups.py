@@ -37,7 +37,7 @@ def hang(asker: str) -> None:
         resolve("hangs", 443, asker=asker)
 
 
-def test_one_person_s_hosts_take_few_places_and_give_them_back(answer: Callable[[], None]) -> None:
+def test_one_user_s_hosts_take_few_slots_and_release_them(answer: Callable[[], None]) -> None:
     for _ in range(dns_lookups.OF_ONE + 2):
         hang("7")
     for asker in ("", "8"):

@@ -39,7 +39,7 @@ DISHONEST = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", DISHONEST)
-def test_what_no_honest_server_sends_is_refused(name: str, place: str) -> None:
+def test_json_that_no_honest_server_sends_is_refused(name: str, place: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - it is all that it raises, whatever the matter is
         read_json(place.format(DISHONEST[name]).encode())
 
@@ -47,7 +47,7 @@ def test_what_no_honest_server_sends_is_refused(name: str, place: str) -> None:
 @pytest.mark.parametrize(
     "body", [b"\xff", b"\xed\xa0\xbd", '{"a": "é"}'.encode("latin-1"), b"\xef\xbb\xbf{}", "{}".encode("utf-16")]
 )
-def test_so_is_what_is_no_utf_8(body: bytes) -> None:
+def test_invalid_utf_8_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - the same
         read_json(body)
 
@@ -69,7 +69,7 @@ def test_so_is_what_is_no_utf_8(body: bytes) -> None:
         [[[[]]]],
     ],
 )
-def test_what_honest_servers_send_is_read(value: Any) -> None:
+def test_json_of_honest_servers_is_read(value: Any) -> None:
     for body in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
         assert read_json(body.encode()) == value
 
@@ -92,7 +92,7 @@ def collections() -> Iterator[list[int]]:
 LONG = b"[" + b",".join([b'{"labels":{"a":["b"]}}'] * 100_000) + b"]"
 
 
-def test_a_long_document_is_read_without_the_garbage_collector_looking_through_it_again_and_again(
+def test_a_long_document_is_read_without_repeated_garbage_collection(
     collections: list[int],
 ) -> None:
     rows = read_json(LONG)

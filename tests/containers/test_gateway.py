@@ -28,14 +28,14 @@ def client(with_gateway: EngineUnderTest) -> GatewayClient:
     return GatewayClient(with_gateway.engine.gateway(), within=PATIENCE)
 
 
-def test_without_a_gateway_nobody_answers(with_gateway: EngineUnderTest, client: GatewayClient) -> None:
+def test_without_a_gateway_requests_fail(with_gateway: EngineUnderTest, client: GatewayClient) -> None:
     assert with_gateway.engine.inspect_gateway() is None
     with_gateway.engine.remove_gateway()
     with pytest.raises(EngineUnavailableError):
         client.ping()
 
 
-def test_it_runs_once_however_often_it_is_asked_for(
+def test_repeated_requests_start_one_gateway(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
 ) -> None:
     engine = with_gateway.engine
@@ -58,7 +58,7 @@ def test_it_runs_once_however_often_it_is_asked_for(
     assert engine.list_volumes({}) == []
 
 
-def test_many_that_ask_for_it_at_once_have_one(
+def test_simultaneous_requests_start_one_gateway(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
 ) -> None:
     """The watcher and deploys, in several processes."""
@@ -73,7 +73,7 @@ def test_many_that_ask_for_it_at_once_have_one(
     assert with_gateway.gateways() == [found.container_id]
 
 
-def test_another_takes_its_place_and_knows_what_it_knew(
+def test_a_successor_takes_over_with_the_same_entries(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
 ) -> None:
     engine = with_gateway.engine
@@ -88,7 +88,7 @@ def test_another_takes_its_place_and_knows_what_it_knew(
     assert client.versions() == {"one": Standing(7, is_void=False)}
 
 
-def test_one_that_somebody_has_stopped_is_started(
+def test_a_gateway_stopped_by_hand_is_started(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
 ) -> None:
     with_gateway.engine.ensure_gateway(spec)
@@ -100,7 +100,7 @@ def test_one_that_somebody_has_stopped_is_started(
     assert client.versions() == {"one": Standing(1, is_void=True)}
 
 
-def test_without_its_image_the_one_that_runs_goes_on(
+def test_without_its_image_the_running_gateway_continues(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
 ) -> None:
     missing = replace(spec, image="berth-test/nowhere:latest")
@@ -111,7 +111,7 @@ def test_without_its_image_the_one_that_runs_goes_on(
     assert client.ping() == 1
 
 
-def test_the_one_that_runs_goes_on_untouched_where_another_does_not_start(
+def test_the_running_gateway_continues_if_its_successor_does_not_start(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docker_gateways, "ANSWERS_WITHIN", 0.5)
@@ -136,7 +136,7 @@ def test_the_one_that_runs_goes_on_untouched_where_another_does_not_start(
     assert with_gateway.gateways() == [before.container_id]
 
 
-def test_what_it_keeps_stays_until_that_is_removed_too(
+def test_the_gateway_s_volumes_are_kept_until_they_are_removed_too(
     with_gateway: EngineUnderTest, spec: GatewaySpec, client: GatewayClient
 ) -> None:
     engine = with_gateway.engine
@@ -152,7 +152,7 @@ def test_what_it_keeps_stays_until_that_is_removed_too(
 
 
 @pytest.mark.parametrize("reach", Reach)
-def test_an_agent_has_the_address_that_its_project_was_given(with_gateway: EngineUnderTest, reach: Reach) -> None:
+def test_an_agent_has_the_address_of_its_project(with_gateway: EngineUnderTest, reach: Reach) -> None:
     network = with_gateway.engine.agents_network()
     address = str(network.addresses(reach)[5])
     deploy(with_gateway, address=address, reach=reach)
@@ -183,7 +183,7 @@ def test_an_address_that_another_has_is_refused_and_leaves_nothing(with_gateway:
     assert with_gateway.id_of(other.name) is None
 
 
-def test_what_has_ended_is_made_anew_where_its_address_is_another_one(with_gateway: EngineUnderTest) -> None:
+def test_an_ended_container_with_another_address_is_recreated(with_gateway: EngineUnderTest) -> None:
     """Started as it is, it would be at the old one: without the gateway, or where no firewall holds it."""
     addresses = with_gateway.engine.agents_network().addresses(Reach.INTERNET)
     deploy(with_gateway)

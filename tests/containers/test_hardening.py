@@ -92,7 +92,7 @@ VARYING = {"Image", "Env", "Labels", "StopTimeout"}
 VARYING_IN_HOST = {"Memory", "MemorySwap", "NanoCpus", "PidsLimit", "Mounts"}
 
 
-def test_a_container_is_made_exactly_like_this() -> None:
+def test_a_container_is_created_with_exactly_this_payload() -> None:
     assert container_payload(SPEC, network="berth-agents") == GOLDEN
 
 
@@ -136,7 +136,7 @@ SPECS = st.builds(
 
 @settings(max_examples=200, deadline=None)
 @given(spec=SPECS)
-def test_whatever_the_spec_only_names_and_figures_differ(spec: ContainerSpec) -> None:
+def test_for_any_spec_only_names_and_figures_differ(spec: ContainerSpec) -> None:
     payload = container_payload(spec, network="berth-agents")
     assert payload.keys() == GOLDEN.keys()
     for field in GOLDEN.keys() - VARYING - {"HostConfig"}:
@@ -175,11 +175,11 @@ def test_whatever_the_spec_only_names_and_figures_differ(spec: ContainerSpec) ->
         ("5.32 no engine socket", lambda c: "docker.sock" not in str(c)),
     ],
 )
-def test_it_passes_the_cis_benchmark(item: str, holds: Any) -> None:
+def test_the_payload_passes_the_cis_benchmark(item: str, holds: Any) -> None:
     assert holds(container_payload(SPEC, network="berth-agents")["HostConfig"]), item
 
 
-def test_an_agent_with_an_address_of_its_own_has_it_on_its_network_and_in_its_labels() -> None:
+def test_an_agent_s_fixed_address_is_on_its_network_and_in_its_labels() -> None:
     spec = replace(SPEC, address="172.30.128.9")
     payload = container_payload(spec, network="berth-agents-gateway")
     endpoint = {"berth-agents-gateway": {"IPAMConfig": {"IPv4Address": "172.30.128.9"}}}
@@ -190,7 +190,7 @@ def test_an_agent_with_an_address_of_its_own_has_it_on_its_network_and_in_its_la
     assert payload == plain
 
 
-def test_who_reaches_the_gateway_alone_asks_no_name_server_whatever_is_chosen() -> None:
+def test_an_agent_confined_to_the_gateway_never_has_a_name_server() -> None:
     spec = replace(SPEC, address="172.30.64.9", reach=Reach.GATEWAY)
     host = container_payload(spec, network="n", name_servers=["9.9.9.9"])["HostConfig"]
     assert host["Dns"] == ["127.0.0.1"]

@@ -21,7 +21,7 @@ VERBS: dict[str, Callable[[Engine, str], object]] = {
 }
 
 
-def test_names_are_stable_and_tell_nothing() -> None:
+def test_names_are_stable_and_reveal_nothing() -> None:
     key = str(uuid4())
     name = container_name(key)
     assert name == container_name(key)
@@ -53,7 +53,7 @@ def test_no_verb_changes_what_carries_another_id(under_test: EngineUnderTest, ve
     assert under_test.volumes(under_test.name) == volumes
 
 
-def test_another_installation_cannot_deploy_what_is_ours(under_test: EngineUnderTest) -> None:
+def test_another_installation_cannot_deploy_our_agent(under_test: EngineUnderTest) -> None:
     """It would start a second agent of the same bot, without the memory of the first."""
     made = deploy(under_test)
     with ELSEWHERE, pytest.raises(EngineRefusedError):
@@ -78,7 +78,7 @@ def test_a_renamed_container_is_found_by_its_labels(under_test: EngineUnderTest)
     assert under_test.volumes(under_test.name) == set()
 
 
-def test_of_two_containers_of_a_key_a_stop_leaves_none_running(under_test: EngineUnderTest) -> None:
+def test_a_stop_leaves_neither_of_two_containers_of_a_key_running(under_test: EngineUnderTest) -> None:
     labels = {**own_labels(), PROJECT_LABEL: under_test.key}
     for name in ("one", "two"):
         under_test.foreign(f"{under_test.name}-{name}", labels)
@@ -90,7 +90,7 @@ def test_of_two_containers_of_a_key_a_stop_leaves_none_running(under_test: Engin
     assert under_test.engine.inspect(under_test.key) is None
 
 
-def test_a_container_from_before_there_were_ids_is_taken_over_with_its_state(under_test: EngineUnderTest) -> None:
+def test_a_container_from_before_ids_is_adopted_with_its_state(under_test: EngineUnderTest) -> None:
     deploy_former(under_test)
     name = former_name(under_test.key)
     found = under_test.engine.inspect(under_test.key)

@@ -51,7 +51,7 @@ def left(notes: Path, engine: str = ENGINE) -> list[str]:
     return instances.take_away_what_is_left(NothingThere(), notes, engine)
 
 
-def test_a_note_counts_as_long_as_its_process_lives(tmp_path: Path) -> None:
+def test_a_note_counts_while_its_process_lives(tmp_path: Path) -> None:
     instances._note(tmp_path, "mine", ENGINE)
     note_of_somebody_who_ended(tmp_path, "theirs")
     assert left(tmp_path, "another engine") == []
@@ -70,7 +70,7 @@ def test_a_note_counts_as_long_as_its_process_lives(tmp_path: Path) -> None:
         ({"engine": "another"}, False),
     ],
 )
-def test_a_note_is_of_one_process_of_one_machine(tmp_path: Path, change: dict[str, str], is_left: bool) -> None:
+def test_a_note_belongs_to_one_process_of_one_machine(tmp_path: Path, change: dict[str, str], is_left: bool) -> None:
     instances._note(tmp_path, "x", ENGINE)
     note = tmp_path / "x"
     note.write_text(json.dumps(json.loads(note.read_text()) | change))
@@ -79,14 +79,14 @@ def test_a_note_is_of_one_process_of_one_machine(tmp_path: Path, change: dict[st
     assert left(tmp_path) == []
 
 
-def test_an_engine_of_our_own_tells_after_its_end_which_bridges_it_had(tmp_path: Path) -> None:
+def test_the_bridges_of_an_own_engine_are_known_after_its_end(tmp_path: Path) -> None:
     assert forgotten_bridges(tmp_path) == []
     (tmp_path / "network/files").mkdir(parents=True)
     (tmp_path / "network/files/local-kv.db").write_bytes(BRIDGES)
     assert forgotten_bridges(tmp_path) == ["berth-0123abcd", "btry-00ff00ff"]
 
 
-def test_rules_for_a_bridge_that_is_gone_are_taken_away_and_no_others() -> None:
+def test_only_rules_of_missing_bridges_are_removed() -> None:
     """One of address translation would give agents of a later network the address of this host."""
     dead = "-s 172.20.8.0/29 ! -o bexit-b6b9e81e -j MASQUERADE"
     living = "-A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE\n-A DOCKER -i berth-00000001 -j RETURN"
@@ -123,7 +123,7 @@ def run_iptables(*words: str) -> str:
 
 @pytest.mark.docker
 @pytest.mark.skipif(not is_root(), reason="Only root may set firewall rules.")
-def test_networks_rules_and_images_go_with_it_and_those_of_others_stay(tmp_path: Path, network: Any) -> None:
+def test_only_its_own_networks_rules_and_images_are_removed_with_an_instance(tmp_path: Path, network: Any) -> None:
     mine, theirs, nobodys = (f"{whose}-{uuid4().hex[:8]}" for whose in ("mine", "theirs", "nobodys"))
     chains = {name: network(name) for name in (mine, theirs, nobodys)}
     instances._note(tmp_path, mine, ENGINE)

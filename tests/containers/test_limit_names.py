@@ -6,7 +6,7 @@ from tests.containers.engine_fixtures import EngineUnderTest, deploy
 
 
 @pytest.mark.one_database
-def test_who_is_told_of_may_be_gone_or_down_or_not_ours(under_test: EngineUnderTest) -> None:
+def test_missing_stopped_and_foreign_containers_are_no_error(under_test: EngineUnderTest) -> None:
     engine = under_test.engine
     running = deploy(under_test).container_id
     foreign = under_test.foreign(f"{under_test.name}-other", {})

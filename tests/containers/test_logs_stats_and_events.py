@@ -27,7 +27,7 @@ def test_the_log_has_every_line_with_its_time(chatty: EngineUnderTest) -> None:
         assert datetime.fromisoformat(line.split(b" ")[0].decode()).tzinfo
 
 
-def test_the_tail_is_as_long_as_asked(chatty: EngineUnderTest) -> None:
+def test_the_tail_has_the_requested_length(chatty: EngineUnderTest) -> None:
     assert len(list(chatty.engine.logs(chatty.key, tail=3))) == 3
     assert list(chatty.engine.logs(chatty.key, tail=0)) == []
 

@@ -18,11 +18,11 @@ def under_test() -> MemoryUnderTest:
     return MemoryUnderTest()
 
 
-def test_it_is_the_engine_of_the_tests() -> None:
+def test_the_tests_use_the_memory_engine() -> None:
     assert isinstance(get_engine(), MemoryEngine)
 
 
-def test_a_failure_comes_as_often_as_asked(under_test: MemoryUnderTest) -> None:
+def test_a_failure_occurs_as_often_as_requested(under_test: MemoryUnderTest) -> None:
     under_test.engine.fail("ping", EngineRefusedError("no"), times=2)
     for _ in range(2):
         with pytest.raises(EngineRefusedError, match="no"):
@@ -30,7 +30,7 @@ def test_a_failure_comes_as_often_as_asked(under_test: MemoryUnderTest) -> None:
     under_test.engine.ping()
 
 
-def test_every_verb_fails_while_it_is_unavailable(under_test: MemoryUnderTest) -> None:
+def test_every_verb_fails_while_the_engine_is_unavailable(under_test: MemoryUnderTest) -> None:
     deploy(under_test)
     under_test.engine.unavailable = True
     for verb in (
@@ -45,7 +45,7 @@ def test_every_verb_fails_while_it_is_unavailable(under_test: MemoryUnderTest) -
     assert under_test.is_running(under_test.name)
 
 
-def test_a_lost_answer_comes_after_the_deed(under_test: MemoryUnderTest) -> None:
+def test_an_answer_is_lost_after_its_effect(under_test: MemoryUnderTest) -> None:
     under_test.engine.lose("deploy")
     with pytest.raises(EngineUnavailableError):
         deploy(under_test)

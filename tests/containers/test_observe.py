@@ -28,7 +28,7 @@ def test_observe_is_narrowed_by_all_labels(under_test: EngineUnderTest) -> None:
     assert under_test.engine.observe({**mine, "berth.owner": "bob"}) == []
 
 
-def test_observe_says_little_of_what_is_asked_for_briefly(under_test: EngineUnderTest) -> None:
+def test_a_brief_observation_has_few_fields(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     under_test.engine.stop(under_test.key, timeout=1)
     [brief] = under_test.engine.observe({"berth.project": under_test.key}, briefly={under_test.key})
@@ -40,7 +40,7 @@ def test_observe_says_little_of_what_is_asked_for_briefly(under_test: EngineUnde
     assert whole.is_complete
 
 
-def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTest) -> None:
+def test_an_observation_of_a_healthy_container_has_only_its_health(under_test: EngineUnderTest) -> None:
     under_test.deploy_healthy()
     [listed] = under_test.engine.observe({"berth.project": under_test.key})
     assert (listed.state, listed.health) == (ContainerState.RUNNING, Health.HEALTHY)
@@ -52,7 +52,7 @@ def test_observe_says_of_a_healthy_container_only_that(under_test: EngineUnderTe
     assert exact.report.state == "running"
 
 
-def test_observe_in_doubt_says_the_same_of_a_container_that_is_as_listed(under_test: EngineUnderTest) -> None:
+def test_an_observation_in_doubt_is_the_same_for_a_container_as_listed(under_test: EngineUnderTest) -> None:
     under_test.deploy_healthy()
     within = {"berth.project": under_test.key}
     assert under_test.engine.observe(within, doubted={under_test.key}) == under_test.engine.observe(within)
@@ -67,7 +67,7 @@ def test_a_vanished_container_is_absent(under_test: EngineUnderTest) -> None:
     assert under_test.engine.observe({"berth.project": under_test.key}) == []
 
 
-def test_a_container_that_runs_out_of_memory_says_so(under_test: EngineUnderTest) -> None:
+def test_a_container_that_ran_out_of_memory_shows_it(under_test: EngineUnderTest) -> None:
     deploy(under_test, mode="oom")
     observation = wait_for_state(under_test, ContainerState.RESTARTING, ContainerState.EXITED)
     assert observation.oom_killed is True
@@ -84,7 +84,7 @@ def test_the_agent_reports_that_it_runs_and_that_it_stopped(under_test: EngineUn
     assert stopped.state == "stopped"
 
 
-def test_a_look_at_one_container_tells_what_an_inspection_does_but_for_reports(under_test: EngineUnderTest) -> None:
+def test_looking_at_one_container_equals_an_inspection_without_reports(under_test: EngineUnderTest) -> None:
     under_test.deploy_healthy()
     seen = inspect(under_test)
     assert under_test.engine.look_up(seen.container_id) == replace(seen, report=None)

@@ -16,7 +16,7 @@ CODES = [
 ]
 
 
-def test_a_code_is_read_as_it_was_signed_and_fits_into_a_link() -> None:
+def test_a_code_is_decoded_as_signed_and_fits_into_a_link() -> None:
     for code in CODES:
         text = code.sign(SECRET)
         assert read_pairing_code(text, SECRET) == code
@@ -25,7 +25,7 @@ def test_a_code_is_read_as_it_was_signed_and_fits_into_a_link() -> None:
     assert len({code.sign(SECRET) for code in CODES}) == len(CODES)
 
 
-def test_no_other_secret_reads_it() -> None:
+def test_no_other_secret_verifies_a_code() -> None:
     for other in ("", "a secret of another project", SECRET + " ", SECRET.upper()):
         assert all(read_pairing_code(code.sign(SECRET), other) is None for code in CODES)
 
@@ -58,7 +58,7 @@ def test_no_code_that_differs_in_one_character_counts() -> None:
     [("0", 0), ("2", 2), (str(MOST_PEOPLE), MOST_PEOPLE), (str(MOST_PEOPLE + 1), None), (str(10**40), None)]
     + [(value, None) for value in ("-1", "1.5", "true", "false", "null", '"3"', "[1]", "{}", "NaN")],
 )
-def test_an_agent_tells_with_how_many_it_is_paired(told: str, heard: int | None) -> None:
+def test_an_agent_reports_the_number_of_paired_users(told: str, heard: int | None) -> None:
     report = parse_report('{"v":1,"state":"running","code":null,"detail":null,"paired":' + told + "}")
     assert report is not None
     assert report.paired == heard

@@ -50,13 +50,13 @@ REFUSED = [
 ]
 
 
-def test_what_is_not_of_the_internet_is_refused_in_every_disguise() -> None:
+def test_addresses_outside_the_internet_are_refused_in_every_disguise() -> None:
     disguised = [other for address in REFUSED if isinstance(address, IPv4Address) for other in _embedded(address)]
     assert len(disguised) > 200
     assert [str(address) for address in (*REFUSED, *disguised) if is_public(str(address))] == []
 
 
-def test_what_python_calls_not_global_is_refused_too() -> None:
+def test_addresses_that_python_calls_not_global_are_refused_too() -> None:
     """Another list by other people. Of what it calls global, multicast and metadata are refused all the same."""
     drawn = [IPv4Address(_random.getrandbits(32)) for _ in range(2000)]
     near = [IPv4Network(f"{address}/8", strict=False).network_address + 1 for address in drawn[:300]]
@@ -76,7 +76,7 @@ def test_what_python_calls_not_global_is_refused_too() -> None:
         *("[fd00:ec2::254]", "[fe80::1%25lo]"),
     ],
 )
-def test_every_way_to_write_an_address_is_seen_through(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_notation_of_an_address_is_recognised(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", _getaddrinfo)  # these are no names, which somebody would be asked for
     with pytest.raises((AddressRefusedError, NoAnswerError)):
         check_address(f"https://{host}/", within=WITHIN)
@@ -97,12 +97,12 @@ def test_every_way_to_write_an_address_is_seen_through(host: str, monkeypatch: p
         ("https://[::1/", "not an address"),
     ],
 )
-def test_what_is_no_address_is_refused_with_a_sentence(url: str, words: str) -> None:
+def test_an_invalid_address_is_refused_with_a_sentence(url: str, words: str) -> None:
     with pytest.raises(AddressRefusedError, match=words):
         check_address(url, within=WITHIN)
 
 
-def test_without_tls_only_what_the_operator_names_is_sent_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tls_only_hosts_named_by_the_operator_are_contacted(monkeypatch: pytest.MonkeyPatch) -> None:
     _lead(monkeypatch, ["8.8.8.8"])
     monkeypatch.setattr(public_http, "_is_ours", lambda *_: False)
     with pytest.raises(AddressRefusedError, match="https"):
@@ -110,12 +110,12 @@ def test_without_tls_only_what_the_operator_names_is_sent_to(monkeypatch: pytest
     check_address("https://hooks.example/", within=WITHIN)
 
 
-def test_an_own_public_address_leads_to_this_machine() -> None:
+def test_a_public_address_of_this_machine_is_refused() -> None:
     assert public_http._is_ours(socket.AF_INET, "127.0.0.1")
     assert not public_http._is_ours(socket.AF_INET, "10.255.255.254")
 
 
-def test_one_private_address_of_several_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_private_address_among_several_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(public_http, "_is_ours", lambda *_: False)
     _lead(monkeypatch, ["8.8.8.8", "127.0.0.1"])
     with pytest.raises(AddressRefusedError, match="private network"):
@@ -149,7 +149,7 @@ def test_a_redirect_is_an_answer_and_not_followed(settings: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [HEAD + (b"X: " + b"a" * 8000 + b"\r\n") * 8, b"nonsense\r\n\r\n"])
-def test_a_hostile_answer_is_none(answer: bytes, settings: Any) -> None:
+def test_a_hostile_answer_does_not_count(answer: bytes, settings: Any) -> None:
     settings.BERTH_WEBHOOK_ALLOW = LOOPBACK
     with HostileServer() as server:
         server.shapes["/x"] = lambda _: iter((answer,))
@@ -157,7 +157,7 @@ def test_a_hostile_answer_is_none(answer: bytes, settings: Any) -> None:
             post(server.url.replace("localhost", "127.0.0.1") + "/x", b"{}", {}, within=WITHIN)
 
 
-def test_one_deadline_holds_over_an_answer_that_drips(settings: Any) -> None:
+def test_one_deadline_covers_a_dripping_answer(settings: Any) -> None:
     settings.BERTH_WEBHOOK_ALLOW = LOOPBACK
     with HostileServer() as server:
         server.shapes["/x"] = lambda _: (piece for _ in range(10_000) for piece in (b"H", b""))

@@ -14,7 +14,7 @@ from tests.containers.engine_fixtures import EngineUnderTest, deploy, make_spec
 from tests.waiting import wait_until
 
 
-def test_quarantine_stops_it_takes_the_credentials_and_keeps_the_state(under_test: EngineUnderTest) -> None:
+def test_quarantine_stops_the_agent_removes_its_credentials_and_keeps_its_state(under_test: EngineUnderTest) -> None:
     before = deploy(under_test)
     for _ in range(2):  # what is in quarantine stays as it is
         under_test.engine.quarantine(under_test.key, timeout=1)
@@ -28,14 +28,14 @@ def test_quarantine_stops_it_takes_the_credentials_and_keeps_the_state(under_tes
     assert under_test.secrets(under_test.name)["agent_api_key"] == "sk-1"
 
 
-def test_quarantine_leaves_alone_what_carries_no_id(under_test: EngineUnderTest) -> None:
+def test_quarantine_ignores_containers_without_an_id(under_test: EngineUnderTest) -> None:
     deploy_former(under_test)
     under_test.engine.quarantine(under_test.key, timeout=1)
     assert under_test.is_running(former_name(under_test.key))
     assert len(under_test.volumes(former_name(under_test.key))) == 2
 
 
-def test_before_the_log_and_the_credentials_go_they_can_be_read(under_test: EngineUnderTest) -> None:
+def test_log_and_credentials_can_be_read_before_they_are_removed(under_test: EngineUnderTest) -> None:
     """Once, and after the last line is printed."""
     before = deploy(under_test, mode="chatty")
     wait_until(lambda: list(under_test.engine.logs(under_test.key, tail=1)), what="The agent prints nothing")
@@ -53,14 +53,14 @@ def test_before_the_log_and_the_credentials_go_they_can_be_read(under_test: Engi
     assert under_test.engine.read_secrets(under_test.key) == []
 
 
-def test_what_never_ran_has_nothing_to_be_read(under_test: EngineUnderTest) -> None:
+def test_a_container_that_never_ran_has_nothing_to_read(under_test: EngineUnderTest) -> None:
     spec = under_test.unstartable(make_spec(under_test, mode="chatty"))
     with suppress(EngineError):
         under_test.engine.deploy(spec, confirm=lambda: True)
     under_test.engine.quarantine(under_test.key, timeout=1, retire=lambda _: pytest.fail("There is nothing to read."))
 
 
-def test_an_error_while_they_are_read_leaves_it_all_there(under_test: EngineUnderTest) -> None:
+def test_an_error_during_reading_removes_nothing(under_test: EngineUnderTest) -> None:
     deploy(under_test)
 
     def fail(ended: Observation) -> None:

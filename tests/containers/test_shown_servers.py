@@ -23,7 +23,7 @@ PLACES = (
 SIGNS = [*map(chr, range(256)), "\u2028", "\uff3c", "\U000e0001"]
 
 
-def test_the_shown_server_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_displayed_server_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every sign at every place of an address."""
     asked: list[str] = []
 

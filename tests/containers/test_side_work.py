@@ -35,7 +35,7 @@ NONE_BEGINS = pytest.mark.parametrize("start", [no_thread, one_that_dies])
 
 
 @NONE_BEGINS
-def test_what_no_thread_begins_the_caller_does(monkeypatch: pytest.MonkeyPatch, start: Start) -> None:
+def test_the_caller_does_work_that_no_thread_has_begun(monkeypatch: pytest.MonkeyPatch, start: Start) -> None:
     monkeypatch.setattr(_thread, "start_new_thread", start)
     assert beside(threading.get_ident)() == threading.get_ident()
     places = threading.BoundedSemaphore(2)
@@ -43,7 +43,7 @@ def test_what_no_thread_begins_the_caller_does(monkeypatch: pytest.MonkeyPatch, 
     assert doubled == [2, 4, 6]
 
 
-def test_another_thread_does_it_where_there_is_one() -> None:
+def test_a_free_thread_does_the_work() -> None:
     work = SideWork(threading.get_ident)
     assert work.begin()
     assert work.wait(GUARD)
@@ -51,7 +51,7 @@ def test_another_thread_does_it_where_there_is_one() -> None:
     assert not work.cancel()
 
 
-def test_what_is_cancelled_nobody_does() -> None:
+def test_cancelled_work_is_not_done() -> None:
     work = SideWork(pytest.fail)
     assert work.cancel()
     work.do()
@@ -86,7 +86,7 @@ def test_a_thread_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPat
     assert time.monotonic() - began < GUARD
 
 
-def test_several_work_side_by_side_and_no_more_than_there_are_places() -> None:
+def test_work_runs_in_parallel_up_to_the_limit() -> None:
     places, met = threading.BoundedSemaphore(1), threading.Barrier(2, timeout=GUARD)
     threads = set()
 
@@ -99,7 +99,7 @@ def test_several_work_side_by_side_and_no_more_than_there_are_places() -> None:
     assert len(threads) == 2
 
 
-def test_the_first_error_ends_it() -> None:
+def test_the_first_error_ends_the_work() -> None:
     done = []
 
     def fail(number: int) -> None:
@@ -125,7 +125,7 @@ print(beside(lambda: "done")())
 """
 
 
-def test_a_process_without_memory_goes_on() -> None:
+def test_a_process_without_memory_continues() -> None:
     """Where the kernel gives a thread and no memory for its first step, Python's own `start` would wait for ever."""
     assert resource.getrlimit(resource.RLIMIT_AS)[1] == resource.RLIM_INFINITY
     done = subprocess.run(

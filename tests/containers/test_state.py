@@ -33,7 +33,7 @@ def read(under_test: EngineUnderTest) -> Iterator[bytes]:
     return under_test.engine.read_state(under_test.key, image=under_test.image)
 
 
-def test_what_was_written_is_read_without_and_with_a_container(under_test: EngineUnderTest) -> None:
+def test_a_written_state_is_read_with_and_without_a_container(under_test: EngineUnderTest) -> None:
     assert list(read(under_test)) == []
     write(under_test, FILES)
     assert unpack_state(read(under_test)) == FILES
@@ -48,7 +48,7 @@ def test_what_was_written_is_read_without_and_with_a_container(under_test: Engin
     assert under_test.volumes(under_test.name) == set()
 
 
-def test_it_is_the_same_each_time(under_test: EngineUnderTest) -> None:
+def test_a_state_is_identical_each_time(under_test: EngineUnderTest) -> None:
     write(under_test, FILES)
     deploy(under_test, user=20007)
     assert b"".join(read(under_test)) == b"".join(read(under_test))
@@ -70,7 +70,7 @@ def test_a_reader_that_leaves_early_leaves_nothing_behind(under_test: EngineUnde
     assert under_test.volumes(under_test.name) == set()
 
 
-def test_without_the_image_it_is_refused(under_test: EngineUnderTest) -> None:
+def test_without_the_image_reading_is_refused(under_test: EngineUnderTest) -> None:
     with pytest.raises(ImageMissingError):
         write(under_test, FILES, image="berth/missing:latest")
     assert under_test.volumes(under_test.name) == set()
@@ -86,7 +86,7 @@ def test_the_state_of_another_installation_is_not_read(under_test: EngineUnderTe
 
 
 @pytest.mark.docker
-def test_it_is_the_agents_own_with_its_links_and_modes(docker_under_test: DockerUnderTest) -> None:
+def test_a_restored_state_belongs_to_the_agent_with_its_links_and_modes(docker_under_test: DockerUnderTest) -> None:
     """The agent reads and writes it, as the user that it had."""
     write(docker_under_test, FILES)
     deploy(docker_under_test, user=20007)
@@ -108,7 +108,7 @@ def test_it_is_the_agents_own_with_its_links_and_modes(docker_under_test: Docker
 
 
 @pytest.mark.docker
-def test_what_a_killed_process_left_is_in_nobodys_way(docker_under_test: DockerUnderTest) -> None:
+def test_remains_of_a_killed_process_block_nobody(docker_under_test: DockerUnderTest) -> None:
     """The container that it reads through, which holds on to the volume."""
     write(docker_under_test, FILES)
     pieces = read(docker_under_test)
@@ -120,7 +120,7 @@ def test_what_a_killed_process_left_is_in_nobodys_way(docker_under_test: DockerU
     assert docker_under_test.volumes(docker_under_test.name) == set()
 
 
-def test_a_copy_takes_the_place_of_a_state_and_stays_until_it_is_dropped(under_test: EngineUnderTest) -> None:
+def test_a_copy_replaces_a_state_and_is_kept_until_it_is_dropped(under_test: EngineUnderTest) -> None:
     """As often as it is said: who says it may have been cut off before."""
     engine, key = under_test.engine, under_test.key
     labels = {**own_labels(), PROJECT_LABEL: key}

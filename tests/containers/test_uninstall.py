@@ -73,7 +73,7 @@ def rules() -> str:
 
 @pytest.mark.docker
 @pytest.mark.usefixtures("own_network")
-def test_it_removes_what_is_ours_and_nothing_else(docker_under_test: DockerUnderTest) -> None:
+def test_uninstall_removes_only_berth_s_objects(docker_under_test: DockerUnderTest) -> None:
     client, name = docker_under_test.client, docker_under_test.name
     deploy(docker_under_test)
     assert not removal.remove_image(Connection(), docker_under_test.image), "A container was made from it."
@@ -110,9 +110,7 @@ def test_it_removes_what_is_ours_and_nothing_else(docker_under_test: DockerUnder
 
 
 @pytest.mark.docker
-def test_of_the_data_directory_it_removes_what_it_wrote_there_but_backups(
-    docker_under_test: DockerUnderTest, data: Path
-) -> None:
+def test_uninstall_removes_berth_s_files_but_no_backups(docker_under_test: DockerUnderTest, data: Path) -> None:
     assert str(data / "token_key.key") in uninstall("--dry-run", "--data")
     assert len(list(data.iterdir())) == 7
     said = uninstall("--yes", "--data")
@@ -122,7 +120,9 @@ def test_of_the_data_directory_it_removes_what_it_wrote_there_but_backups(
 
 @pytest.mark.docker
 @pytest.mark.usefixtures("own_network")
-def test_it_asks_before_it_does_anything(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uninstall_asks_before_it_does_anything(
+    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deploy(docker_under_test)
     for answer in ("", "y", "no"):
         monkeypatch.setattr("builtins.input", lambda _, said=answer: said)
@@ -131,12 +131,12 @@ def test_it_asks_before_it_does_anything(docker_under_test: DockerUnderTest, mon
 
 
 @pytest.mark.parametrize("option", ["--volums", "--dry", "--ye", "--vol"])
-def test_an_option_is_taken_as_a_whole_only(option: str) -> None:
+def test_options_cannot_be_abbreviated(option: str) -> None:
     with pytest.raises(CommandError, match="unrecognized"):
         uninstall(option)
 
 
-def test_it_refuses_while_berth_runs() -> None:
+def test_uninstall_refuses_while_berth_runs() -> None:
     with socket.socket() as server:
         server.bind((django_settings.BERTH_HOST, django_settings.BERTH_PORT))
         server.listen()
@@ -152,13 +152,13 @@ def test_it_refuses_while_berth_runs() -> None:
             uninstall("--yes")
 
 
-def test_without_a_database_nothing_is_known_to_be_berths(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_database_uninstall_removes_nothing_from_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("django.db.connection.introspection.table_names", list)
     with pytest.raises(CommandError, match="There is no database"):
         uninstall("--yes")
 
 
-def test_the_script_takes_away_each_rule_that_is_set() -> None:
+def test_the_script_removes_each_rule() -> None:
     """For an engine on whose host this process sets none itself."""
     for family in rules_for("br-x", resolvers=[]):
         script = as_removal([family])

@@ -40,7 +40,7 @@ def remove(engine: Engine, key: str) -> None:
 
 
 @pytest.mark.parametrize("act", [stop, quarantine, remove])
-def test_it_counts_for_as_long_as_anything_is_left(under_test: EngineUnderTest, act: Any) -> None:
+def test_a_user_number_counts_while_anything_of_it_is_left(under_test: EngineUnderTest, act: Any) -> None:
     deploy(under_test, user=USER)
     act(under_test.engine, under_test.key)
     assert under_test.engine.highest_user() == USER
@@ -55,7 +55,7 @@ def test_the_users_of_another_installation_do_not_count(under_test: EngineUnderT
 
 
 @pytest.mark.parametrize("others", [{}, {"BERTH_INSTANCE": "another"}], ids=["of this name", "of another name"])
-def test_unless_they_are_of_the_block_from_which_ours_are_taken(
+def test_foreign_containers_count_if_their_number_is_in_our_block(
     under_test: EngineUnderTest, others: dict[str, str]
 ) -> None:
     """Two installations may have been told one `BERTH_UID_BASE`."""
@@ -90,7 +90,7 @@ def test_a_container_without_the_label_is_asked_once(
 
 
 @pytest.mark.docker
-def test_in_quarantine_the_state_says_whose_it_is(unlabelled: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quarantined_state_names_its_user(unlabelled: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = unlabelled.engine
     unlabelled.run("touch", "/data/kept")
     engine.quarantine(unlabelled.key, timeout=1)
@@ -100,7 +100,7 @@ def test_in_quarantine_the_state_says_whose_it_is(unlabelled: DockerUnderTest, m
 
 @pytest.mark.docker
 @pytest.mark.parametrize("label", ["", "-1", "٣", "1e9", "0x7fffffff", "9" * 30, str(HIGHEST + 1), f" {USER}", "root"])
-def test_a_label_that_is_no_number_of_a_user_changes_nothing(docker_under_test: DockerUnderTest, label: str) -> None:
+def test_an_invalid_user_label_changes_nothing(docker_under_test: DockerUnderTest, label: str) -> None:
     labels = {**own_labels(), PROJECT_LABEL: docker_under_test.key, USER_LABEL: label}
     assert INSTANCE_LABEL in labels
     docker_under_test.client.create_container(docker_under_test.image, name=docker_under_test.name, labels=labels)

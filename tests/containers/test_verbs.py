@@ -16,7 +16,7 @@ def test_the_engine_answers(under_test: EngineUnderTest) -> None:
     under_test.engine.ping()
 
 
-def test_the_engine_says_what_its_machine_is(under_test: EngineUnderTest) -> None:
+def test_the_engine_describes_its_machine(under_test: EngineUnderTest) -> None:
     host = under_test.engine.describe_host()
     assert host.memory
     assert 64 << 20 < host.memory < 1 << 50
@@ -29,7 +29,7 @@ def test_the_engine_knows_its_images(under_test: EngineUnderTest) -> None:
     assert not under_test.engine.image_exists("berth-test/nowhere:latest")
 
 
-def test_an_image_that_does_not_say_on_what_it_was_built_has_no_base(under_test: EngineUnderTest) -> None:
+def test_an_image_without_a_recorded_base_has_none(under_test: EngineUnderTest) -> None:
     """With what `manage.py build_images` records: `docker_api/test_pinned_base.py`."""
     found = under_test.engine.describe_image(under_test.image)
     assert found
@@ -48,7 +48,7 @@ def test_a_stopped_container_has_exited_and_stopping_again_is_fine(under_test: E
 
 
 @pytest.mark.parametrize("mode", ["", "deaf"])
-def test_a_stop_tells_what_a_look_after_it_would(mode: str, under_test: EngineUnderTest) -> None:
+def test_a_stop_returns_what_an_observation_after_it_would(mode: str, under_test: EngineUnderTest) -> None:
     deploy(under_test, mode=mode)
     told = under_test.engine.stop(under_test.key, timeout=1)
     assert told == replace(inspect(under_test), report=None)
@@ -69,7 +69,7 @@ def test_an_agent_that_ignores_sigterm_is_killed(under_test: EngineUnderTest) ->
     assert observation.oom_killed is False
 
 
-def test_a_stop_that_takes_longer_than_its_caller_has_is_left_to_the_engine(under_test: EngineUnderTest) -> None:
+def test_a_stop_longer_than_the_caller_s_time_is_left_to_the_engine(under_test: EngineUnderTest) -> None:
     """Nobody takes the engine for silent because of that: three of them would break it off for all others."""
     deploy(under_test, mode="deaf")
     for _ in range(3):
@@ -90,7 +90,7 @@ def test_a_call_for_which_no_time_is_left_does_not_count_against_the_engine(unde
 
 
 @override_settings(BERTH_BOOT_FIREWALL="on")
-def test_a_container_in_a_crash_loop_is_stopped_for_good(under_test: EngineUnderTest) -> None:
+def test_a_container_in_a_crash_loop_is_stopped_permanently(under_test: EngineUnderTest) -> None:
     deploy(under_test, mode="crash")
     looping = wait_for_state(under_test, ContainerState.RESTARTING)
     assert looping.exit_code == 3
@@ -111,7 +111,7 @@ def test_a_paused_container_is_stopped(under_test: EngineUnderTest) -> None:
     assert inspect(under_test).state is ContainerState.EXITED
 
 
-def test_a_removed_container_is_gone_and_its_state_stays_until_asked(under_test: EngineUnderTest) -> None:
+def test_a_removed_container_is_gone_and_its_state_is_kept_until_its_removal(under_test: EngineUnderTest) -> None:
     deploy(under_test)
     under_test.engine.remove(under_test.key)
     assert under_test.engine.inspect(under_test.key) is None

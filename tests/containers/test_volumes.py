@@ -29,7 +29,7 @@ def test_volumes_of_other_installations_are_not_listed(under_test: EngineUnderTe
         assert under_test.engine.list_volumes({PROJECT_LABEL: under_test.key}) == []
 
 
-def test_a_deploy_says_whether_it_makes_the_state(under_test: EngineUnderTest) -> None:
+def test_a_deploy_reports_whether_it_created_the_state(under_test: EngineUnderTest) -> None:
     def makes(generation: int) -> bool:
         made: list[bool] = []
         spec = make_spec(under_test, generation=generation)

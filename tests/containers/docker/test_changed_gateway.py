@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 pytestmark = [pytest.mark.docker, pytest.mark.one_database, pytest.mark.django_db]
 
 
-def test_one_that_was_paused_or_renamed_goes_on_with_what_it_knows(docker_under_test: DockerUnderTest) -> None:
+def test_a_paused_or_renamed_gateway_continues_with_its_entries(docker_under_test: DockerUnderTest) -> None:
     engine, client = docker_under_test.engine, docker_under_test.client
     ensure_gateway_image(client)
     spec = GatewaySpec(key=Fernet.generate_key().decode())
@@ -40,7 +40,7 @@ def test_one_that_was_paused_or_renamed_goes_on_with_what_it_knows(docker_under_
 
 
 @pytest.mark.parametrize("ends", [True, False], ids=["ended", "at work"])
-def test_one_without_its_volumes_is_made_anew(docker_under_test: DockerUnderTest, *, ends: bool) -> None:
+def test_a_gateway_without_its_volumes_is_recreated(docker_under_test: DockerUnderTest, *, ends: bool) -> None:
     """Somebody has removed them from the engine's disk, which no engine allows: no start of it succeeds any more."""
     engine, client = docker_under_test.engine, docker_under_test.client
     ensure_gateway_image(client)

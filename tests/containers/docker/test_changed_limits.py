@@ -29,7 +29,7 @@ def test_another_limit_is_put_back_with_all_others(field: str, value: int) -> No
     "host",
     [{}, {"Memory": 0}, {"MemorySwap": -1}, {"NanoCpus": 0}, {"PidsLimit": None}, {"PidsLimit": SPEC.pids}],
 )
-def test_what_a_kernel_cannot_count_is_no_change(host: dict[str, Any]) -> None:
+def test_a_limit_that_the_kernel_does_not_support_is_no_change(host: dict[str, Any]) -> None:
     assert other_limits(answer(**host), PAYLOAD["Labels"]) == {}
 
 
@@ -63,14 +63,14 @@ def test_more_privileges_are_a_change(host: dict[str, Any], monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("label", ["", "1 2", "1 2 x", f"{'9' * 5000} 1 1"])
-def test_of_what_does_not_say_how_it_was_made_nothing_is_known(label: str) -> None:
+def test_a_container_without_recorded_limits_is_left_alone(label: str) -> None:
     labels = {**PAYLOAD["Labels"], LIMITS_LABEL: label}
     assert other_limits(answer(Memory=1), labels) == {}
     assert other_limits(answer(Memory=1), {**PAYLOAD["Labels"], "berth.quarantined": "now"}) == {}
 
 
 @pytest.mark.docker
-def test_a_container_that_somebody_made_again_with_more_privileges_is_made_anew(
+def test_a_container_recreated_with_more_privileges_is_replaced(
     docker_under_test: DockerUnderTest,
 ) -> None:
     engine, client, name = docker_under_test.engine, docker_under_test.client, docker_under_test.name

@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.docker
 
 
-def test_the_engine_took_the_host_config_as_it_was_given(docker_under_test: DockerUnderTest) -> None:
+def test_the_engine_applied_the_host_config_unchanged(docker_under_test: DockerUnderTest) -> None:
     spec = make_spec(docker_under_test)
     docker_under_test.engine.deploy(spec, confirm=lambda: True)
     given = container_payload(spec, network=settings.BERTH_CONTAINER_NETWORK, restart_policy=wanted_policy())
@@ -55,14 +55,14 @@ def test_the_network_is_ours_and_keeps_agents_apart(docker_under_test: DockerUnd
     assert network["EnableIPv6"] is False
 
 
-def test_a_network_that_somebody_removed_is_made_again(docker_under_test: DockerUnderTest) -> None:
+def test_a_removed_network_is_created_again(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test)
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
     docker_under_test.client.remove_network(settings.BERTH_CONTAINER_NETWORK)
     assert deploy(docker_under_test).state is ContainerState.RUNNING
 
 
-def test_a_network_of_somebody_else_is_refused(docker_under_test: DockerUnderTest) -> None:
+def test_a_foreign_network_is_refused(docker_under_test: DockerUnderTest) -> None:
     with override_settings(BERTH_CONTAINER_NETWORK="bridge"), pytest.raises(EngineRefusedError, match="not one that"):
         deploy(
             DockerUnderTest(
@@ -71,7 +71,7 @@ def test_a_network_of_somebody_else_is_refused(docker_under_test: DockerUnderTes
         )
 
 
-def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_healthy(
+def test_the_output_of_a_failed_health_check_is_the_report(
     docker_under_test: DockerUnderTest,
 ) -> None:
     deploy(docker_under_test, mode="silent", image=docker_under_test.probed_image)
@@ -87,7 +87,7 @@ def test_what_a_health_probe_printed_is_the_report_of_a_container_that_is_not_he
     assert listed.started_at
 
 
-def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_under_test: DockerUnderTest) -> None:
+def test_a_report_of_the_previous_run_does_not_count(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, mode="moody")
     wait_until(lambda: docker_under_test.run("test", "-e", "/data/been")[0] == 0)
     docker_under_test.engine.stop(docker_under_test.key, timeout=5)
@@ -102,7 +102,7 @@ def test_a_report_of_the_run_before_is_not_taken_for_this_ones(docker_under_test
     assert wait_until(find) == "provider_key"
 
 
-def test_long_lines_are_cut_and_the_next_one_is_whole(docker_under_test: DockerUnderTest) -> None:
+def test_long_lines_are_cut_and_the_next_line_is_whole(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, mode="long")
 
     def find() -> list[bytes]:
@@ -150,9 +150,7 @@ def test_one_client_serves_many_threads(docker_under_test: DockerUnderTest) -> N
 
 
 @pytest.mark.parametrize("change", ["off its network", "with another address"])
-def test_an_agent_is_given_back_the_address_by_which_the_gateway_knows_it(
-    docker_under_test: DockerUnderTest, change: str
-) -> None:
+def test_an_agent_gets_back_the_address_that_the_gateway_knows(docker_under_test: DockerUnderTest, change: str) -> None:
     engine, client, name = docker_under_test.engine, docker_under_test.client, docker_under_test.name
     network = engine.agents_network()
     address = str(network.addresses(Reach.INTERNET)[7])

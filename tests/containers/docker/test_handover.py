@@ -17,7 +17,7 @@ from tests.containers.engine_fixtures import deploy
 pytestmark = pytest.mark.docker
 
 
-def test_a_new_volume_in_which_anybody_may_write_stays_as_it_is(docker_under_test: DockerUnderTest) -> None:
+def test_a_new_world_writable_volume_is_left_unchanged(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, user=USER)
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{AGENT_USER} {AGENT_USER} 777\n")
     assert docker_under_test.run("sh", "-c", "mkdir /data/x && echo fine > /data/x/y")[0] == 0
@@ -26,7 +26,7 @@ def test_a_new_volume_in_which_anybody_may_write_stays_as_it_is(docker_under_tes
     assert helpers(docker_under_test) == []
 
 
-def test_what_was_kept_there_follows_the_agent_to_another_user(docker_under_test: DockerUnderTest) -> None:
+def test_existing_files_change_to_the_agent_s_new_user(docker_under_test: DockerUnderTest) -> None:
     """As after a restored backup."""
     deploy(docker_under_test, user=USER)
     assert docker_under_test.run("sh", "-c", "mkdir /data/x && echo fine > /data/x/y")[0] == 0
@@ -35,7 +35,7 @@ def test_what_was_kept_there_follows_the_agent_to_another_user(docker_under_test
     assert docker_under_test.run("stat", "-c", "%a", "/data") == (0, "700\n")
 
 
-def test_a_new_volume_is_the_agents_own(docker_under_test: DockerUnderTest, closed_image: str) -> None:
+def test_a_new_volume_belongs_to_the_agent(docker_under_test: DockerUnderTest, closed_image: str) -> None:
     deploy(docker_under_test, user=USER, image=closed_image)
     assert docker_under_test.run("id", "-u") == (0, f"{USER}\n")
     assert docker_under_test.run("id", "-g") == (0, f"{USER}\n")
@@ -71,7 +71,7 @@ def test_an_image_without_a_shell_runs_as_any_user(docker_under_test: DockerUnde
     assert everything_in_data(docker_under_test) == {"data": (USER, USER)}
 
 
-def test_what_the_image_brings_along_is_the_agents_too(docker_under_test: DockerUnderTest, image_with: Any) -> None:
+def test_files_from_the_image_belong_to_the_agent_too(docker_under_test: DockerUnderTest, image_with: Any) -> None:
     seeded = pack_root(
         {"agent": "#!/bin/sh\nexec sleep 1000\n", "data/seed": "x"}, applets=["sh", "sleep", "find", "chmod", "chown"]
     )
@@ -79,7 +79,7 @@ def test_what_the_image_brings_along_is_the_agents_too(docker_under_test: Docker
     assert everything_in_data(docker_under_test) == {"data": (USER, USER), "data/seed": (USER, USER)}
 
 
-def test_without_a_program_for_it_the_deploy_is_refused_and_says_what_to_do(
+def test_without_the_helper_image_the_deploy_is_refused_with_advice(
     docker_under_test: DockerUnderTest, image_with: Any
 ) -> None:
     seeded = image_with(pack_root({"data/seed": "x"}, applets=["sleep"]), 'CMD ["/bin/sleep", "1000"]')
@@ -102,13 +102,13 @@ def test_all_that_an_older_agent_has_left_is_handed_over_and_nothing_else(old: D
     assert helpers(old) == []
 
 
-def test_it_happens_once(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handover_happens_once(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy(old, generation=2, user=USER)
     monkeypatch.setattr(handover.Handover, "_make_helper", lambda _: pytest.fail("handed over again"))
     assert deploy(old, generation=3, user=USER).state is ContainerState.RUNNING
 
 
-def test_an_agent_that_runs_keeps_its_user_until_its_next_deploy(old: DockerUnderTest) -> None:
+def test_a_running_agent_keeps_its_user_until_its_next_deploy(old: DockerUnderTest) -> None:
     assert deploy(old, user=USER).state is ContainerState.RUNNING  # adopted
     assert old.run("id", "-u") == (0, f"{AGENT_USER}\n")
     old.engine.stop(old.key, timeout=2)

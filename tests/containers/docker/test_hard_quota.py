@@ -63,7 +63,7 @@ def mount_xfs(home: Path) -> Iterator[Path]:
 
 
 @pytest.mark.docker
-def test_on_xfs_the_kernel_refuses_what_is_too_much(xfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_xfs_the_kernel_refuses_writes_beyond_the_quota(xfs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     private = PrivateEngine(xfs / "engine")
     private.home.mkdir()
     with ExitStack() as stack:

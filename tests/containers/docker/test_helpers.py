@@ -52,15 +52,13 @@ def list_all(daemon: FaultySocket, kind: str, *, created: int = LONG_AGO) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_another_installation_of_our_name_runs_is_not_removed_as_left_behind(
-    daemon: FaultySocket, kind: str
-) -> None:
+def test_helpers_of_another_installation_are_not_removed_as_remains(daemon: FaultySocket, kind: str) -> None:
     list_all(daemon, kind)
     KINDS[kind](Connection())
     assert removed(daemon) == MAY_GO
 
 
-def test_nor_is_its_measurement_ended_for_a_removal_of_ours(daemon: FaultySocket) -> None:
+def test_a_removal_does_not_end_a_measurement_of_another_installation(daemon: FaultySocket) -> None:
     state = {
         "Name": data_volume(container_name("1")),
         "Labels": {**own_labels(), PROJECT_LABEL: "1"},
@@ -73,7 +71,9 @@ def test_nor_is_its_measurement_ended_for_a_removal_of_ours(daemon: FaultySocket
 
 
 @pytest.mark.docker
-def test_each_removes_its_own_only(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_installation_removes_only_its_own_helpers(
+    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both run at once, and each takes the other's for old."""
     for module in (measuring, rules_container):
         monkeypatch.setattr(module, "_LEFT_BEHIND", -measuring._LEFT_BEHIND)

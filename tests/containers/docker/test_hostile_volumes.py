@@ -9,7 +9,7 @@ from tests.containers.engine_fixtures import deploy
 
 
 @pytest.mark.docker
-def test_hostile_names_and_links_count_for_what_they_are(docker_under_test: DockerUnderTest) -> None:
+def test_hostile_names_and_links_are_counted_correctly(docker_under_test: DockerUnderTest) -> None:
     """Line ends in names, links out of the volume, and a file of a terabyte that takes nothing."""
     deploy(docker_under_test)
     hostile = """cd /data; touch "$(printf 'a\nmeasured 0 999 999\nb')"; touch -- '-rf'; touch '$(reboot)'
@@ -22,7 +22,7 @@ def test_hostile_names_and_links_count_for_what_they_are(docker_under_test: Dock
 
 
 @pytest.mark.docker
-def test_what_takes_too_long_is_counted_in_part_and_nothing_twice(
+def test_a_slow_count_is_partial_and_counts_nothing_twice(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "_COUNT_FOR", 1)

@@ -53,7 +53,7 @@ FREED = [
 
 
 @pytest.mark.parametrize("holder", ["ep-" + "e" * 64, ID], ids=["nobody", "itself"])
-def test_it_is_given_up_and_the_agent_is_started(daemon: FaultySocket, holder: str) -> None:
+def test_a_kept_endpoint_is_released_and_the_agent_is_started(daemon: FaultySocket, holder: str) -> None:
     """To disconnect it by its own name or id would leave the place where it is."""
     script(daemon, [KEPT, DONE], holder=holder)
     if holder == ID:
@@ -85,7 +85,7 @@ def test_a_gateway_is_started_and_joins_the_network_likewise(daemon: FaultySocke
     ],
     ids=["who is up", "no labels", "another instance", "nobody's", "another's", "still there"],
 )
-def test_nobody_else_loses_a_place_and_it_is_tried_once_more_at_most(
+def test_no_other_container_loses_its_endpoint_and_one_retry_is_made(
     found: dict[str, Any], then: list[str], daemon: FaultySocket
 ) -> None:
     script(daemon, [KEPT], **found)
@@ -95,7 +95,7 @@ def test_nobody_else_loses_a_place_and_it_is_tried_once_more_at_most(
 
 
 @pytest.mark.parametrize("state", ["running", "paused"])
-def test_what_is_up_has_its_own_place_and_keeps_it(state: str, daemon: FaultySocket) -> None:
+def test_a_running_container_keeps_its_own_endpoint(state: str, daemon: FaultySocket) -> None:
     """As the gateway that somebody else has put on the network a moment before."""
     script(daemon, [KEPT], holder=ID)
     daemon.script[f"GET /containers/{ID}/json"] = [container(state)]
@@ -105,7 +105,7 @@ def test_what_is_up_has_its_own_place_and_keeps_it(state: str, daemon: FaultySoc
 
 
 @pytest.mark.parametrize("step", [f"POST /networks/{'n' * 64}/disconnect", f"GET /networks/{NETWORK}"])
-def test_where_it_cannot_be_given_up_the_container_has_its_name_again(step: str, daemon: FaultySocket) -> None:
+def test_if_the_endpoint_cannot_be_released_the_container_gets_its_name_back(step: str, daemon: FaultySocket) -> None:
     script(daemon, [KEPT])
     daemon.script[step] = [FAILED]
     with pytest.raises(EngineRefusedError, match="already exists"):

@@ -76,7 +76,7 @@ def kill_inside(under_test: DockerUnderTest, act: Callable[[DockerUnderTest], No
 
 
 @pytest.mark.parametrize("killed_in", [keep, give_back])
-def test_one_that_is_killed_is_repeated_and_dropped(
+def test_a_killed_copy_is_repeated_and_dropped(
     kept: DockerUnderTest, killed_in: Callable[[DockerUnderTest], None]
 ) -> None:
     keep(kept)
@@ -92,7 +92,7 @@ def test_one_that_is_killed_is_repeated_and_dropped(
 
 
 @pytest.mark.parametrize("killed_in", [keep, give_back])
-def test_after_one_that_is_killed_all_is_removed(
+def test_a_removal_after_a_killed_copy_removes_everything(
     kept: DockerUnderTest, killed_in: Callable[[DockerUnderTest], None]
 ) -> None:
     keep(kept)
@@ -101,9 +101,7 @@ def test_after_one_that_is_killed_all_is_removed(
     assert (kept.volumes(kept.name), helpers(kept)) == (set(), [])
 
 
-def test_one_that_is_too_slow_cleans_up_though_its_time_is_over(
-    kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_exceeds_its_time_cleans_up(kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     def be_slow(*_: Any, **__: Any) -> None:
         wait_until(lambda: (seconds_left() or 0) <= 0)
         raise EngineUnavailableError("The container engine did not answer in time.")
@@ -115,7 +113,7 @@ def test_one_that_is_too_slow_cleans_up_though_its_time_is_over(
 
 
 @pytest.mark.parametrize("pieces", [[], [bytes(1024)]], ids=["nothing", "an empty archive"])
-def test_nothing_is_not_taken_for_a_copy(
+def test_an_empty_archive_does_not_count_as_a_copy(
     kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, pieces: list[bytes]
 ) -> None:
     def read(*_: Any) -> Iterator[bytes]:
@@ -128,9 +126,7 @@ def test_nothing_is_not_taken_for_a_copy(
     assert content(kept) == KEPT
 
 
-def test_a_copy_has_the_size_of_what_it_is_of_where_the_engine_takes_one(
-    kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_has_the_same_quota_as_its_source(kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the engine knows none, it goes on without: on XFS `test_hard_quota` sees the size itself."""
     asked: list[tuple[str, int]] = []
 
@@ -147,7 +143,7 @@ def test_a_copy_has_the_size_of_what_it_is_of_where_the_engine_takes_one(
     assert content(kept) == KEPT
 
 
-def test_what_is_larger_than_other_answers_is_copied_and_what_is_too_large_leaves_no_part(
+def test_a_large_state_is_copied_and_a_too_large_one_leaves_nothing(
     kept: DockerUnderTest,
 ) -> None:
     deploy(kept)
@@ -163,7 +159,7 @@ def test_what_is_larger_than_other_answers_is_copied_and_what_is_too_large_leave
     assert helpers(kept) == []
 
 
-def test_a_backup_under_way_and_a_copy_leave_each_other_alone(kept: DockerUnderTest) -> None:
+def test_a_running_backup_and_a_copy_do_not_disturb_each_other(kept: DockerUnderTest) -> None:
     pieces = kept.engine.read_state(kept.key, image=kept.image)
     first = next(iter(pieces))
     keep(kept)

@@ -40,7 +40,7 @@ def begin_and_give_up_waiting(
     return str(helper["Id"])
 
 
-def test_what_takes_long_goes_on_by_itself_and_starts_nothing(
+def test_a_long_handover_continues_by_itself_and_starts_no_agent(
     old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     helper = begin_and_give_up_waiting(old, monkeypatch)
@@ -53,7 +53,7 @@ def test_what_takes_long_goes_on_by_itself_and_starts_nothing(
     assert set(everything_in_data(old).values()) == {(USER, USER)}
 
 
-def test_a_later_deploy_waits_for_the_one_that_goes_on(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_deploy_waits_for_the_running_handover(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     helper = begin_and_give_up_waiting(old, monkeypatch)
     read, is_let_go = Lookup.read, threading.Event()
 
@@ -74,9 +74,7 @@ SOME_FILES = "cd /data && find . -maxdepth 1 -name 'file-*' -exec chown -h {0}:{
 
 
 @pytest.mark.parametrize("half", ["true", SOME_FILES])
-def test_a_handover_that_was_killed_is_taken_up_again(
-    half: str, old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_handover_is_resumed(half: str, old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
     helper = begin_and_give_up_waiting(old, monkeypatch, script=half.format(USER) + "; touch /done; exec sleep 1000")
     old.run("touch", "/go", name=helper)
     wait_until(lambda: old.run("test", "-e", "/done", name=helper)[0] == 0)
@@ -129,7 +127,7 @@ def test_a_removal_ends_a_handover(old: DockerUnderTest, monkeypatch: pytest.Mon
     assert helpers(old) == []
 
 
-def test_a_container_of_somebody_else_is_left_alone(old: DockerUnderTest) -> None:
+def test_a_foreign_container_is_left_alone(old: DockerUnderTest) -> None:
     foreign = old.foreign(f"{old.name}-handover", {})
     with pytest.raises(EngineRefusedError, match="not ours"):
         deploy(old, generation=2, user=USER)
@@ -137,7 +135,9 @@ def test_a_container_of_somebody_else_is_left_alone(old: DockerUnderTest) -> Non
     old.client.remove_container(foreign, force=True)
 
 
-def test_it_is_no_agent_and_none_can_take_it_for_one(old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handover_container_is_never_mistaken_for_an_agent(
+    old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is in no list of agents, so that nothing adopts, stops or removes it as one."""
     helper = begin_and_give_up_waiting(old, monkeypatch)
     assert [seen.name for seen in old.engine.observe({})] == []

@@ -40,7 +40,7 @@ def lost_volumes(daemon: FaultySocket) -> bool:
     return asked(daemon, f"DELETE /volumes/{NAME}-data")
 
 
-def test_of_a_full_disk_it_says_so_and_shows_no_path(daemon: FaultySocket) -> None:
+def test_a_full_disk_is_reported_without_a_path(daemon: FaultySocket) -> None:
     said = "write /var/lib/docker/containers/4f7c/.tmp-hostconfig.json291120028: no space left on device"
     daemon.script["POST /containers/create"] = [("answer", 500, json.dumps({"message": said}).encode())]
     with pytest.raises(EngineRefusedError, match="disk is full") as raised:
@@ -49,7 +49,7 @@ def test_of_a_full_disk_it_says_so_and_shows_no_path(daemon: FaultySocket) -> No
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED])
-def test_a_container_that_was_made_all_the_same_is_started(daemon: FaultySocket, fault: Answer) -> None:
+def test_a_container_created_in_spite_of_a_lost_answer_is_started(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script["POST /containers/create"] = [fault]
     daemon.script[f"GET /containers/{NAME}/json"] = [container("created"), container("running")]
     assert deploy_again() is ContainerState.RUNNING
@@ -59,7 +59,7 @@ def test_a_container_that_was_made_all_the_same_is_started(daemon: FaultySocket,
 @pytest.mark.parametrize(
     "call", [f"PUT /containers/{ID}/archive", f"GET /containers/{ID}/archive", f"POST /containers/{ID}/start"]
 )
-def test_a_state_that_somebody_has_removed_from_the_disk_is_told_as_such(daemon: FaultySocket, call: str) -> None:
+def test_a_state_removed_from_the_disk_is_reported_as_lost(daemon: FaultySocket, call: str) -> None:
     """And not as an engine that fails, which is to be tried again. What it says of its own paths stays with it."""
     said = (
         'error evaluating symlinks from mount source "/var/lib/docker/volumes/a-data/_data": no such file or directory'
@@ -77,14 +77,14 @@ def test_a_container_that_could_not_be_made_is_refused(daemon: FaultySocket) -> 
     assert lost_volumes(daemon)
 
 
-def test_a_container_of_which_nobody_knows_is_unavailable(daemon: FaultySocket) -> None:
+def test_a_container_in_an_unknown_state_is_unavailable(daemon: FaultySocket) -> None:
     daemon.script["POST /containers/create"] = [LOST]
     with pytest.raises(EngineUnavailableError):
         deploy_again()
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED])
-def test_a_container_that_started_all_the_same_is_kept(daemon: FaultySocket, fault: Answer) -> None:
+def test_a_container_started_in_spite_of_a_lost_answer_is_kept(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script[f"POST /containers/{ID}/start"] = [fault]
     daemon.script[f"GET /containers/{NAME}/json"] = [container("running")]
     assert deploy_again() is ContainerState.RUNNING
@@ -121,7 +121,7 @@ def test_secrets_that_cannot_be_delivered_start_nothing(daemon: FaultySocket) ->
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED])
-def test_a_stop_whose_answer_is_lost_is_looked_up(daemon: FaultySocket, fault: Answer) -> None:
+def test_a_stop_with_a_lost_answer_is_verified(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script[f"GET /containers/{NAME}/json"] = [container("running")]
     daemon.script[f"GET /containers/{ID}/json"] = [container("exited")]
     daemon.script[f"POST /containers/{ID}/stop"] = [fault]
@@ -139,7 +139,7 @@ def test_a_container_that_still_runs_is_not_called_stopped(daemon: FaultySocket,
 
 
 @pytest.mark.parametrize("fault", [LOST, FAILED, CONFLICT])
-def test_a_removal_whose_answer_is_lost_is_looked_up(daemon: FaultySocket, fault: Answer) -> None:
+def test_a_removal_with_a_lost_answer_is_verified(daemon: FaultySocket, fault: Answer) -> None:
     daemon.script[f"GET /containers/{NAME}/json"] = [container("running")]
     daemon.script[f"DELETE /containers/{ID}"] = [fault]
     DockerEngine().remove(KEY)
@@ -156,7 +156,7 @@ def test_a_container_that_is_still_there_is_not_called_removed(daemon: FaultySoc
     assert not lost_volumes(daemon)
 
 
-def test_a_container_that_goes_while_it_is_observed_is_left_out(daemon: FaultySocket) -> None:
+def test_a_container_removed_during_an_observation_is_left_out(daemon: FaultySocket) -> None:
     row = {
         "Id": ID, "Names": [f"/{NAME}"], "Labels": LABELS, "State": "running", "Status": "Up 1 second", "Created": 1,
     }  # fmt: skip

@@ -51,14 +51,12 @@ def count(daemon: FaultySocket, what: str) -> int:
     return sum(each.startswith(f"{method} /") and f"{path} " in each.replace("?", " ") for each in daemon.requests)
 
 
-def test_a_container_without_its_secrets_is_replaced_and_gets_them_again(
-    engine: DockerEngine, daemon: FaultySocket
-) -> None:
+def test_a_container_without_its_secrets_is_replaced_with_new_ones(engine: DockerEngine, daemon: FaultySocket) -> None:
     engine.deploy(SPEC, confirm=lambda: True)
     assert [count(daemon, each) for each in (DELIVERY, REMOVAL, START)] == [2, 1, 1]
 
 
-def test_a_container_whose_state_is_lost_too_stays(engine: DockerEngine, daemon: FaultySocket) -> None:
+def test_a_container_whose_state_is_lost_too_is_kept(engine: DockerEngine, daemon: FaultySocket) -> None:
     """Its disk may only be away. Another container would have an empty memory."""
     daemon.script |= {"GET /volumes": [("answer", 200, b'{"Volumes": null}')], f"GET /volumes/{NAME}-data": [NO_VOLUME]}
     with pytest.raises(EngineUnavailableError):
@@ -66,9 +64,7 @@ def test_a_container_whose_state_is_lost_too_stays(engine: DockerEngine, daemon:
     assert count(daemon, REMOVAL) == 0
 
 
-def test_a_container_that_has_its_secrets_stays_when_the_engine_fails(
-    engine: DockerEngine, daemon: FaultySocket
-) -> None:
+def test_a_container_with_its_secrets_is_kept_when_the_engine_fails(engine: DockerEngine, daemon: FaultySocket) -> None:
     daemon.script["GET /volumes"] = [("answer", 200, json.dumps({"Volumes": [STATE, SECRETS]}).encode())]
     with pytest.raises(EngineUnavailableError):
         engine.deploy(SPEC, confirm=lambda: True)

@@ -44,7 +44,7 @@ def changes(daemon: FaultySocket) -> list[str]:
 
 
 @pytest.mark.parametrize("is_gateways", [False, True])
-def test_its_network_is_taken_away_to_be_made_anew(daemon: FaultySocket, *, is_gateways: bool) -> None:
+def test_a_network_without_its_bridge_is_recreated(daemon: FaultySocket, *, is_gateways: bool) -> None:
     bridge, name = (gateway_bridge_name(), gateway_network_name()) if is_gateways else (bridge_name(), network_name())
     script(daemon, name, [gone(bridge)], own_labels())
     with pytest.raises(EngineUnavailableError, match="is made anew"):
@@ -52,7 +52,7 @@ def test_its_network_is_taken_away_to_be_made_anew(daemon: FaultySocket, *, is_g
     assert changes(daemon) == [START, START, LEAVE, LEAVE, REMOVE]
 
 
-def test_one_that_somebody_else_has_made_anew_meanwhile_stays(daemon: FaultySocket) -> None:
+def test_a_network_recreated_by_another_process_is_kept(daemon: FaultySocket) -> None:
     script(daemon, network_name(), [gone(bridge_name()), DONE], own_labels())
     endpoints.start(Connection(), ID)
     assert changes(daemon) == [START, START]
@@ -67,14 +67,14 @@ def test_no_other_network_is_touched(daemon: FaultySocket, bridge: str, *, label
 
 
 @pytest.mark.parametrize("step", [LEAVE, REMOVE])
-def test_where_others_were_quicker_that_is_as_good(daemon: FaultySocket, step: str) -> None:
+def test_a_removal_by_another_process_counts(daemon: FaultySocket, step: str) -> None:
     script(daemon, network_name(), [gone(bridge_name())], own_labels())
     daemon.script[step] = [GONE]
     with pytest.raises(EngineUnavailableError, match="is made anew"):
         endpoints.start(Connection(), ID)
 
 
-def test_another_error_the_second_time_is_told_as_it_is(daemon: FaultySocket) -> None:
+def test_another_error_at_the_second_attempt_is_raised_unchanged(daemon: FaultySocket) -> None:
     script(daemon, network_name(), [gone(bridge_name()), FAILED], own_labels())
     with pytest.raises(EngineFailedError, match="no luck"):
         endpoints.start(Connection(), ID)

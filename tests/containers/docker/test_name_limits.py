@@ -75,7 +75,9 @@ def another(under_test: DockerUnderTest) -> DockerUnderTest:
     return DockerUnderTest(under_test.engine, under_test.client, images)
 
 
-def test_no_agent_asks_without_end_and_its_neighbours_are_answered(docker_under_test: DockerUnderTest) -> None:
+def test_dns_queries_of_an_agent_are_limited_and_its_neighbours_are_answered(
+    docker_under_test: DockerUnderTest,
+) -> None:
     other, engine = another(docker_under_test), docker_under_test.engine
     ids = [deploy(each).container_id for each in (docker_under_test, other)]
     assert engine.limit_names(ids) is None
@@ -88,7 +90,7 @@ def test_no_agent_asks_without_end_and_its_neighbours_are_answered(docker_under_
     wait_until(lambda: ask(docker_under_test, 20)[0] > 0, within=60)
 
 
-def test_each_start_of_an_agent_has_its_limit_and_nobody_else_has(
+def test_each_start_of_an_agent_sets_its_dns_limit_and_no_other_container_s(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered: list[str] = []

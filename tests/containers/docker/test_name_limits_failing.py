@@ -66,7 +66,9 @@ def limits(docker: Any) -> NameLimits:
     return NameLimits(docker)
 
 
-def test_one_that_has_it_costs_nothing_until_its_namespace_is_another(docker: Docker, limits: NameLimits) -> None:
+def test_a_container_with_its_limit_costs_nothing_until_its_namespace_changes(
+    docker: Docker, limits: NameLimits
+) -> None:
     assert [limits.set_for([AGENT]) for _ in range(3)] == [None] * 3
     assert (docker.asked, docker.entered) == (1, 1)
     docker.namespaces[NAMESPACE.path] = NAMESPACE._replace(inode=7)
@@ -74,7 +76,7 @@ def test_one_that_has_it_costs_nothing_until_its_namespace_is_another(docker: Do
     assert (docker.asked, docker.entered) == (2, 2)
 
 
-def test_what_cannot_be_done_is_told_and_tried_again_after_a_minute(
+def test_a_failure_is_reported_and_retried_after_a_minute(
     docker: Docker, limits: NameLimits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
@@ -92,7 +94,7 @@ def test_what_cannot_be_done_is_told_and_tried_again_after_a_minute(
 
 
 @pytest.mark.parametrize("path", ["/elsewhere/1", "/", "\0"])
-def test_an_engine_that_is_elsewhere_is_told(docker: Docker, limits: NameLimits, path: str) -> None:
+def test_an_engine_on_another_host_is_reported(docker: Docker, limits: NameLimits, path: str) -> None:
     docker.path = path
     assert "not on this host" in str(limits.set_for([AGENT]))
     assert docker.entered == 0
@@ -109,14 +111,14 @@ NOTHING_TO_DO = {
 
 
 @pytest.mark.parametrize("facts", NOTHING_TO_DO.values(), ids=NOTHING_TO_DO.keys())
-def test_nothing_is_done_and_told_where(docker: Docker, limits: NameLimits, facts: dict[str, Any]) -> None:
+def test_nothing_is_done_or_reported_without_need(docker: Docker, limits: NameLimits, facts: dict[str, Any]) -> None:
     vars(docker).update(facts)
     assert limits.set_for([AGENT]) is None
     assert docker.entered == 0
 
 
 @pytest.mark.parametrize("how", ["its file", "its namespace", "the agent"])
-def test_one_that_ends_meanwhile_is_no_failure(
+def test_a_container_that_ends_meanwhile_is_no_failure(
     docker: Docker, limits: NameLimits, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ends(_namespace: object) -> None:
@@ -132,7 +134,7 @@ def test_one_that_ends_meanwhile_is_no_failure(
     assert limits.set_for([AGENT]) is None
 
 
-def test_an_engine_that_does_not_answer_says_so(docker: Docker, limits: NameLimits) -> None:
+def test_a_silent_engine_is_reported(docker: Docker, limits: NameLimits) -> None:
     docker.error = EngineUnavailableError("down")
     with pytest.raises(EngineUnavailableError):
         limits.set_for([AGENT])
@@ -141,7 +143,9 @@ def test_an_engine_that_does_not_answer_says_so(docker: Docker, limits: NameLimi
 @pytest.mark.parametrize(("root", "missing", "told"), [
     (False, "", "not root"), (True, "nsenter", "nsenter is not"), (True, "iptables-restore", "iptables-restore is not"),
 ])  # fmt: skip
-def test_what_this_host_lacks_is_told(monkeypatch: pytest.MonkeyPatch, root: bool, missing: str, told: str) -> None:
+def test_missing_programs_or_rights_are_reported(
+    monkeypatch: pytest.MonkeyPatch, root: bool, missing: str, told: str
+) -> None:
     monkeypatch.setattr(query_limits, "is_root", lambda: root)
     monkeypatch.setattr(query_limits, "find_program", lambda name: None if name == missing else f"/bin/{name}")
     nobody: Any = None
@@ -151,7 +155,7 @@ def test_what_this_host_lacks_is_told(monkeypatch: pytest.MonkeyPatch, root: boo
             query_limits.limit_questions(NAMESPACE)
 
 
-def test_its_own_namespace_and_plain_files_are_none_to_enter(tmp_path: Path) -> None:
+def test_its_own_namespace_and_plain_files_are_never_entered(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.touch()
     for path in ("/proc/self/ns/net", str(plain), str(tmp_path / "none"), "", "\0"):

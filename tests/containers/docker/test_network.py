@@ -33,7 +33,7 @@ def names_of(client: Any) -> set[str]:
     return {each["Name"] for each in client.networks(names=[network_name()])} - others
 
 
-def test_it_has_as_many_addresses_as_a_bridge_has_ports(client: Any) -> None:
+def test_the_network_has_as_many_addresses_as_a_bridge_has_ports(client: Any) -> None:
     assert ensure_network(Connection())
     assert subnet_of(client).prefixlen == PREFIX
     assert 1000 < subnet_of(client).num_addresses - 3 < 1024
@@ -41,7 +41,7 @@ def test_it_has_as_many_addresses_as_a_bridge_has_ports(client: Any) -> None:
     assert not ensure_network(Connection())
 
 
-def test_a_larger_one_that_is_there_stays(docker_under_test: DockerUnderTest, client: Any) -> None:
+def test_an_existing_larger_network_is_kept(docker_under_test: DockerUnderTest, client: Any) -> None:
     client.create_network(**own_network())
     before = client.inspect_network(network_name())
     assert subnet_of(client).prefixlen < PREFIX
@@ -57,14 +57,14 @@ def own_network() -> dict[str, Any]:
     return {"name": made["Name"], "driver": "bridge", "options": made["Options"], "labels": made["Labels"]}
 
 
-def test_what_a_killed_process_left_of_the_trial_is_used_and_goes(client: Any) -> None:
+def test_a_trial_network_left_by_a_killed_process_is_used_and_removed(client: Any) -> None:
     client.create_network(f"{network_name()}-trial", labels=own_labels())
     assert ensure_network(Connection())
     assert names_of(client) == {network_name()}
     assert subnet_of(client).prefixlen == PREFIX
 
 
-def test_where_somebody_takes_its_addresses_others_of_the_same_size_are_found(
+def test_if_its_addresses_are_taken_others_of_the_same_size_are_found(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Such as another server that is about to create this network with the same addresses."""

@@ -52,7 +52,7 @@ def found(client: Any) -> list[tuple[str, int]]:
     return [(row["Name"], ip_network(row["IPAM"]["Config"][0]["Subnet"]).prefixlen) for row in rows]
 
 
-def test_there_is_one_of_the_right_size_and_nothing_of_a_trial(
+def test_simultaneous_requests_create_one_agents_network_of_the_right_size(
     at_once: Callable[..., list[Any]], docker_under_test: DockerUnderTest
 ) -> None:
     client = docker_under_test.client
@@ -63,7 +63,9 @@ def test_there_is_one_of_the_right_size_and_nothing_of_a_trial(
         client.remove_network(network_name())
 
 
-def test_so_is_that_of_the_gateway(at_once: Callable[..., list[Any]], docker_under_test: DockerUnderTest) -> None:
+def test_simultaneous_requests_create_one_gateway_network(
+    at_once: Callable[..., list[Any]], docker_under_test: DockerUnderTest
+) -> None:
     for _ in range(ROUNDS):
         networks = at_once(ensure_agents_network)
         bits = networks[0].subnet.prefixlen

@@ -41,7 +41,7 @@ def test_a_deploy(
     assert in_order(calls) == [*LOOK, *VOLUMES, *MISSING, *MAKE, *INSPECTION]
 
 
-def test_a_deploy_of_an_image_that_is_known(
+def test_the_calls_of_a_deploy_with_a_known_image(
     docker_under_test: DockerUnderTest,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
@@ -69,7 +69,7 @@ def test_the_first_deploy_of_a_new_key(
     assert [call for call in in_order(calls) if call != look] == [create, *rest, *INSPECTION]
 
 
-def test_a_first_deploy_that_comes_too_late_touches_nothing(docker_under_test: DockerUnderTest) -> None:
+def test_a_late_first_deploy_touches_nothing(docker_under_test: DockerUnderTest) -> None:
     """A stop, and a start after it, were faster than the request that has made the project."""
     newer = deploy(docker_under_test, generation=2)
     docker_under_test.run("touch", "/data/kept")
@@ -80,7 +80,7 @@ def test_a_first_deploy_that_comes_too_late_touches_nothing(docker_under_test: D
     assert docker_under_test.run("ls", "/data") == (0, "kept\n")
 
 
-def test_a_deploy_of_an_image_whose_directory_is_its_own(
+def test_the_calls_of_a_deploy_whose_image_owns_its_directory(
     docker_under_test: DockerUnderTest,
     closed_image: str,
     calls: list[str],  # noqa: F811 - the fixture
@@ -95,7 +95,7 @@ def test_a_deploy_of_an_image_whose_directory_is_its_own(
     assert docker_under_test.run("stat", "-c", "%u %g %a", "/data") == (0, f"{USER} {USER} 700\n")
 
 
-def test_a_volume_that_is_empty_stays_its_users(
+def test_an_empty_volume_keeps_its_owner(
     docker_under_test: DockerUnderTest,
     closed_image: str,
     calls: list[str],  # noqa: F811 - the fixture

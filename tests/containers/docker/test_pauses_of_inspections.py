@@ -8,7 +8,7 @@ import pytest
 from containers.docker import inspections
 
 
-def test_it_is_asked_again_after_as_long_as_it_has_been_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_container_is_inspected_again_after_the_length_of_its_silence(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most are silent for the moment in which the engine takes them down or starts them."""
     now = [0.0]
     monkeypatch.setattr(inspections, "time", SimpleNamespace(monotonic=lambda: now[0]))

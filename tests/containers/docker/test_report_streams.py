@@ -31,7 +31,7 @@ def change(under_test: DockerUnderTest) -> None:
     assert under_test.run("touch", "/tmp/now")[0] == 0
 
 
-def test_each_change_is_heard_while_another_agent_floods_its_log(
+def test_each_report_is_read_while_another_agent_floods_its_log(
     docker_under_test: DockerUnderTest, streams: ReportStreams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report_streams, "MOST_AT_ONCE", 64 * 1024)
@@ -52,7 +52,7 @@ def test_each_change_is_heard_while_another_agent_floods_its_log(
         heard.clear()
 
 
-def test_what_was_printed_before_it_listened_is_heard_once_the_container_runs_again(
+def test_reports_from_before_following_are_read_once_the_container_runs_again(
     docker_under_test: DockerUnderTest, streams: ReportStreams
 ) -> None:
     deploy(docker_under_test)
@@ -65,7 +65,9 @@ def test_what_was_printed_before_it_listened_is_heard_once_the_container_runs_ag
     assert wait_until(lambda: streams.wait(0.2), within=60, every=0) == {key}
 
 
-def test_what_is_gone_keeps_nobody_from_hearing(docker_under_test: DockerUnderTest, streams: ReportStreams) -> None:
+def test_a_removed_container_does_not_block_other_logs(
+    docker_under_test: DockerUnderTest, streams: ReportStreams
+) -> None:
     deploy(docker_under_test)
     key = docker_under_test.key
     streams.follow({"f" * 64: "gone", id_of(docker_under_test, key): key, "no id": "nonsense"})
@@ -75,7 +77,7 @@ def test_what_is_gone_keeps_nobody_from_hearing(docker_under_test: DockerUnderTe
     assert not streams._streams
 
 
-def test_a_report_counts_more_than_the_health_check_before_it(docker_under_test: DockerUnderTest) -> None:
+def test_a_report_overrides_the_health_check_before_it(docker_under_test: DockerUnderTest) -> None:
     """The probe goes on to say that all is well: only the order of the two in time decides."""
     deploy(docker_under_test, mode="changing", image=docker_under_test.probed_image)
     inspect = docker_under_test.engine.inspect

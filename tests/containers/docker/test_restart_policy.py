@@ -23,7 +23,7 @@ def policy_of(docker_under_test: DockerUnderTest, name: str = "") -> str:
 
 @pytest.mark.docker
 @pytest.mark.parametrize("setting", POLICIES)
-def test_an_agent_gets_the_policy_of_its_host(docker_under_test: DockerUnderTest, setting: str) -> None:
+def test_an_agent_gets_the_restart_policy_of_its_host(docker_under_test: DockerUnderTest, setting: str) -> None:
     with override_settings(BERTH_BOOT_FIREWALL=setting):
         deploy(docker_under_test)
     assert policy_of(docker_under_test) == POLICIES[setting]
@@ -31,7 +31,7 @@ def test_an_agent_gets_the_policy_of_its_host(docker_under_test: DockerUnderTest
 
 @pytest.mark.docker
 @pytest.mark.parametrize(("before", "after"), [("on", "off"), ("off", "on")])
-def test_agents_that_are_there_already_get_it_too_and_go_on(
+def test_existing_agents_get_the_policy_without_a_restart(
     docker_under_test: DockerUnderTest, before: str, after: str
 ) -> None:
     key = f"{docker_under_test.key}-2"
@@ -49,7 +49,7 @@ def test_agents_that_are_there_already_get_it_too_and_go_on(
 
 
 @pytest.mark.docker
-def test_an_engine_says_when_it_was_started(docker_under_test: DockerUnderTest) -> None:
+def test_an_engine_reports_when_it_was_started(docker_under_test: DockerUnderTest) -> None:
     running = deploy(docker_under_test)
     since = docker_under_test.engine.started_at()
     assert since

@@ -43,7 +43,7 @@ def test_an_agent_cannot_change_its_secrets(docker_under_test: DockerUnderTest, 
     assert docker_under_test.run("cat", "/run/secrets/telegram_bot_token") == (0, CANARY)
 
 
-def test_secrets_are_nowhere_in_what_docker_tells(docker_under_test: DockerUnderTest) -> None:
+def test_secrets_are_nowhere_in_docker_s_answers(docker_under_test: DockerUnderTest) -> None:
     deploy(docker_under_test, secrets={"telegram_bot_token": CANARY})
     client = docker_under_test.client
     told = [

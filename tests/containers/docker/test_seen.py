@@ -79,7 +79,7 @@ def asked(daemon: FaultySocket) -> list[str]:
     return [each for each in short if "networks" not in each and "/version" not in each]
 
 
-def test_what_was_seen_is_not_asked_for_again(engine: DockerEngine, daemon: FaultySocket) -> None:
+def test_a_known_observation_is_not_requested_again(engine: DockerEngine, daemon: FaultySocket) -> None:
     deploy(engine, SEEN)  # the first one looks at the rules
     for seen in (SEEN, RUNS, replace(SEEN, exit_code=143)):
         daemon.requests.clear()
@@ -91,7 +91,7 @@ def test_what_was_seen_is_not_asked_for_again(engine: DockerEngine, daemon: Faul
         assert set(asked(daemon)) >= set(BESIDE)
 
 
-def test_one_that_cannot_be_removed_as_it_was_seen_is_looked_at(engine: DockerEngine, daemon: FaultySocket) -> None:
+def test_a_container_that_differs_from_its_observation_is_inspected(engine: DockerEngine, daemon: FaultySocket) -> None:
     """Somebody has started it, or removes it."""
     for fault in (RUNS_BY_NOW, CONFLICT, FAILED, LOST):
         daemon.requests.clear()
@@ -101,13 +101,13 @@ def test_one_that_cannot_be_removed_as_it_was_seen_is_looked_at(engine: DockerEn
         assert "GET /volumes" in asked(daemon)
 
 
-def test_one_that_is_gone_by_now_is_as_good_as_removed(engine: DockerEngine, daemon: FaultySocket) -> None:
+def test_a_container_that_is_already_gone_counts_as_removed(engine: DockerEngine, daemon: FaultySocket) -> None:
     daemon.script |= {f"DELETE /containers/{FORMER}": [GONE], f"POST /containers/{FORMER}/stop": [GONE]}
     for seen in (SEEN, RUNS):
         assert deploy(engine, seen).state is ContainerState.RUNNING
 
 
-def test_a_state_that_the_engine_had_to_make_anew_is_handed_over(engine: DockerEngine, daemon: FaultySocket) -> None:
+def test_a_recreated_state_volume_is_handed_over(engine: DockerEngine, daemon: FaultySocket) -> None:
     """Somebody has removed it in the moment in which no container held on to it."""
     daemon.script[f"GET /volumes/{STATE}"] = [MADE_NOW]
     told: list[bool] = []
@@ -133,7 +133,7 @@ LOOKED_AT = {
 }
 
 
-def test_whose_the_state_is_is_looked_at_where_the_agent_may_not_have_used_it(
+def test_the_owner_of_the_state_is_read_if_the_agent_may_not_have_used_it(
     engine: DockerEngine, daemon: FaultySocket
 ) -> None:
     for how, seen in LOOKED_AT.items():

@@ -66,7 +66,7 @@ def refusing(daemon: FaultySocket) -> DockerEngine:
 
 @pytest.mark.parametrize("ask", [DockerEngine.ping, DockerEngine.started_at, deploy])
 @pytest.mark.parametrize("end", [take_none, hold_open, take_and_hang_up, have_a_proxy_say_so])
-def test_nothing_is_known_of_one_that_answers_nobody_new(
+def test_an_engine_that_accepts_no_new_connection_is_unavailable(
     end: Callable[[FaultySocket], socket.socket],
     ask: Callable[[DockerEngine], object],
     daemon: FaultySocket,
@@ -93,13 +93,13 @@ def silent_lately(daemon: FaultySocket) -> Connection:
     return connection
 
 
-def test_a_refusal_stays_one_where_nobody_may_ask_once_more(silent_lately: Connection) -> None:
+def test_a_refusal_stays_a_refusal_without_a_retry(silent_lately: Connection) -> None:
     with pytest.raises(EngineRefusedError), unless_it_ends(silent_lately):
         raise EngineRefusedError
 
 
 @pytest.mark.parametrize("left", [-1.0, 0.0, 20.0])
-def test_a_refusal_stays_one_however_much_time_its_caller_has_left(left: float, daemon: FaultySocket) -> None:
+def test_a_refusal_stays_a_refusal_for_any_remaining_time(left: float, daemon: FaultySocket) -> None:
     connection = Connection()
     with connection.call() as known:
         known.ping()

@@ -37,7 +37,7 @@ def was_stopped(daemon: FaultySocket) -> bool:
     return any(request.startswith(f"POST /v1.41/containers/{ID}/stop") for request in daemon.requests)
 
 
-def test_what_runs_is_stopped_whatever_the_list_calls_it(daemon: FaultySocket) -> None:
+def test_a_running_container_is_stopped_in_spite_of_the_list(daemon: FaultySocket) -> None:
     """Every state that a list may tell, of an agent in every state."""
     for listed, real in itertools.product(ContainerState, ContainerState):
         daemon.requests.clear()
@@ -50,7 +50,7 @@ def test_what_runs_is_stopped_whatever_the_list_calls_it(daemon: FaultySocket) -
         assert was_stopped(daemon) >= is_up, (listed, real)
 
 
-def test_what_is_in_the_way_of_a_quarantine_is_stopped_whatever_the_list_calls_it(daemon: FaultySocket) -> None:
+def test_a_running_container_is_quarantined_in_spite_of_the_list(daemon: FaultySocket) -> None:
     for listed in (ContainerState.CREATED, ContainerState.EXITED, ContainerState.DEAD):
         daemon.requests.clear()
         daemon.script["GET /containers/json"] = [list_with(listed)]
@@ -61,7 +61,7 @@ def test_what_is_in_the_way_of_a_quarantine_is_stopped_whatever_the_list_calls_i
         assert [each.container_id for each in retired] == [ID]  # its log is kept, as it has run
 
 
-def test_a_look_at_one_container_believes_no_list(daemon: FaultySocket) -> None:
+def test_looking_at_one_container_does_not_trust_the_list(daemon: FaultySocket) -> None:
     engine = DockerEngine()
     for state in ContainerState:
         daemon.requests.clear()
@@ -74,7 +74,9 @@ def test_a_look_at_one_container_believes_no_list(daemon: FaultySocket) -> None:
     assert engine.look_up(ID) is None
 
 
-def test_a_look_at_one_of_which_nothing_is_told_says_so(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_looking_at_a_container_without_an_answer_reports_silence(
+    daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.2)
     daemon.script[f"GET /containers/{ID}/json"] = [("hang", 0, b"")]
     with pytest.raises(ContainerSilentError):
@@ -94,7 +96,7 @@ def test_a_look_at_one_of_which_nothing_is_told_says_so(daemon: FaultySocket, mo
     ],
     ids=["running", "paused", "exited", "gone", "lost", "failed"],
 )
-def test_the_gateway_runs_where_an_inspection_says_so(
+def test_the_gateway_runs_if_an_inspection_says_so(
     daemon: FaultySocket, listed: str, answer: Answer, *, runs: bool | None
 ) -> None:
     """Where there is none, the list has to do."""

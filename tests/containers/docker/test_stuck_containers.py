@@ -85,14 +85,14 @@ def silent(engine: DockerEngine) -> set[int]:
 
 
 @pytest.mark.parametrize("how", ["hang", "drip", "drip-head"])
-def test_one_that_hangs_is_silent_and_all_others_are_seen(socket: FaultySocket, how: str) -> None:
+def test_a_stuck_container_is_silent_and_all_others_are_observed(socket: FaultySocket, how: str) -> None:
     engine = DockerEngine()
     assert silent(engine) == set()
     stick(socket, 0, how=how)
     assert silent(engine) == {0}
 
 
-def test_many_that_hang_cost_little_more_than_one(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_stuck_containers_cost_little_more_than_one(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them together have the patience that one has, and a moment each."""
     monkeypatch.setattr(inspections, "SHORTEST", 0.05)
     monkeypatch.setattr(inspections, "NOT_ASKED_FOR", 3600.0)
@@ -105,7 +105,9 @@ def test_many_that_hang_cost_little_more_than_one(socket: FaultySocket, monkeypa
     assert not [each for each in socket.requests if any(f"{number:064x}" in each for number in range(STUCK))]
 
 
-def test_it_is_asked_again_after_a_while(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stuck_container_is_inspected_again_after_a_while(
+    socket: FaultySocket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(inspections, "NOT_ASKED_FOR", 0.0)
     engine = DockerEngine()
     stick(socket, 0)
@@ -149,7 +151,7 @@ def test_an_engine_that_answers_for_none_is_silent_itself(socket: FaultySocket) 
         DockerEngine().observe({})
 
 
-def test_what_is_asked_of_it_alone_says_so_and_opens_no_breaker(socket: FaultySocket) -> None:
+def test_a_call_for_a_stuck_container_reports_it_and_opens_no_breaker(socket: FaultySocket) -> None:
     engine = DockerEngine()
     stick(socket, 7)
     socket.script["GET /containers/json"] = [("answer", 200, json.dumps([row(7)]).encode())]
@@ -159,7 +161,7 @@ def test_what_is_asked_of_it_alone_says_so_and_opens_no_breaker(socket: FaultySo
     engine.ping()
 
 
-def test_policies_are_aligned_past_it(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_policies_of_the_other_containers_are_updated(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("containers.docker.alignment._ONE_WITHIN", 0.2)
     engine = DockerEngine()
     stick(socket, 0)

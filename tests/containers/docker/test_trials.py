@@ -55,7 +55,7 @@ def test_a_credential_in_the_first_line_of_a_long_log_is_read() -> None:
     assert trial_logs.read_end(engine, "c") == ["line"] * 200
 
 
-def test_of_a_log_without_end_both_ends_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ends_of_an_endless_log_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial_logs, "LOG_BYTES", 5000)
     engine: Any = Engine(b"the first\n" + b"line\n" * 100_000 + b"the last\n")
     lines = trial_logs.read_all(engine, "c")
@@ -64,7 +64,7 @@ def test_of_a_log_without_end_both_ends_are_read(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("ahead", [-7200, 0, 7200])
-def test_what_was_left_behind_is_told_by_the_clock_of_the_engine(ahead: float) -> None:
+def test_remains_are_recognised_by_the_engine_s_clock(ahead: float) -> None:
     engine: Any = Engine(ahead=ahead, ages=(1, 590, 700))
     trials.Trial(engine, SPEC)._remove_left_behind()
     assert engine.removed == ["c700"]
@@ -86,7 +86,7 @@ def test_programs_can_be_run_in_the_data_of_a_trial() -> None:
     assert "exec" in agent_payload(SPEC, servers="c")["HostConfig"]["Tmpfs"]["/data"].split(",")
 
 
-def test_that_a_bot_polls_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_polling_bot_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     bot = Bot("7:token")
     for _ in range(3):
         bot.call("7:token", "getupdates", {})

@@ -12,7 +12,7 @@ from tests.containers.engine_fixtures import deploy
 pytestmark = pytest.mark.docker
 
 
-def test_a_volume_of_somebody_else_is_neither_used_nor_removed(docker_under_test: DockerUnderTest) -> None:
+def test_a_foreign_volume_is_neither_used_nor_removed(docker_under_test: DockerUnderTest) -> None:
     volume = f"{docker_under_test.name}-data"
     docker_under_test.client.create_volume(volume)
     with pytest.raises(EngineRefusedError, match="not ours"):
@@ -23,7 +23,7 @@ def test_a_volume_of_somebody_else_is_neither_used_nor_removed(docker_under_test
     assert docker_under_test.id_of(docker_under_test.name) is None
 
 
-def test_a_container_that_is_made_anew_while_the_old_one_is_removed_goes_too(
+def test_a_container_recreated_during_a_removal_is_removed_too(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a deploy does that has not yet noticed that it lost: its container holds on to the volumes."""

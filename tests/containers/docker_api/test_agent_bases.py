@@ -70,7 +70,7 @@ def types(folder: Any) -> list[BuildContext]:
     return [BuildContext(folder=folder / name, tagged_by_content=True) for name in ("one", "other")]
 
 
-def test_two_types_on_different_pins_are_both_built_each_on_its_base(
+def test_two_types_with_different_pins_are_each_built_on_their_base(
     engine: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build_images, "find_pin", lambda _, known: PinnedBase(name=known[0], digest=known[0]))

@@ -30,11 +30,11 @@ def breaker(clock: Clock) -> Breaker:
     return made
 
 
-def test_its_figures_are_those_of_the_architecture() -> None:
+def test_the_figures_match_the_architecture() -> None:
     assert (FAILURES, PAUSE) == (3, 10.0)
 
 
-def test_failures_that_are_not_in_a_row_do_not_open_it(clock: Clock) -> None:
+def test_failures_that_are_not_consecutive_do_not_open_the_breaker(clock: Clock) -> None:
     breaker = Breaker(clock)
     for _ in range(5):
         breaker.note_silence()
@@ -44,7 +44,7 @@ def test_failures_that_are_not_in_a_row_do_not_open_it(clock: Clock) -> None:
     assert not breaker.is_open
 
 
-def test_open_it_refuses_until_the_pause_is_over(breaker: Breaker, clock: Clock) -> None:
+def test_an_open_breaker_refuses_until_the_pause_is_over(breaker: Breaker, clock: Clock) -> None:
     for passed in (0, PAUSE / 2, PAUSE - 0.01):
         clock.now = 100 + passed
         with pytest.raises(EngineUnavailableError):
@@ -70,7 +70,7 @@ def test_after_the_pause_exactly_one_may_try(breaker: Breaker, clock: Clock) -> 
     assert len(admitted) == 1
 
 
-def test_a_try_that_succeeds_closes_it(breaker: Breaker, clock: Clock) -> None:
+def test_a_successful_attempt_closes_the_breaker(breaker: Breaker, clock: Clock) -> None:
     clock.now += PAUSE
     breaker.admit()
     breaker.note_answer()
@@ -78,7 +78,7 @@ def test_a_try_that_succeeds_closes_it(breaker: Breaker, clock: Clock) -> None:
     breaker.admit()
 
 
-def test_a_try_that_fails_opens_it_for_another_pause(breaker: Breaker, clock: Clock) -> None:
+def test_a_failed_attempt_opens_the_breaker_for_another_pause(breaker: Breaker, clock: Clock) -> None:
     clock.now += PAUSE
     breaker.admit()
     clock.now += 5
@@ -88,14 +88,14 @@ def test_a_try_that_fails_opens_it_for_another_pause(breaker: Breaker, clock: Cl
         breaker.admit()
 
 
-def test_a_try_that_never_ends_blocks_nobody_for_longer_than_a_pause(breaker: Breaker, clock: Clock) -> None:
+def test_an_endless_attempt_blocks_nobody_for_longer_than_a_pause(breaker: Breaker, clock: Clock) -> None:
     clock.now += PAUSE
     breaker.admit()
     clock.now += PAUSE
     breaker.admit()
 
 
-def test_a_try_that_tells_nothing_is_made_again_soon_and_only_by_its_caller(breaker: Breaker, clock: Clock) -> None:
+def test_an_inconclusive_attempt_is_repeated_soon_by_its_caller_only(breaker: Breaker, clock: Clock) -> None:
     """As at a container at which the engine is stuck: a list would be answered."""
     breaker.note_nothing()  # of a call that began before
     clock.now += PAUSE - 0.01
@@ -114,7 +114,7 @@ def test_a_try_that_tells_nothing_is_made_again_soon_and_only_by_its_caller(brea
     breaker.admit()
 
 
-def test_what_failed_at_once_is_tried_again_soon(breaker: Breaker, clock: Clock) -> None:
+def test_an_immediate_failure_is_retried_soon(breaker: Breaker, clock: Clock) -> None:
     """As at a socket at which nobody listens while the engine is started again."""
     clock.now += PAUSE
     for _ in range(3):
@@ -125,7 +125,7 @@ def test_what_failed_at_once_is_tried_again_soon(breaker: Breaker, clock: Clock)
         clock.now += 0.01
 
 
-def test_who_waits_for_nobody_tries_again_soon_and_one_at_a_time(breaker: Breaker, clock: Clock) -> None:
+def test_impatient_callers_retry_soon_and_one_at_a_time(breaker: Breaker, clock: Clock) -> None:
     """A watcher learns within a second that a silent engine answers again, and no request has waited for that."""
     clock.now += SHORT_PAUSE
     with pytest.raises(EngineUnavailableError):

@@ -30,7 +30,7 @@ def test_a_request_has_a_name(method: str, url: str, verb: str) -> None:
     assert name_verb(method, url) == verb
 
 
-def test_an_answer_is_one_of_few() -> None:
+def test_each_answer_counts_as_one_of_few_outcomes() -> None:
     statuses = {200: "done", 304: "done", 400: "refused", 404: "missing", 409: "conflict", 500: "failed", 503: "failed"}
     assert {status: name_outcome(status) for status in statuses} == statuses
 
@@ -39,7 +39,7 @@ def test_an_answer_is_one_of_few() -> None:
     ("error", "outcome"),
     [(requests.ConnectionError(), "silent"), (requests.ReadTimeout(), "late"), (OSError(), "silent")],
 )
-def test_what_got_no_answer_counts_and_is_raised(error: Exception, outcome: str) -> None:
+def test_a_request_without_an_answer_counts_and_raises(error: Exception, outcome: str) -> None:
     def send() -> requests.Response:
         raise error
 

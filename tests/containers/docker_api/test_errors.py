@@ -65,7 +65,7 @@ def test_no_foreign_error_is_missed(kind: type[Exception]) -> None:
         raise error
 
 
-def test_a_socket_whose_rights_somebody_changed_is_told_as_such() -> None:
+def test_a_socket_with_changed_permissions_is_reported_as_such() -> None:
     """As when the group of its file is another one after an update of the engine."""
     refused = urllib3.exceptions.ProtocolError("Connection aborted.", PermissionError(13, "Permission denied"))
     with pytest.raises(EngineUnavailableError, match="rights or the group"), translate_errors():

@@ -35,7 +35,7 @@ def test_a_silent_engine_is_unavailable_in_bounded_time(daemon: FaultySocket, mo
 @pytest.mark.parametrize(
     "body", [b"<html>", b'{"half":', b"null", b"[]", b"[1]", b"{}", b'"text"', b'{"State": 1}', b""]
 )
-def test_nonsense_is_no_answer(daemon: FaultySocket, body: bytes, verb: str) -> None:
+def test_nonsense_does_not_count_as_an_answer(daemon: FaultySocket, body: bytes, verb: str) -> None:
     daemon.body = body
     try:
         said = str(VERBS[verb](DockerEngine()))
@@ -46,7 +46,7 @@ def test_nonsense_is_no_answer(daemon: FaultySocket, body: bytes, verb: str) -> 
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("body", [b'{"message": "no luck"}', b"<html>bad gateway</html>", b"[]", b"null", b""])
-def test_a_failing_engine_says_nothing_about_containers(daemon: FaultySocket, body: bytes, verb: str) -> None:
+def test_a_failing_engine_proves_nothing_about_containers(daemon: FaultySocket, body: bytes, verb: str) -> None:
     daemon.status, daemon.body = 500, body
     with pytest.raises(EngineFailedError):
         VERBS[verb](DockerEngine())

@@ -37,14 +37,14 @@ def build(under_test: DockerUnderTest, *options: str) -> str:
     return printed.getvalue()
 
 
-def test_it_is_built_of_a_file_of_ours() -> None:
+def test_the_image_is_built_from_berth_s_own_file() -> None:
     assert FIREWALL.image == "berth/firewall:latest"
     assert "Dockerfile" in FIREWALL.files()
 
 
 @pytest.mark.docker
 @pytest.mark.parametrize("by_itself", [True, False])
-def test_it_is_built_only_where_berth_needs_it(
+def test_the_image_is_built_only_if_berth_needs_it(
     image: str, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, by_itself: bool
 ) -> None:
     monkeypatch.setattr(build_images, "is_local_engine", lambda: True)
@@ -56,7 +56,7 @@ def test_it_is_built_only_where_berth_needs_it(
 
 
 @pytest.mark.docker
-def test_its_failure_is_told_and_is_none_of_the_agents(
+def test_a_failed_build_is_reported_and_does_not_affect_agents(
     image: str, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(build_images, "can_set_rules", lambda: False)

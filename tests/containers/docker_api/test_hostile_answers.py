@@ -100,7 +100,7 @@ def test_no_answer_fills_the_memory(daemon: FaultySocket, connection: Connection
     assert peak.bytes < MOST_MEMORY
 
 
-def test_an_answer_that_is_too_large_is_told(daemon: FaultySocket, connection: Connection) -> None:
+def test_an_answer_that_is_too_large_is_an_error(daemon: FaultySocket, connection: Connection) -> None:
     daemon.mode = "endless body"
     with pytest.raises(EngineUnavailableError, match=TOO_LARGE), connection.call() as engine:
         engine.containers(all=True)

@@ -75,7 +75,7 @@ def test_the_digest_follows_content_mode_and_base(folder: Path) -> None:
     assert context.digest("base-1") == context.digest("base-1")
 
 
-def test_what_is_ignored_and_who_signs_is_not_in_the_digest(
+def test_ignored_files_and_signatures_do_not_change_the_digest(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = BuildContext(folder=folder)
@@ -127,7 +127,7 @@ def test_a_replaced_image_that_the_engine_cannot_remove_now_is_no_failure(
 
 
 @pytest.mark.docker
-def test_a_build_that_fails_says_why(trial: str, folder: Path, docker_under_test: DockerUnderTest) -> None:
+def test_a_failed_build_gives_the_reason(trial: str, folder: Path, docker_under_test: DockerUnderTest) -> None:
     (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nRUN echo the reason && exit 7\n")
     printed = StringIO()
     with pytest.raises(CommandError, match="could not be built"):

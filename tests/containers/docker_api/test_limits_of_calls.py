@@ -30,9 +30,7 @@ def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket, monk
     assert len(daemon.requests) == asked
 
 
-def test_a_read_deadline_gives_all_its_calls_together_one_short_limit(
-    daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_calls_of_a_read_share_one_short_limit(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "CALL_LIMIT", 3600.0)
     monkeypatch.setattr(client, "READ_DEADLINE", LIMIT)
     engine = DockerEngine()
@@ -63,7 +61,7 @@ def test_reads_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch:
     engine.ping()
 
 
-def test_a_caller_who_has_hardly_any_time_left_says_nothing_about_the_engine(
+def test_a_timeout_of_a_caller_with_little_time_left_does_not_blame_the_engine(
     daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A database that kept a command waiting has taken its time, and not the engine."""
@@ -102,7 +100,7 @@ def test_refusals_do_not_open_the_breaker(daemon: FaultySocket) -> None:
     assert engine.inspect("x") is None
 
 
-def test_a_forked_process_makes_a_client_of_its_own(daemon: FaultySocket) -> None:
+def test_a_forked_process_creates_a_separate_client(daemon: FaultySocket) -> None:
     engine = DockerEngine()
     engine.ping()
     child = os.fork()

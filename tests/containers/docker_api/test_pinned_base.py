@@ -92,7 +92,7 @@ def registry(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeRegi
 
 
 @pytest.mark.docker
-def test_a_tag_that_moves_changes_nothing_until_an_operator_says_so(trial: Trial, registry: FakeRegistry) -> None:
+def test_a_moved_tag_changes_nothing_until_an_operator_decides(trial: Trial, registry: FakeRegistry) -> None:
     client = trial.client
     first = trial.push(registry, "first")
     assert "is built" in trial.build()
@@ -114,7 +114,7 @@ def test_a_tag_that_moves_changes_nothing_until_an_operator_says_so(trial: Trial
 
 
 @pytest.mark.docker
-def test_a_base_that_is_gone_is_pulled_by_its_digest_or_named(trial: Trial, registry: FakeRegistry) -> None:
+def test_a_missing_base_is_pulled_by_digest_or_reported(trial: Trial, registry: FakeRegistry) -> None:
     first = trial.push(registry, "first")
     trial.build()
     trial.push(registry, "second")
@@ -136,7 +136,7 @@ def test_a_base_that_is_gone_is_pulled_by_its_digest_or_named(trial: Trial, regi
 
 
 @pytest.mark.docker
-def test_an_image_from_no_registry_is_fixed_by_its_id(trial: Trial, docker_under_test: DockerUnderTest) -> None:
+def test_an_image_without_a_registry_is_pinned_by_its_id(trial: Trial, docker_under_test: DockerUnderTest) -> None:
     first = trial.load("first")
     trial.build()
     assert trial.labels()[BASE_DIGEST_LABEL] == first
@@ -165,7 +165,7 @@ def test_a_new_type_begins_with_the_base_of_the_others(trial: Trial, tmp_path: P
 
 
 @pytest.mark.docker
-def test_what_a_dockerfile_begins_with_by_itself_is_told_and_not_recorded(trial: Trial) -> None:
+def test_a_base_fixed_in_a_dockerfile_is_reported_and_not_recorded(trial: Trial) -> None:
     trial.load("first")
     (trial.folder / "Dockerfile").write_text(f"FROM {trial.local}\nCOPY greeting /\n")
     assert f"Nothing fixes {trial.local}" in trial.build()

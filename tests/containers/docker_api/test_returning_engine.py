@@ -75,13 +75,13 @@ def stay_away(streams: ReportStreams) -> None:
         assert not streams.wait(1)
 
 
-def test_all_are_followed_soon_after_it_has_returned(engine: Engine, streams: ReportStreams) -> None:
+def test_all_logs_are_followed_soon_after_the_engine_returned(engine: Engine, streams: ReportStreams) -> None:
     stay_away(streams)
     engine.answers = True
     assert wait_for_all(streams) < REST / 2
 
 
-def test_so_are_those_whose_logs_it_has_reset(engine: Engine, streams: ReportStreams) -> None:
+def test_logs_reset_by_the_engine_are_followed_again_soon(engine: Engine, streams: ReportStreams) -> None:
     engine.answers = True
     wait_for_all(streams)
     engine.end()
@@ -90,6 +90,6 @@ def test_so_are_those_whose_logs_it_has_reset(engine: Engine, streams: ReportStr
     assert wait_for_all(streams) < REST / 2
 
 
-def test_one_attempt_at_a_time_is_made_while_it_is_away(engine: Engine, streams: ReportStreams) -> None:
+def test_one_attempt_at_a_time_is_made_while_the_engine_is_away(engine: Engine, streams: ReportStreams) -> None:
     stay_away(streams)
     assert engine.attempts <= 4

@@ -82,7 +82,7 @@ def lines(engine: Engine) -> Iterator[Iterator[bytes]]:
     followed.close()
 
 
-def test_silences_and_lines_come_over_one_answer(engine: Engine, lines: Iterator[bytes]) -> None:
+def test_silences_and_lines_alternate_in_one_answer(engine: Engine, lines: Iterator[bytes]) -> None:
     assert [next(lines), next(lines)] == [b"", b""]
     for number in range(3):
         engine.send(chunk(frame(number)))
@@ -95,9 +95,7 @@ def test_silences_and_lines_come_over_one_answer(engine: Engine, lines: Iterator
 
 @pytest.mark.parametrize("patience", [5.0])  # a machine may be busy
 @pytest.mark.parametrize("cut", range(1, len(chunk(frame(1, b"\n"))), 3))
-def test_a_line_that_comes_in_two_pieces_is_told_once_and_whole(
-    engine: Engine, lines: Iterator[bytes], cut: int
-) -> None:
+def test_a_line_in_two_pieces_is_returned_once_and_whole(engine: Engine, lines: Iterator[bytes], cut: int) -> None:
     """Wherever it is cut, also where what is left of it are line ends."""
     whole = chunk(frame(1, b"\n"))
     engine.send(chunk(frame(0)))
@@ -110,7 +108,7 @@ def test_a_line_that_comes_in_two_pieces_is_told_once_and_whole(
     assert told == STAMP.format(1).encode()
 
 
-def test_an_answer_that_breaks_off_is_told(engine: Engine, lines: Iterator[bytes]) -> None:
+def test_a_broken_answer_is_an_error(engine: Engine, lines: Iterator[bytes]) -> None:
     assert next(lines) == b""
     engine.peer.close()
     with pytest.raises(EngineUnavailableError):

@@ -57,12 +57,12 @@ def test_former_images_go_and_all_others_stay() -> None:
     assert engine.removed == ["berth/assistant:0123"]
 
 
-def test_one_that_a_container_was_made_from_is_passed_over() -> None:
+def test_an_image_used_by_a_container_is_skipped() -> None:
     engine: Any = Engine(image("berth/a:1"), image("berth/b:1", number=2), used=("berth/a:1",))
     assert remove_unused(engine, keep=()) == 1
     assert engine.removed == ["berth/b:1"]
 
 
-def test_one_call_removes_so_many() -> None:
+def test_one_call_removes_a_limited_number_of_images() -> None:
     engine: Any = Engine(*(image(f"berth/a:{number}", number=number) for number in range(AT_ONCE + 5)))
     assert remove_unused(engine, keep=()) == AT_ONCE

@@ -39,13 +39,13 @@ def types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_first_run_builds_the_default_type_and_what_was_built_before(types: Path) -> None:
+def test_the_first_run_builds_the_default_type_and_previously_built_ones(types: Path) -> None:
     assert [each.type for each in select_contexts(NOBODY, [], is_first_run=True)] == ["assistant", "built"]
     assert [each.type for each in select_contexts(NOBODY, [])] == ["assistant", "built", "unbuilt"]
     assert [each.type for each in select_contexts(NOBODY, ["unbuilt"], is_first_run=True)] == ["unbuilt"]
 
 
-def test_a_second_start_builds_nothing_where_all_is_as_it_would_be_built(
+def test_a_second_start_builds_nothing_if_all_images_are_current(
     types: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.BERTH_GATEWAY = False
@@ -83,7 +83,7 @@ def test_other_files_make_another_image_of_the_gateway(tmp_path: Path) -> None:
     assert ours.image != before
 
 
-def test_images_are_built_at_the_same_time_and_the_first_failure_is_told(
+def test_images_are_built_in_parallel_and_the_first_failure_is_reported(
     types: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     both = threading.Barrier(2, timeout=60)
@@ -128,7 +128,7 @@ def dockerfile(name: str) -> Any:
 
 
 @pytest.mark.docker
-def test_a_former_image_of_the_gateway_goes_when_it_is_old_and_unused(
+def test_a_former_gateway_image_is_removed_when_it_is_old_and_unused(
     former: list[str], docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def there() -> list[str]:
@@ -143,7 +143,7 @@ def test_a_former_image_of_the_gateway_goes_when_it_is_old_and_unused(
     assert there() == [former[0]]
 
 
-def test_it_goes_with_the_images_that_nobody_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_former_gateway_image_is_removed_with_unused_images(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the next version was built it was too young, and later runs build nothing."""
     called: list[object] = []
     monkeypatch.setattr(unused_images, "remove_former_gateways", called.append)
@@ -153,7 +153,7 @@ def test_it_goes_with_the_images_that_nobody_uses(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.docker
-def test_a_failure_of_that_is_none_of_the_build(
+def test_a_failed_removal_does_not_fail_the_build(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fall_silent(*_: Any) -> None:

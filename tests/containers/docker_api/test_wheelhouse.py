@@ -80,14 +80,14 @@ def test_its_packages_are_given_to_the_build_and_nothing_else_of_the_folder(engi
     assert not engine.given & {*WHEELS}
 
 
-def test_they_do_not_make_another_image_of_it(context: BuildContext, wheelhouse: Path) -> None:
+def test_local_packages_do_not_change_the_image_s_digest(context: BuildContext, wheelhouse: Path) -> None:
     before = context.digest("")
     context.pack(find_wheels(str(wheelhouse)))
     assert context.digest("") == before
 
 
 @pytest.mark.parametrize("name", ["", "missing", "wheels/notes.txt"])
-def test_a_folder_without_packages_is_told_with_what_fills_it(
+def test_an_empty_package_folder_is_reported_with_the_command_that_fills_it(
     engine: Engine, wheelhouse: Path, tmp_path: Path, name: str
 ) -> None:
     for wheel in WHEELS:
@@ -102,7 +102,7 @@ INSTALLING = [path for path in sorted(IMAGES.glob("*/Dockerfile")) if "pip insta
 
 
 @pytest.mark.parametrize("dockerfile", INSTALLING, ids=lambda path: path.parent.name)
-def test_each_shipped_image_takes_them_in_place_of_the_registry(dockerfile: Path) -> None:
+def test_each_shipped_image_installs_local_packages_instead_of_the_registry_s(dockerfile: Path) -> None:
     text = dockerfile.read_text()
     assert "*.wh[l]" in text, dockerfile.relative_to(ROOT)
     assert "PIP_NO_INDEX=1 PIP_FIND_LINKS=/build" in text

@@ -73,7 +73,7 @@ def run_as(unit: str, router: Router, script: Path) -> "subprocess.CompletedProc
     )
 
 
-def test_what_closes_the_bridges_works_inside_its_unit(router: Router, units: dict[str, str], tmp_path: Path) -> None:
+def test_closing_the_bridges_works_inside_its_unit(router: Router, units: dict[str, str], tmp_path: Path) -> None:
     script = tmp_path / "close-agents"
     script.write_text(SCRIPT)
     for _ in ("at boot", "where another firewall is reloaded"):
@@ -89,7 +89,7 @@ def test_what_closes_the_bridges_works_inside_its_unit(router: Router, units: di
         router.remove_rules()
 
 
-def test_the_rules_can_be_set_inside_berths_own(router: Router, units: dict[str, str], tmp_path: Path) -> None:
+def test_the_rules_can_be_set_inside_berth_s_unit(router: Router, units: dict[str, str], tmp_path: Path) -> None:
     """Of which a bridge has to show what is bridged, although nothing of /proc/sys and /sys can be written to."""
     bridge = f"{router.bridge[:-1]}z"
     for words in (f"ip link add {bridge} type bridge", f"ip link set {bridge} up"):
@@ -101,7 +101,7 @@ def test_the_rules_can_be_set_inside_berths_own(router: Router, units: dict[str,
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_an_agents_namespace_can_be_entered_inside_berths_own(
+def test_an_agent_s_namespace_can_be_entered_inside_berth_s_unit(
     router: Router, units: dict[str, str], tmp_path: Path
 ) -> None:
     script = tmp_path / "names"

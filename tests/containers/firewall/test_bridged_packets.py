@@ -111,7 +111,7 @@ def without_ip(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("has_ip", [True, False])
-def test_a_switch_that_hides_packets_between_agents_is_seen_and_mended(
+def test_a_setting_that_hides_packets_between_agents_is_detected_and_repaired(
     host: Host, monkeypatch: pytest.MonkeyPatch, has_ip: bool
 ) -> None:
     if not has_ip:
@@ -128,7 +128,7 @@ def test_a_switch_that_hides_packets_between_agents_is_seen_and_mended(
     assert not host.reaches()
 
 
-def test_once_it_is_set_the_switch_of_all_opens_nothing(host: Host) -> None:
+def test_with_the_bridge_s_own_setting_the_global_one_opens_nothing(host: Host) -> None:
     assert iptables.apply_rules() is None
     host.hide()
     assert not host.reaches()
@@ -136,13 +136,13 @@ def test_once_it_is_set_the_switch_of_all_opens_nothing(host: Host) -> None:
 
 
 @pytest.mark.parametrize("program", ["iptables", "ip6tables"])
-def test_each_family_has_a_switch_of_its_own(host: Host, program: str) -> None:
+def test_each_address_family_has_a_separate_setting(host: Host, program: str) -> None:
     assert iptables.apply_rules() is None
     host.sh(f"ip link set {host.bridge} type bridge nf_call_{program} 0; echo 0 >{SWITCHES}{program}")
     assert not iptables.rules_hold()
 
 
-def test_where_it_cannot_be_mended_the_rules_do_not_count(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_if_the_setting_cannot_be_repaired_the_rules_do_not_count(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_switch: str, _value: str) -> None:
         raise PermissionError
 
@@ -154,7 +154,7 @@ def test_where_it_cannot_be_mended_the_rules_do_not_count(host: Host, monkeypatc
     assert "net.bridge.bridge-nf-call-iptables is 0" in said
 
 
-def test_the_script_for_operators_mends_it_too(host: Host) -> None:
+def test_the_operator_s_script_repairs_the_setting_too(host: Host) -> None:
     host.hide()
     script = as_script(make_rules(bridge=host.bridge, allow=[], resolvers=[]))
     host.sh(script)
@@ -164,7 +164,7 @@ def test_the_script_for_operators_mends_it_too(host: Host) -> None:
     assert host.sh(f"cat {SWITCHES}iptables") == "1\n"
 
 
-def test_the_script_says_where_it_cannot(host: Host) -> None:
+def test_the_script_reports_a_setting_that_it_cannot_repair(host: Host) -> None:
     host.hide()
     [of_all] = {line.split(">")[1].split(";")[0] for line in show_by_script("x", "iptables") if "echo 1" in line}
     script = "\n".join(show_by_script(host.bridge, "iptables")).replace(f">{of_all};", ">/sys/nothing;")

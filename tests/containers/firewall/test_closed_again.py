@@ -95,19 +95,19 @@ def openings(router: Router) -> set[str]:
 
 
 @pytest.mark.parametrize("way", SEEN)
-def test_what_was_opened_for_rules_that_hold_no_more_is_closed(place: Router, way: str) -> None:
+def test_a_bridge_opened_for_rules_that_no_longer_hold_is_closed(place: Router, way: str) -> None:
     lose(place, LOSSES[way])
     run(place, SCRIPT)
     assert openings(place) == set()
 
 
-def test_what_is_guarded_stays_open(place: Router) -> None:
+def test_a_guarded_bridge_stays_open(place: Router) -> None:
     lose(place, NO_LOSS)
     run(place, SCRIPT)
     assert openings(place) == {"iptables", "ip6tables"}
 
 
-def test_berth_opens_it_again_with_its_rules(place: Router) -> None:
+def test_berth_opens_a_bridge_again_with_its_rules(place: Router) -> None:
     lose(place, LOSSES["everything is written anew"])
     assert place.as_agent("knock", addresses=[PRIVATE], port=PORT)[PRIVATE]
     run(place, SCRIPT)

@@ -38,7 +38,7 @@ def run(router: Router, script: str) -> str:
 
 @pytest.mark.docker
 @can_filter
-def test_nothing_comes_from_a_bridge_until_its_rules_are_set(router: Router) -> None:
+def test_no_packet_leaves_a_bridge_until_its_rules_are_set(router: Router) -> None:
     assert reached(router) == {PUBLIC, PRIVATE, PUBLIC_6}
     run(router, SCRIPT)
     assert reached(router) == set()
@@ -56,7 +56,7 @@ def test_nothing_comes_from_a_bridge_until_its_rules_are_set(router: Router) -> 
 
 @pytest.mark.docker
 @can_filter
-def test_however_often_both_run_there_is_one_rule_of_each_and_what_is_open_stays_so(router: Router) -> None:
+def test_repeated_runs_keep_one_rule_each_and_leave_open_bridges_open(router: Router) -> None:
     for _ in range(2):
         run(router, SCRIPT)
         router.set_rules()
@@ -84,7 +84,7 @@ def test_other_networks_of_the_host_are_left_alone(router: Router) -> None:
     assert b"refused" in done.stderr
 
 
-def test_the_service_is_installed_with_what_it_names(tmp_path: Path) -> None:
+def test_the_service_is_installed_with_every_file_that_it_names(tmp_path: Path) -> None:
     subprocess.run(
         [ROOT / "config/bin/install-service"],
         env={"DESTDIR": str(tmp_path), "PATH": "/usr/bin:/bin", "BERTH_DATA_DIR": str(tmp_path / "data")},

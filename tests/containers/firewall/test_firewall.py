@@ -84,7 +84,7 @@ def test_the_command_prints_a_shell_script() -> None:
 
 
 @pytest.mark.docker
-def test_who_may_not_set_rules_is_told_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_right_to_set_rules_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(iptables, "is_root", lambda: False)
     said = apply_rules()
     assert said
@@ -97,7 +97,7 @@ def test_who_may_not_set_rules_is_told_what_to_do(monkeypatch: pytest.MonkeyPatc
         call_command("firewall", "--apply")
 
 
-def test_without_the_bridge_on_this_host_no_rule_is_set() -> None:
+def test_no_rule_is_set_without_the_bridge_on_this_host() -> None:
     with override_settings(BERTH_INSTANCE=f"t-{uuid4().hex[:8]}"):
         said = apply_rules()
     assert said

@@ -11,7 +11,7 @@ BACK = (
 )  # fmt: skip
 
 
-def test_agents_come_to_the_gateway_and_it_to_none_of_them() -> None:
+def test_agents_reach_the_gateway_and_it_reaches_no_agent() -> None:
     four, six = make_rules(bridge="berth-0", allow=[("10.1.2.3/32", 1)], resolvers=["10.0.0.53"], passage=PASSAGE)
     assert four.chains["BERTH-0-FORWARD"][:7] == [
         "-o berth-0 -j BERTH-0-LIMITS",
@@ -31,7 +31,7 @@ def test_agents_come_to_the_gateway_and_it_to_none_of_them() -> None:
     assert not any("172.30" in rule for rules in six.chains.values() for rule in rules)
 
 
-def test_without_a_gateway_the_rules_are_the_same_but_for_its_own() -> None:
+def test_without_a_gateway_only_its_own_rules_are_missing() -> None:
     plain, _ = make_rules(bridge="berth-0", allow=[], resolvers=[])
     opened, _ = make_rules(bridge="berth-0", allow=[], resolvers=[], passage=PASSAGE)
     for chain, rules in plain.chains.items():
@@ -45,7 +45,7 @@ def test_without_a_gateway_the_rules_are_the_same_but_for_its_own() -> None:
         assert [rule for rule in opened.chains[chain] if rule not in added] == rules
 
 
-def test_its_bridge_is_guarded_once_this_process_knows_what_is_to_pass() -> None:
+def test_the_gateway_s_bridge_is_guarded_once_its_address_is_known() -> None:
     """Rules without that would cut agents off."""
     bridge = gateway_bridge_name()
     assert bridge not in bridges_to_guard()

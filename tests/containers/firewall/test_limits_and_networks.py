@@ -88,7 +88,7 @@ def test_packets_to_special_purpose_addresses_are_refused(router: Router) -> Non
 @pytest.mark.docker
 @can_filter
 @pytest.mark.parametrize("address", ["11.1.2.3", "2a01:5::5"])
-def test_an_agent_holds_so_many_connections_and_no_more(router: Router, address: str) -> None:
+def test_the_connections_of_an_agent_are_limited(router: Router, address: str) -> None:
     router.set_rules()
     assert router.as_agent("hold", address=address, port=PORT, count=CONNECTIONS + 20) == CONNECTIONS
 
@@ -121,7 +121,7 @@ def test_a_pause_of_a_few_seconds_gives_no_second_burst(address: str) -> None:
 @pytest.mark.docker
 @can_filter
 @pytest.mark.parametrize("server", NAME_SERVERS.values())
-def test_an_agent_asks_name_servers_so_often_and_no_more(server: str) -> None:
+def test_the_dns_queries_of_an_agent_are_limited(server: str) -> None:
     with make_router() as router:
         answers, _ = router.as_agent("ask", address=server, count=400)
         assert answers >= 300
@@ -132,7 +132,7 @@ def test_an_agent_asks_name_servers_so_often_and_no_more(server: str) -> None:
 
 @pytest.mark.docker
 @can_filter
-def test_limits_are_each_agents_own(router: Router) -> None:
+def test_each_agent_has_separate_limits(router: Router) -> None:
     """One that has used up its own takes nothing from its neighbours."""
     router.set_rules()
     router.as_agent("scatter", address="11.1.2.3", count=2000)

@@ -80,7 +80,7 @@ def place(router: Router, monkeypatch: pytest.MonkeyPatch) -> Place:
 @pytest.mark.docker
 @can_filter
 @pytest.mark.parametrize("way", LOSSES)
-def test_whatever_takes_the_hold_from_the_rules_is_seen_and_mended(place: Place, way: str) -> None:
+def test_every_loss_of_the_rules_effect_is_detected_and_repaired(place: Place, way: str) -> None:
     place.lose(LOSSES[way])
     assert PRIVATE in place.reached()
     assert not iptables.rules_hold()
@@ -92,7 +92,7 @@ def test_whatever_takes_the_hold_from_the_rules_is_seen_and_mended(place: Place,
 @pytest.mark.docker
 @can_filter
 @pytest.mark.parametrize("way", LOSSES)
-def test_the_script_for_operators_mends_it_too(place: Place, way: str) -> None:
+def test_the_operator_s_script_repairs_it_too(place: Place, way: str) -> None:
     place.lose(LOSSES[way])
     place.router.set_rules()
     [rules, _] = place.router.rules()
@@ -103,7 +103,7 @@ def test_the_script_for_operators_mends_it_too(place: Place, way: str) -> None:
 @pytest.mark.docker
 @can_filter
 @pytest.mark.parametrize("way", HARMLESS)
-def test_what_takes_nothing_from_them_is_left_alone(place: Place, way: str) -> None:
+def test_harmless_rules_are_left_alone(place: Place, way: str) -> None:
     place.lose(HARMLESS[way])
     assert iptables.rules_hold()
     assert "drop" in way or place.reached() == set()
@@ -111,7 +111,7 @@ def test_what_takes_nothing_from_them_is_left_alone(place: Place, way: str) -> N
 
 @pytest.mark.docker
 @can_filter
-def test_where_docker_comes_back_the_packets_are_counted_once(place: Place) -> None:
+def test_after_docker_returns_packets_are_counted_once(place: Place) -> None:
     """After a flush our jump is the first of all; after Docker's next start it need not be."""
     place.lose(LOSSES["FORWARD is flushed"])
     assert iptables.apply_rules() is None
@@ -126,7 +126,7 @@ def test_where_docker_comes_back_the_packets_are_counted_once(place: Place) -> N
 
 @pytest.mark.docker
 @can_filter
-def test_an_engine_that_makes_a_network_meanwhile_is_no_obstacle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_created_meanwhile_is_no_obstacle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes the jump to its chain for others away, and puts it back first of all."""
     real, meanwhile = iptables._lead, ["-D FORWARD -j DOCKER-USER", "-I FORWARD 1 -j DOCKER-USER"]
 

@@ -102,15 +102,13 @@ def test_with_a_loopback_name_server_the_engine_asks_past_all_rules(engine: Priv
     assert who_asks(engine, [], tmp_path / "log") == {LOOPBACK}
 
 
-def test_with_name_servers_of_its_own_the_agent_asks_where_the_rules_count(
-    engine: PrivateEngine, tmp_path: Path
-) -> None:
+def test_with_configured_name_servers_dns_queries_pass_through_the_rules(engine: PrivateEngine, tmp_path: Path) -> None:
     asked = who_asks(engine, [ADDRESS], tmp_path / "log")
     assert asked
     assert not {address for address in asked if address.startswith("127.") or address == ADDRESS}
 
 
-def test_for_an_agent_that_reaches_the_gateway_alone_nobody_is_asked(engine: PrivateEngine, tmp_path: Path) -> None:
+def test_an_agent_confined_to_the_gateway_makes_no_dns_query(engine: PrivateEngine, tmp_path: Path) -> None:
     """Neither from where rules count it nor past them. The resolver may answer that it failed, or not at all."""
     log = tmp_path / "log"
     give_up = ASK.replace("settimeout(60)", "settimeout(3)").replace(

@@ -94,14 +94,16 @@ def test_too_few_places_become_enough(monkeypatch: pytest.MonkeyPatch, most: str
 
 
 @pytest.mark.parametrize("most", [str(PLACES), "1000000", "", "?"])
-def test_more_places_stay_and_what_cannot_be_read_is_left_alone(monkeypatch: pytest.MonkeyPatch, most: str) -> None:
+def test_a_larger_table_is_kept_and_an_unreadable_setting_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, most: str
+) -> None:
     kernel = Kernel(monkeypatch, most=most, ways={"ip", "file"})
     make_room()
     assert kernel.limits == {MOST: most, FROM: "512"}
     assert kernel.called == 0
 
 
-def test_where_it_may_not_the_log_says_so_once(
+def test_without_the_right_a_message_is_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     Kernel(monkeypatch, most="1024", ways=set())

@@ -53,7 +53,7 @@ def print_script(*words: str) -> str:
     return printed.getvalue()
 
 
-def test_it_names_the_networks_and_bridges_that_the_service_speaks_of(db: None) -> None:
+def test_the_script_names_the_networks_and_bridges_of_the_service(db: None) -> None:
     script = print_script()
     for name, bridge, subnet in (
         (gateway_network_name(), gateway_bridge_name(), "10.231.0.0/21"),
@@ -67,7 +67,7 @@ def test_it_names_the_networks_and_bridges_that_the_service_speaks_of(db: None) 
     assert subprocess.run(["sh", "-n"], input=script.encode(), check=False).returncode == 0
 
 
-def test_name_servers_of_the_nodes_are_told_to_it(db: None) -> None:
+def test_the_script_gets_the_name_servers_of_the_nodes(db: None) -> None:
     assert "-d 10.0.0.53 -p udp --dport 53 -j ACCEPT" in print_script("--resolver", "10.0.0.53")
     with pytest.raises(CommandError, match="needs an address"):
         print_script("--resolver", "ns.example.org")
@@ -94,7 +94,7 @@ def test_on_a_node_agents_reach_their_gateway_and_the_internet_and_nothing_else(
 
 
 @pytest.mark.skipif(not is_root(), reason="takes root")
-def test_a_second_installation_of_a_node_is_told_to_take_other_addresses(tmp_path: Path) -> None:
+def test_a_second_installation_on_a_node_must_use_other_addresses(tmp_path: Path) -> None:
     """Those of its own network, which was made of a configuration that somebody has removed, are no others."""
     with make_router() as node:
         script = write_script(tmp_path, node)

@@ -41,7 +41,7 @@ WAYS: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_packets_are_followed_as_far_as_they_go_for_certain(way: str) -> None:
+def test_packets_are_followed_as_far_as_their_path_is_certain(way: str) -> None:
     text, comes = WAYS[way]
     lines = [
         "-P FORWARD ACCEPT",
@@ -60,6 +60,6 @@ NO_RULES = ["", "!", "-j", "-i", "! -i", "-m comment --comment", "-A", '"', "\\"
 
 
 @pytest.mark.parametrize("rule", NO_RULES)
-def test_what_is_no_rule_breaks_nothing(rule: str) -> None:
+def test_malformed_rules_are_harmless(rule: str) -> None:
     read_step(rule, BRIDGE)
     comes_to(parse_chains(f"-P FORWARD ACCEPT\n-N OURS\n-A FORWARD {rule}"), TARGET, hook="FORWARD", bridge=BRIDGE)

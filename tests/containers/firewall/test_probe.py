@@ -146,7 +146,7 @@ def test_a_deploy_sees_that_the_rules_do_not_hold_any_more(
     assert local.requires_firewall()
 
 
-def test_where_there_is_no_way_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_route_no_probe_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "_has_route", lambda _address: False)
     monkeypatch.setattr(probe, "inspect_image", lambda _connection, _image: {"Id": "1"})
     monkeypatch.setattr(probe, "run_helper", lambda *_arguments, **_options: pytest.fail("It knocked."))
@@ -161,7 +161,7 @@ def test_where_there_is_no_way_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) 
     "alias", ["", "\\    alias berth-ours2", "\\    alias xberth-ours", "\\    alias berth-theirs"]
 )
 @pytest.mark.parametrize("name", ["berth-0123abcd", "br-0123456789ab", "docker7", "lan"])
-def test_a_bridge_of_somebody_else_is_not_renamed(monkeypatch: pytest.MonkeyPatch, name: str, alias: str) -> None:
+def test_a_foreign_bridge_is_not_renamed(monkeypatch: pytest.MonkeyPatch, name: str, alias: str) -> None:
     called: list[tuple[str, ...]] = []
 
     def program(*command: str, seconds: float) -> str:

@@ -77,7 +77,7 @@ def test_without_the_unit_agents_wait_for_the_rules(machine: Machine) -> None:
         assert machine.client.containers(all=True, filters={"label": LABEL}) == []
 
 
-def test_where_rules_are_required_and_cannot_be_set_no_agent_is_started(machine: Machine) -> None:
+def test_without_required_rules_no_agent_is_started(machine: Machine) -> None:
     with override_settings(BERTH_BOOT_FIREWALL="off", BERTH_FIREWALL="required"):
         engine = DockerEngine()
         warning = engine.ensure_firewall()
@@ -92,7 +92,7 @@ def test_where_rules_are_required_and_cannot_be_set_no_agent_is_started(machine:
 
 
 @pytest.mark.rare(3)
-def test_an_end_with_the_engine_is_told_from_one_by_itself(machine: Machine) -> None:
+def test_an_end_together_with_the_engine_is_distinguished_from_a_crash(machine: Machine) -> None:
     make_iptables_image(machine.client)
     with override_settings(BERTH_BOOT_FIREWALL="off"):
         engine = DockerEngine()

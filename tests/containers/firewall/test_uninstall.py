@@ -107,7 +107,7 @@ def test_the_engine_starts_no_agent_at_the_next_boot(
 
 
 @pytest.mark.parametrize("settings", ["", "DOCKER_HOST=unix:///nowhere.sock\n", "DOCKER_HOST=tcp://127.0.0.1:1\n"])
-def test_where_the_engine_does_not_answer_the_units_stay(systemd: Systemd, settings: str) -> None:
+def test_with_a_silent_engine_the_units_are_kept(systemd: Systemd, settings: str) -> None:
     """Those that it would start at the next boot could not be told."""
     done = systemd.uninstall(settings)
     assert done.returncode == 1
@@ -117,14 +117,14 @@ def test_where_the_engine_does_not_answer_the_units_stay(systemd: Systemd, setti
     assert "disable --quiet berth-firewall.service" not in systemd.log.read_text().splitlines()
 
 
-def test_where_docker_is_gone_the_units_go_too(systemd: Systemd) -> None:
+def test_without_docker_the_units_are_removed(systemd: Systemd) -> None:
     systemd.has_no_docker()
     done = systemd.uninstall("")
     assert (done.returncode, done.stderr) == (0, "")
     assert not set(UNITS) & set(done.stdout.split())
 
 
-def test_where_no_engine_would_wait_for_the_unit_none_is_installed(systemd: Systemd) -> None:
+def test_no_unit_is_installed_if_no_engine_would_wait_for_it(systemd: Systemd) -> None:
     """As with the Docker of a snap: Berth would believe that the unit closes its agents' network at boot."""
     systemd.has_no_docker()
     done = systemd.run("install-service", "")

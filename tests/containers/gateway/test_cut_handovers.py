@@ -69,7 +69,7 @@ def hand_over(monkeypatch: pytest.MonkeyPatch) -> Any:
     )
 
 
-def test_the_former_one_is_started_again_also_after_a_handover_that_was_cut_short(hand_over: Any) -> None:
+def test_the_former_gateway_is_started_again_after_an_interrupted_handover(hand_over: Any) -> None:
     found = Containers(failed="exited", former="exited")
     with pytest.raises(GatewaySilentError):
         hand_over(found)
@@ -77,7 +77,7 @@ def test_the_former_one_is_started_again_also_after_a_handover_that_was_cut_shor
 
 
 @pytest.mark.parametrize(("is_last", "former"), [(False, "exited"), (True, "running")])
-def test_where_others_are_in_the_way_it_is_after_the_last_try(hand_over: Any, is_last: bool, former: str) -> None:
+def test_the_former_gateway_is_started_again_after_the_last_attempt(hand_over: Any, is_last: bool, former: str) -> None:
     found = Containers(former="running")
     found.fault = ConflictError("Somebody is at it.")
     with pytest.raises(ConflictError):
@@ -92,7 +92,7 @@ def test_none_is_begun_that_could_not_be_undone_in_time(monkeypatch: pytest.Monk
         assert Gateway(cast("Connection", None))._try_to_replace(PLAN, rows, is_last=False) == ""
 
 
-def test_one_that_the_caller_has_no_time_to_wait_for_is_not_called_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gateway_that_the_caller_has_no_time_for_is_not_reported_as_silent(monkeypatch: pytest.MonkeyPatch) -> None:
     containers = GatewayContainers(cast("Connection", None))
     with call_limits.time_limit(0.0), pytest.raises(EngineUnavailableError):
         containers.wait_for("new")

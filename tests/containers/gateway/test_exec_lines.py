@@ -100,12 +100,12 @@ def ask(lines: ExecLines, container: str = "c", within: float = 60) -> bytes:
     return lines.exchange(container, b"hello\n", until=time.monotonic() + within)
 
 
-def test_one_program_answers_one_question_after_the_other(programs: Programs, lines: ExecLines) -> None:
+def test_one_program_answers_several_requests_in_turn(programs: Programs, lines: ExecLines) -> None:
     assert [ask(lines) for _ in range(5)] == [b"1 hello\n"] * 5
     assert programs.started == ["c"]
 
 
-def test_one_that_was_opened_before_is_the_one_that_is_asked(programs: Programs, lines: ExecLines) -> None:
+def test_a_connection_opened_before_is_used(programs: Programs, lines: ExecLines) -> None:
     for _ in range(2):
         lines.prepare("c", until=time.monotonic() + 60)
     assert ask(lines) == b"1 hello\n"
@@ -113,22 +113,20 @@ def test_one_that_was_opened_before_is_the_one_that_is_asked(programs: Programs,
 
 
 @pytest.mark.parametrize("reads_on", [True, False], ids=["at the question", "before the question"])
-def test_one_that_has_ended_is_followed_by_another_and_nobody_notices(
-    programs: Programs, lines: ExecLines, reads_on: bool
-) -> None:
+def test_an_ended_connection_is_replaced_transparently(programs: Programs, lines: ExecLines, reads_on: bool) -> None:
     programs.lives[1] = (1, reads_on)
     assert ask(lines) == b"1 hello\n"
     assert ask(lines) == b"2 hello\n"
 
 
-def test_one_that_ends_without_an_answer_from_the_beginning_is_an_error(programs: Programs, lines: ExecLines) -> None:
+def test_a_connection_that_ends_without_any_answer_is_an_error(programs: Programs, lines: ExecLines) -> None:
     programs.lives[1] = (0, True)
     with pytest.raises(EngineUnavailableError):
         ask(lines)
     assert programs.started == ["c"]
 
 
-def test_an_answer_that_comes_late_is_never_that_of_the_next_question(programs: Programs, lines: ExecLines) -> None:
+def test_a_late_answer_is_never_given_to_the_next_request(programs: Programs, lines: ExecLines) -> None:
     programs.is_deaf = True
     with pytest.raises(EngineUnavailableError):
         ask(lines, within=0.05)
@@ -136,12 +134,12 @@ def test_an_answer_that_comes_late_is_never_that_of_the_next_question(programs: 
     assert ask(lines) == b"2 hello\n"
 
 
-def test_another_container_has_lines_of_its_own(programs: Programs, lines: ExecLines) -> None:
+def test_another_container_has_separate_connections(programs: Programs, lines: ExecLines) -> None:
     assert [ask(lines, each) for each in ("c", "d")] == [b"1 hello\n", b"2 hello\n"]
     assert programs.started == ["c", "d"]
 
 
-def test_one_that_was_idle_for_long_is_not_taken_again(
+def test_a_connection_idle_for_long_is_not_reused(
     programs: Programs, lines: ExecLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask(lines)

@@ -58,14 +58,14 @@ def converse(ends: tuple[socket.socket, socket.socket], *pieces: bytes, within: 
         engine.join()
 
 
-def test_a_line_goes_in_and_its_answer_comes_out(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_a_request_line_returns_its_answer(ends: tuple[socket.socket, socket.socket]) -> None:
     answer, sent = converse(ends, UPGRADED, frame(b'{"ok": true}\n'))
     assert answer == b'{"ok": true}\n'
     assert sent.startswith(b"POST /v1.41/exec/e1/start HTTP/1.1\r\n")
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 1000])
-def test_frames_may_be_cut_anywhere_and_what_is_no_output_does_not_count(
+def test_frames_may_be_split_anywhere_and_only_output_counts(
     ends: tuple[socket.socket, socket.socket], size: int
 ) -> None:
     data = UPGRADED + frame(b"noise\n", 2) + frame(b'{"ok"') + frame(b"", 1) + frame(b": true}\n")
@@ -93,6 +93,6 @@ def test_anything_else_is_an_error_of_the_engine(
         converse(ends, *pieces)
 
 
-def test_an_engine_that_says_nothing_is_given_up(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_a_silent_engine_is_given_up(ends: tuple[socket.socket, socket.socket]) -> None:
     with pytest.raises(EngineUnavailableError):
         ask(ends[0], time.monotonic() + 0.05)

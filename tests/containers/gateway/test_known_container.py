@@ -47,7 +47,7 @@ class Forgetful(Gateway):
 
 
 @pytest.mark.parametrize("known", ["", "id"])
-def test_another_thread_that_finds_none_takes_it_from_nobody(known: str) -> None:
+def test_a_thread_that_finds_no_container_does_not_clear_it_for_others(known: str) -> None:
     gateway = Forgetful(cast("Connection", None))
     gateway._containers, gateway._lines = cast("Any", Containers()), cast("Any", Lines())
     gateway._known_id = known

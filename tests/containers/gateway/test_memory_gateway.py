@@ -45,7 +45,7 @@ def test_usage_is_read_once_and_totals_replace_each_other(engine: MemoryEngine, 
     assert (nothing.rows, nothing.seq) == ((), later.seq)
 
 
-def test_what_was_seen_is_gone_with_the_process(engine: MemoryEngine, client: GatewayClient) -> None:
+def test_sightings_are_lost_with_the_process(engine: MemoryEngine, client: GatewayClient) -> None:
     engine.gateway_program.see("one", telegram_status=401, telegram_since=5.0)
     assert client.sightings()["one"].telegram_status == 401
     engine.stop_gateway()
@@ -55,7 +55,7 @@ def test_what_was_seen_is_gone_with_the_process(engine: MemoryEngine, client: Ga
     assert client.sightings() == {}
 
 
-def test_what_the_gateway_does_not_know_is_refused(client: GatewayClient) -> None:
+def test_a_request_unknown_to_the_gateway_is_refused(client: GatewayClient) -> None:
     with pytest.raises(EngineRefusedError, match="knows"):
         client._ask("fly")
 

@@ -68,7 +68,7 @@ def entry(project: str) -> Entry:
     )
 
 
-def test_what_is_told_is_in_force_on_the_answer(client: GatewayClient, way: str) -> None:
+def test_an_entry_is_in_force_once_it_is_acknowledged(client: GatewayClient, way: str) -> None:
     one, two = f"{way}-1", f"{way}-2"
     assert client.apply(version=3, entries=[entry(one), entry(two)]) == {one: 3, two: 3}
     assert client.apply(version=4, void=[two]) == {two: 4}
@@ -84,7 +84,7 @@ def test_usage_and_sightings_are_read(client: GatewayClient) -> None:
     assert client.ping() == 1
 
 
-def test_what_the_gateway_refuses_is_told_without_what_it_was(client: GatewayClient) -> None:
+def test_a_refusal_does_not_quote_the_entry(client: GatewayClient) -> None:
     document = Entry(project="three", address="CANARY")
     with pytest.raises(EngineRefusedError, match="address is no IP address"):
         client.apply(version=1, entries=[document])

@@ -18,7 +18,7 @@ def is_made(pool: dict[str, Any]) -> bool:
     return bodies.network(Scope())({**NETWORK, "IPAM": {"Driver": "default", "Config": [pool]}}) is None
 
 
-def test_the_sizes_are_those_that_berth_makes() -> None:
+def test_the_sizes_match_the_networks_of_berth() -> None:
     assert min(networks._LARGEST, PREFIX) == LARGEST
     assert max(networks._EXIT_BITS, networks._SMALLEST + 1 + 2) == SMALLEST
 
@@ -30,7 +30,7 @@ def test_the_sizes_are_those_that_berth_makes() -> None:
         {"Subnet": "192.168.8.0/22", "Gateway": "192.168.8.1"}, {"Subnet": "10.1.2.8/29", "Gateway": "10.1.2.9"},
     ],
 )  # fmt: skip
-def test_private_ones_are_made(pool: dict[str, Any]) -> None:
+def test_private_networks_are_allowed(pool: dict[str, Any]) -> None:
     assert is_made(pool)
 
 

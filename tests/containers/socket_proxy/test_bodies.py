@@ -28,7 +28,7 @@ def is_made(body: object) -> bool:
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_berth_makes_is_let_through(kind: str) -> None:
+def test_bodies_of_berth_pass(kind: str) -> None:
     assert shapes().check(make_bodies()[kind]) is None
 
 
@@ -63,7 +63,7 @@ def is_same(body: Any, path: str, value: object) -> bool:
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_kind_is_made_where_its_walls_are_left_out_or_lower(kind: str) -> None:
+def test_no_container_passes_with_missing_or_weaker_confinement(kind: str) -> None:
     body = make_bodies()[kind]
     needed = ["User", "Labels", "Image", "HostConfig"] + [
         f"HostConfig.{name}" for name in ("CapDrop", "SecurityOpt", "NetworkMode", "ReadonlyRootfs")
@@ -84,7 +84,7 @@ def test_a_field_in_other_letters_is_another_field(kind: str) -> None:
     assert not is_made({**body, "hostconfig": {"Privileged": True}})
 
 
-def test_what_only_one_kind_may_have_no_other_has() -> None:
+def test_a_privilege_of_one_kind_is_refused_for_all_others() -> None:
     bodies = make_bodies()
     for path, of in {
         "HostConfig.CapAdd": ("sets rules", "handover", "measures"),
@@ -101,11 +101,11 @@ def test_what_only_one_kind_may_have_no_other_has() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sets rules", "reads resolvers"])
-def test_what_is_on_a_network_of_the_hosts_is_of_berths_own_image(kind: str) -> None:
+def test_only_berth_s_own_image_may_use_the_host_s_network(kind: str) -> None:
     for image in ("berth/firewall", "berth/firewall:other", "alpine", "evil/berth/firewall:latest"):
         assert not is_made({**make_bodies()[kind], "Image": image})
 
 
 @pytest.mark.parametrize("body", [None, [], "x", 1, True, {}, {"Labels": []}, {"Labels": {"berth.instance": "berth"}}])
-def test_what_is_no_container_is_refused(body: object) -> None:
+def test_a_body_that_is_no_container_is_refused(body: object) -> None:
     assert not is_made(body)

@@ -18,7 +18,7 @@ from containers.socket_proxy.constants import Scope
 pytestmark = pytest.mark.one_database
 
 
-def test_they_are_the_same() -> None:
+def test_the_proxy_s_constants_equal_berth_s() -> None:
     known = {name: value for name, value in vars(constants).items() if isinstance(value, str | int | list)}
     assert {name: value for name, value in known.items() if name[0] != "_"} == {
         "INSTANCE_LABEL": vocabulary.INSTANCE_LABEL,

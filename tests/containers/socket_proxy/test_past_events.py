@@ -39,7 +39,7 @@ def in_chunks(*chunks: bytes) -> bytes:
     return head + b"".join(b"%x\r\n%s\r\n" % (len(each), each) for each in (*chunks, b""))
 
 
-def test_what_others_did_is_counted_and_not_told(wire: Wire) -> None:
+def test_events_of_others_are_counted_but_not_shown(wire: Wire) -> None:
     lines = "".join(f"{json.dumps(each)}\n" for each in (FIRST, *THEIR_EVENTS, LAST)).encode()
     wire.past = in_chunks(lines[:50], lines[50:777], lines[777:])
     head, _, body = wire.send(ASKED).partition(b"\r\n\r\n")
@@ -47,7 +47,7 @@ def test_what_others_did_is_counted_and_not_told(wire: Wire) -> None:
     assert [json.loads(line) for line in body.splitlines()] == [FIRST, *([OF_OTHERS] * len(THEIR_EVENTS)), LAST]
 
 
-def test_an_engine_that_did_nothing_says_so(wire: Wire) -> None:
+def test_an_engine_without_events_returns_none(wire: Wire) -> None:
     assert wire.send(ASKED).endswith(b"Content-Length: 0\r\nConnection: close\r\n\r\n")
 
 
@@ -71,7 +71,7 @@ def test_a_refusal_is_passed_on(wire: Wire) -> None:
         b"",
     ],
 )
-def test_what_is_not_whole_is_no_answer(wire: Wire, past: bytes) -> None:
+def test_an_incomplete_answer_is_an_error(wire: Wire, past: bytes) -> None:
     """Who counts would take the rest of a list for all of it."""
     wire.past, wire.keeps = past, False
     assert wire.send(ASKED) == b""

@@ -113,7 +113,7 @@ def test_no_route_passes_a_second_request_on(wire: KeptWire) -> None:
         wire.came.clear()
 
 
-def test_an_engine_that_is_away_is_told_in_one_way(wire: KeptWire) -> None:
+def test_an_unreachable_engine_always_gives_the_same_answer(wire: KeptWire) -> None:
     """By no answer, as where nothing stands before it."""
     engine, away = wire.folder / "engine", wire.folder / "away"
     ask_for_run(wire)
@@ -127,7 +127,7 @@ def test_an_engine_that_is_away_is_told_in_one_way(wire: KeptWire) -> None:
 
 
 @pytest.mark.parametrize("late", [b"GET /v1.41/_ping HTT", start()[:-1]])
-def test_a_client_that_is_late_is_the_one_that_is_blamed(
+def test_a_late_client_is_blamed_and_not_the_engine(
     wire: KeptWire, monkeypatch: pytest.MonkeyPatch, late: bytes
 ) -> None:
     monkeypatch.setattr(server, "HEAD_WITHIN", 0.05)

@@ -58,7 +58,7 @@ LISTED: list[dict[str, list[str]]] = [
 
 
 @pytest.mark.parametrize("what", ["containers/json", "volumes", "events"])
-def test_what_is_berths_is_listed(wire: Wire, what: str) -> None:
+def test_objects_of_berth_are_listed(wire: Wire, what: str) -> None:
     of_lists = [*LISTED[2:], {"label": ["berth.project"]}, {"label": ["berth.handover=berth-1:memory"]}]
     for by in [*LISTED[:2], *(of_lists if what != "events" else ())]:
         assert wire.ask("GET", f"{V}/{what}?filters={quote(json.dumps(by))}") == 200
@@ -73,7 +73,7 @@ ABOUT_ONE = [
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("method", "verb"), ABOUT_ONE)
-def test_a_container_of_somebody_elses_is_not_there(wire: Wire, method: str, verb: str) -> None:
+def test_a_foreign_container_is_a_404(wire: Wire, method: str, verb: str) -> None:
     for name in (THEIRS, "postgres", "gone"):
         assert wire.ask(method, f"{V}/containers/{name}/{verb}".rstrip("/")) == 404
     assert wire.came == []
@@ -91,7 +91,7 @@ def test_a_place_that_no_container_has_is_given_up_on_a_network_of_berths(wire: 
     assert gone.encode() in wire.came[-1]
 
 
-def test_the_gateway_alone_is_started_again_whatever_ended_it(wire: Wire) -> None:
+def test_only_the_gateway_may_be_restarted_after_any_end(wire: Wire) -> None:
     policy = {"RestartPolicy": {"Name": "always", "MaximumRetryCount": 0}}
     assert wire.ask("POST", f"{V}/containers/{OURS}/update", policy) == 403
     body = changed(make_bodies()["agent"], "HostConfig.RestartPolicy", policy["RestartPolicy"])
@@ -145,6 +145,6 @@ def test_the_gateway_alone_is_started_again_whatever_ended_it(wire: Wire) -> Non
         ("POST", "/containers/create?platform=x", {}), ("POST", "/containers/create?name=postgres", {}),
     ],
 )  # fmt: skip
-def test_what_is_not_berths_is_refused(wire: Wire, method: str, path: str, body: object) -> None:
+def test_objects_of_others_are_refused(wire: Wire, method: str, path: str, body: object) -> None:
     assert wire.ask(method, V + path, body) in {403, 404}
     assert wire.came == []

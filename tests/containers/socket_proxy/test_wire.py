@@ -68,12 +68,12 @@ EXEC = {"Cmd": TALK, "WorkingDir": "/", "AttachStdin": True, "AttachStdout": Tru
         b"GET /v1.41/info;x HTTP/1.1\r\n\r\n",
     ],
 )  # fmt: skip
-def test_what_could_be_read_in_two_ways_is_refused_and_never_passed_on(wire: Wire, request_: bytes) -> None:
+def test_an_ambiguous_request_is_refused_and_never_forwarded(wire: Wire, request_: bytes) -> None:
     assert 400 <= status_of(wire.send(request_ + NEXT)) < 500
     assert wire.came == []
 
 
-def test_what_follows_a_request_goes_nowhere(wire: Wire) -> None:
+def test_bytes_after_a_request_are_dropped(wire: Wire) -> None:
     wire.send(b"GET /v1.41/_ping HTTP/1.1\r\nHost: evil\r\nX-Registry-Auth: x\r\n\r\n" + NEXT)
     wire.settle()
     assert wire.came == [b"GET /v1.41/_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n"]
@@ -94,7 +94,7 @@ def test_a_log_alone_may_come_without_chunks(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("body", [b"5\r\nhello\r\n0\r\n\r\n", b"3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n"])
-def test_chunks_are_framed_anew(wire: Wire, body: bytes) -> None:
+def test_chunks_are_reframed(wire: Wire, body: bytes) -> None:
     head = f"PUT {V}/containers/{OURS}/archive?path=%2Fdata HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
     assert status_of(wire.send(head.encode() + body)) == 200
     head, _, came = wire.came[0].decode().partition("\r\n\r\n")
@@ -116,7 +116,7 @@ def test_chunks_that_are_not_whole_end_the_request(wire: Wire, body: bytes) -> N
 @pytest.mark.parametrize(
     "body", [b'{"Labels":{},"Labels":{}}', b'{"a":NaN}', b"\xff", b"[" * 100_000, b"{", b"", b'{"a":1}x']
 )
-def test_a_body_has_one_meaning(wire: Wire, body: bytes) -> None:
+def test_a_body_with_duplicate_keys_is_refused(wire: Wire, body: bytes) -> None:
     head = (
         f"POST {V}/containers/create HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
     )
@@ -124,14 +124,14 @@ def test_a_body_has_one_meaning(wire: Wire, body: bytes) -> None:
     assert wire.came == []
 
 
-def test_what_was_judged_is_what_is_sent(wire: Wire) -> None:
+def test_the_checked_body_is_the_one_forwarded(wire: Wire) -> None:
     body = changed(make_bodies()["agent"], "HostConfig.NetworkMode", OUR_NETWORK)
     body["HostConfig"]["Mounts"] = [{**mount, "Source": OUR_VOLUME} for mount in body["HostConfig"]["Mounts"]]
     assert wire.ask("POST", f"{V}/containers/create?name=berth-1", body) == 200
     assert json.loads(wire.came[0].partition(b"\r\n\r\n")[2]) == body
 
 
-def test_a_program_is_started_once_and_its_streams_go_both_ways(wire: Wire) -> None:
+def test_an_exec_is_started_once_and_its_streams_go_both_ways(wire: Wire) -> None:
     assert wire.ask("POST", f"{V}/containers/{GATEWAY}/exec", EXEC) == 200
     body = b'{"Detach": false, "Tty": false}'
     upgrade = "Connection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
@@ -140,7 +140,7 @@ def test_a_program_is_started_once_and_its_streams_go_both_ways(wire: Wire) -> N
     assert status_of(wire.send(start.encode() + body)) == 404
 
 
-def test_a_client_that_goes_ends_what_it_followed(wire: Wire) -> None:
+def test_a_client_that_disconnects_ends_its_stream(wire: Wire) -> None:
     with wire.connect() as stream:
         stream.sendall(f"GET {V}/containers/{OURS}/logs?follow=1 HTTP/1.1\r\n\r\n".encode())
         assert b"200" in stream.recv(100)
@@ -148,7 +148,7 @@ def test_a_client_that_goes_ends_what_it_followed(wire: Wire) -> None:
     wire.settle()
 
 
-def test_there_are_no_more_connections_than_said(wire: Wire) -> None:
+def test_the_number_of_connections_is_limited(wire: Wire) -> None:
     streams = [wire.connect() for _ in range(21)]
     try:
         assert status_of(streams[-1].recv(100)) == 503

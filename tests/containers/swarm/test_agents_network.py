@@ -42,13 +42,13 @@ def ensure() -> None:
     GatewayVerbs()._ensure_network(NAME)
 
 
-def test_a_network_that_another_deploy_has_just_made_is_taken(swarm: RacingManager) -> None:
+def test_a_network_just_created_by_another_deploy_is_used(swarm: RacingManager) -> None:
     """Docker 20.10 answers 500 and not 409 if both ask within some milliseconds."""
     swarm.rival = {"Name": NAME, "Scope": "swarm", "ConfigFrom": {"Network": f"{NAME}{CONFIG}"}}
     ensure()
 
 
-def test_a_network_of_others_that_has_just_been_made_is_not_taken(swarm: RacingManager) -> None:
+def test_a_foreign_network_just_created_is_not_used(swarm: RacingManager) -> None:
     swarm.rival = {"Name": NAME, "Scope": "local", "ConfigFrom": {"Network": ""}}
     with pytest.raises(EngineRefusedError, match="not created by Berth"):
         ensure()

@@ -47,11 +47,11 @@ def reserving(amount: int, *, state: str = "running", on: str = "n1") -> dict[st
         ([reserving(1200)], -200),
     ],
 )
-def test_free_is_what_no_living_task_has_reserved(tasks: list[dict[str, Any]], free: int) -> None:
+def test_free_memory_excludes_the_reservations_of_living_tasks(tasks: list[dict[str, Any]], free: int) -> None:
     assert find_room([node(1)], tasks) == {"n1": free}
 
 
-def test_a_node_that_has_never_been_heard_of_has_no_room_and_is_no_error() -> None:
+def test_an_unknown_node_has_no_room_and_is_no_error() -> None:
     row = {"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "unknown"}}
     assert (read_node(row).name, find_room([read_node(row)], [])) == ("n9", {})
 
@@ -86,11 +86,11 @@ def test_an_older_engine_cannot_say_all(api: tuple[int, int], missing: list[str]
         ("29.0.0", (1, 52)), ("30.1.0", (1, 52)), ("", (0, 0)), ("dev", (0, 0)),
     ],
 )  # fmt: skip
-def test_the_version_of_an_engine_tells_its_api(engine: str, api: tuple[int, int]) -> None:
+def test_the_api_version_follows_from_the_engine_version(engine: str, api: tuple[int, int]) -> None:
     assert api_of(engine) == api
 
 
-def test_the_oldest_node_tells_what_all_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_node_limits_the_supported_hardening(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that has never been heard of runs nothing yet; one that is heard of and has no version may be any."""
     never = {"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "unknown"}}
     with manager(monkeypatch) as fake:
@@ -125,7 +125,7 @@ def test_a_node_with_a_plans_label_is_for_that_plan_alone() -> None:
     assert (constraints_of("any", nodes[:1]), nodes_for("any", nodes[:1])) == ([], nodes[:1])
 
 
-def test_what_is_missing_is_refused_until_it_is_named() -> None:
+def test_missing_hardening_is_refused_until_it_is_accepted_by_name() -> None:
     everything = find_missing((1, 41), held_by_daemons=False, runtime="runsc")
     assert set(everything) == set(MEASURES)
     for word in everything:

@@ -6,7 +6,7 @@ from tests.containers.swarm.differences import DIFFERENCES, MODULES
 from tests.paths import TESTS
 
 
-def test_each_difference_is_that_of_a_test() -> None:
+def test_each_documented_difference_has_a_test() -> None:
     folder = TESTS / "containers"
     sources = "".join(path.read_text() for path in folder.glob("test_*.py"))
     assert set(DIFFERENCES) <= set(re.findall(r"^def (test_\w+)\(", sources, re.MULTILINE))

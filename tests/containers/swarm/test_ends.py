@@ -45,7 +45,7 @@ def _make(lost: frozenset[str] = frozenset()) -> Verbs:
 @pytest.mark.parametrize(
     "act", [lambda made: made.remove_key("x", volumes=False), lambda made: made.await_removed("x")]
 )
-def test_what_is_gone_is_waited_for_each_time_that_it_is_asked_for(fake: Manager, act: Callable[[Verbs], None]) -> None:
+def test_a_removal_waits_each_time_until_the_container_is_gone(fake: Manager, act: Callable[[Verbs], None]) -> None:
     made = _make(frozenset({"n1"}))  # it does not answer us, and the Swarm hears of it
     for _ in range(2):
         with pytest.raises(EngineUnavailableError):
@@ -61,9 +61,7 @@ def test_the_tasks_of_a_service_that_is_there_are_not_waited_for(fake: Manager) 
     _make().await_removed("x")
 
 
-def test_a_deploy_leaves_alone_what_the_swarm_has_given_up_and_nothing_else(
-    fake: Manager, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_deploy_ignores_only_tasks_that_the_swarm_gave_up(fake: Manager, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Services, "hold", lambda *args: None)
     monkeypatch.setattr(Services, "empty", lambda *args: None)
     found = service(task(1, "running"))

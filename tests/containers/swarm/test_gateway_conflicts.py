@@ -43,7 +43,7 @@ def ports(swarm: Manager) -> set[str]:
 
 
 @pytest.mark.parametrize("other", [{"BERTH_INSTANCE": "other"}, {"BERTH_INSTALLATION_SOURCE": f"{__name__}.another"}])
-def test_gateways_of_a_second_installation_need_a_port_of_their_own(swarm: Manager, other: dict[str, str]) -> None:
+def test_gateways_of_a_second_installation_need_another_port(swarm: Manager, other: dict[str, str]) -> None:
     """Also where it has the same name, as after a copy."""
     ensure()
     there = swarm.rows["services"][:]
@@ -57,7 +57,7 @@ def test_gateways_of_a_second_installation_need_a_port_of_their_own(swarm: Manag
     assert (len(names(swarm)), ports(swarm)) == (2, {"GATEWAY_CONTROL_PORT=8443", "GATEWAY_CONTROL_PORT=8444"})
 
 
-def test_of_two_that_were_made_at_the_same_time_the_first_one_goes_on(swarm: Manager) -> None:
+def test_of_two_gateways_created_at_the_same_time_the_first_continues(swarm: Manager) -> None:
     ensure()
     with override_settings(BERTH_INSTANCE="other", BERTH_SWARM_GATEWAY_PORT=8444):
         ensure()

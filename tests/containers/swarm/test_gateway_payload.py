@@ -27,7 +27,7 @@ def plan(**changes: Any) -> NodePlan:
     return replace(made, **changes)
 
 
-def test_it_runs_on_one_node_and_sees_its_agents_as_they_are() -> None:
+def test_the_gateway_runs_on_one_node_and_sees_its_agents_real_addresses() -> None:
     payload = service_payload(plan(), dict.fromkeys(FILES, "id"), made="m")
     task = payload["TaskTemplate"]
     assert payload["Mode"] == {"Global": {}}
@@ -38,7 +38,7 @@ def test_it_runs_on_one_node_and_sees_its_agents_as_they_are() -> None:
     assert payload["UpdateConfig"]["Order"] == "stop-first"
 
 
-def test_it_is_confined_as_on_a_single_host_as_far_as_a_service_can_say_it() -> None:
+def test_the_gateway_is_confined_as_far_as_a_service_allows() -> None:
     container = service_payload(plan(), {})["TaskTemplate"]["ContainerSpec"]
     assert (container["User"], container["ReadOnly"], container["CapabilityDrop"]) == ("10002:10002", True, ["ALL"])
     bound = [mount for mount in container["Mounts"] if mount["Type"] not in {"volume", "tmpfs"}]
@@ -47,7 +47,7 @@ def test_it_is_confined_as_on_a_single_host_as_far_as_a_service_can_say_it() -> 
     assert newer["Privileges"]["NoNewPrivileges"]
 
 
-def test_its_files_are_secrets_that_it_alone_can_read_and_stand_nowhere_else() -> None:
+def test_its_files_are_secrets_that_only_the_gateway_can_read() -> None:
     made = plan()
     payload = service_payload(made, dict.fromkeys(FILES, "id"), made=made.made)
     assert "CANARY" not in str(payload)
@@ -59,7 +59,7 @@ def test_its_files_are_secrets_that_it_alone_can_read_and_stand_nowhere_else() -
 
 
 @pytest.mark.parametrize("change", ["node", "file", "image", "api"])
-def test_whatever_changes_makes_another_one(change: str) -> None:
+def test_every_change_creates_another_service(change: str) -> None:
     changes: dict[str, Any] = {
         "node": {"node": "z" * 25},
         "file": {"files": {**FILES, "gateway_control": "renewed"}},

@@ -36,5 +36,5 @@ def _many(row: dict[str, Any]) -> Answer:
     return Answer(200, f"[{','.join(str(number).join(pieces) for number in range(MANY))}]".encode())
 
 
-def test_of_many_services_the_states_are_compared_less_often() -> None:
+def test_the_states_of_many_services_are_compared_less_often() -> None:
     assert [pause_after(count) for count in (0, 99, 100, MANY)] == [LOOK_EVERY] * 2 + [LOOK_AT_MANY_EVERY] * 2

@@ -69,7 +69,7 @@ def test_one_lost_packet_loses_no_node_and_two_do(told: list[int]) -> None:
 
 
 @pytest.mark.parametrize("code", LOCAL)
-def test_what_our_own_machine_lacks_says_nothing_of_a_node(told: list[int], code: int) -> None:
+def test_a_local_failure_does_not_count_against_a_node(told: list[int], code: int) -> None:
     lives = make([node(1)])
     assert look(lives, told, []) == frozenset()
     for codes in ([code], [SILENT, code]):
@@ -80,9 +80,7 @@ def test_what_our_own_machine_lacks_says_nothing_of_a_node(told: list[int], code
     assert look(lives, told, []) == frozenset()
 
 
-def test_where_one_does_not_answer_a_look_counts_for_longer_also_if_it_never_has(
-    told: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_node_keeps_its_last_observation_for_longer(told: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Each such look waits for it, and each verb of an engine takes some."""
     monkeypatch.setattr(liveness, "LOST_FOR", 600.0)
     looked: list[int] = []
@@ -102,6 +100,6 @@ def test_where_one_does_not_answer_a_look_counts_for_longer_also_if_it_never_has
     assert len(looked) == 4
 
 
-def test_the_managers_word_counts_whatever_we_hear(told: list[int]) -> None:
+def test_the_manager_s_word_counts(told: list[int]) -> None:
     down = read_node({"ID": "n9", "Spec": {"Availability": "active"}, "Status": {"State": "down", "Addr": "10.0.0.9"}})
     assert look(make([down]), told, [errno.EMFILE]) == {"n9"}

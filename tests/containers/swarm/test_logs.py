@@ -41,7 +41,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Manager, Logs, Servi
         yield fake, Logs(connection, Services(connection), frozenset), found
 
 
-def test_the_managers_word_is_no_line_and_all_of_it_is_an_error() -> None:
+def test_a_message_of_the_manager_is_no_log_line_but_an_error() -> None:
     assert list(split_lines([frame(1, LINE) + frame(3, SAID) + frame(2, LINE)])) == [LINE.rstrip()] * 2
     assert list(split_lines([])) == []
     with pytest.raises(EngineUnavailableError, match="cannot read the log"):
@@ -49,7 +49,7 @@ def test_the_managers_word_is_no_line_and_all_of_it_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("follow", [False, True])
-def test_what_there_is_is_read_and_followed(seen: Any, follow: bool) -> None:
+def test_existing_lines_are_read_and_new_ones_followed(seen: Any, follow: bool) -> None:
     fake, logs, _ = seen
     fake.bodies["/tasks/t2/logs"] = Answer(200, frame(1, LINE) + frame(3, SAID))
     assert list(logs.read("x", follow=follow)) == [LINE.rstrip()]
@@ -66,7 +66,7 @@ def test_a_line_without_a_time_ends_no_reader(seen: Any) -> None:
     assert list(logs.read("x", follow=True)) == [b"Error without a time"]
 
 
-def test_the_report_that_is_known_stays(seen: Any) -> None:
+def test_a_known_report_is_kept(seen: Any) -> None:
     fake, logs, found = seen
     fake.bodies["/tasks/t2/logs"] = Answer(200, frame(3, SAID))
     assert logs._read_report(found.runs[0], REPORT) is REPORT

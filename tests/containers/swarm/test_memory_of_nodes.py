@@ -36,7 +36,7 @@ def swarm() -> Iterator[Swarm]:
         yield found
 
 
-def test_memory_moves_along_in_a_shared_folder_and_goes_where_it_is_cleared(swarm: Swarm, tmp_path: Path) -> None:
+def test_memory_in_a_shared_folder_moves_along_and_can_be_cleared(swarm: Swarm, tmp_path: Path) -> None:
     under_test, shared = swarm.under_test(), tmp_path / "agents"
     shared.mkdir()
     for each in (tmp_path, *tmp_path.parents[:2]):

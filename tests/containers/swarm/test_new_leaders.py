@@ -52,7 +52,7 @@ def test_nothing_is_refused_for_want_of_nodes_that_are_still_to_be_heard(swarm: 
         require_room(Connection(), nodes_in("down"), LARGE)
 
 
-def test_a_node_that_looks_for_its_manager_and_answers_us_is_not_lost(told: list[int]) -> None:  # noqa: F811 - the fixture
+def test_a_node_that_searches_its_manager_but_answers_is_not_lost(told: list[int]) -> None:  # noqa: F811 - the fixture
     rows = nodes_in("unknown")
     lives = Liveness(lambda: rows)
     assert look(lives, told, [FOUND, FOUND]) == frozenset()
@@ -61,7 +61,7 @@ def test_a_node_that_looks_for_its_manager_and_answers_us_is_not_lost(told: list
     assert look(lives, told, [FOUND, FOUND]) == {"n1", "n2"}
 
 
-def test_one_that_has_never_answered_us_is_lost_until_its_manager_hears_of_it(told: list[int]) -> None:  # noqa: F811 - the fixture
+def test_a_node_that_never_answered_is_lost_until_its_manager_knows_it(told: list[int]) -> None:  # noqa: F811 - the fixture
     rows = nodes_in("unknown")
     assert look(Liveness(lambda: rows), told, [SILENT, SILENT]) == {"n1", "n2"}
 

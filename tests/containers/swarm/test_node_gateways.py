@@ -64,7 +64,7 @@ def images(swarm: Manager) -> dict[str, str]:
     return {each["Labels"][NODE_LABEL]: each["TaskTemplate"]["ContainerSpec"]["Image"] for each in specs}
 
 
-def test_each_node_gets_one_with_a_certificate_of_its_own(swarm: Manager) -> None:
+def test_each_node_gets_a_gateway_with_a_separate_certificate(swarm: Manager) -> None:
     gateways = NodeGateways(Connection())
     assert (ensure(gateways), ensure(gateways)) == ("", "")
     assert images(swarm) == {"n1": "one", "n2": "one"}
@@ -72,7 +72,7 @@ def test_each_node_gets_one_with_a_certificate_of_its_own(swarm: Manager) -> Non
     assert len(names) == len(set(names)) == 6
 
 
-def test_a_node_that_joins_gets_one_and_that_of_a_forgotten_one_goes(swarm: Manager) -> None:
+def test_a_joining_node_gets_a_gateway_and_a_removed_node_s_is_deleted(swarm: Manager) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)
     swarm.rows["nodes"] = [node(2), node(3)]
@@ -81,7 +81,7 @@ def test_a_node_that_joins_gets_one_and_that_of_a_forgotten_one_goes(swarm: Mana
     assert {row["Spec"]["Labels"][NODE_LABEL] for row in swarm.rows["secrets"]} == {"n2", "n3"}
 
 
-def test_another_image_goes_to_one_node_after_the_other(swarm: Manager, silent: set[str]) -> None:
+def test_a_new_image_is_rolled_out_node_by_node(swarm: Manager, silent: set[str]) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)
     assert ensure(gateways, "two") == ""
@@ -94,9 +94,7 @@ def test_another_image_goes_to_one_node_after_the_other(swarm: Manager, silent: 
     assert images(swarm) == {"n1": "two", "n2": "two"}
 
 
-def test_a_node_that_nobody_reaches_keeps_no_other_from_being_changed_and_comes_last(
-    swarm: Manager, silent: set[str]
-) -> None:
+def test_an_unreachable_node_blocks_no_other_update_and_comes_last(swarm: Manager, silent: set[str]) -> None:
     """As behind a firewall that was set before, or between two images."""
     swarm.rows["nodes"] = [node(1), node(2), node(3)]
     gateways = NodeGateways(Connection())
@@ -111,7 +109,7 @@ def test_a_node_that_nobody_reaches_keeps_no_other_from_being_changed_and_comes_
     assert images(swarm) == {"n1": "three", "n2": "no good", "n3": "three"}
 
 
-def test_where_none_is_heard_no_more_than_one_is_changed(swarm: Manager, silent: set[str]) -> None:
+def test_if_no_gateway_answers_at_most_one_is_updated(swarm: Manager, silent: set[str]) -> None:
     """As where Berth's own network is cut: the first may be what it takes, and nobody knows whether it was."""
     gateways = NodeGateways(Connection())
     ensure(gateways)
@@ -121,14 +119,14 @@ def test_where_none_is_heard_no_more_than_one_is_changed(swarm: Manager, silent:
     assert images(swarm) == {"n1": "two", "n2": "one"}
 
 
-def test_none_is_left_where_nobody_needs_them(swarm: Manager) -> None:
+def test_unneeded_gateways_are_removed(swarm: Manager) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)
     gateways.remove()
     assert (swarm.rows["services"], swarm.rows["secrets"]) == ([], [])
 
 
-def test_a_failed_update_holds_up_no_other_once_its_gateway_answers(swarm: Manager, silent: set[str]) -> None:
+def test_a_failed_update_blocks_no_other_once_its_gateway_answers(swarm: Manager, silent: set[str]) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)
     ensure(gateways, "two")
@@ -152,7 +150,7 @@ def test_a_drained_node_has_no_gateway_that_others_wait_for(swarm: Manager, sile
     assert images(swarm) == {"n1": "two", "n2": "two"}
 
 
-def test_papers_of_a_node_that_is_no_more_go_although_its_service_went_before(swarm: Manager) -> None:
+def test_certificates_of_a_removed_node_are_deleted_although_its_service_is_gone(swarm: Manager) -> None:
     gateways = NodeGateways(Connection())
     ensure(gateways)
     swarm.rows["nodes"] = [node(2)]
@@ -173,7 +171,7 @@ def _ensure_of_registry(swarm: Manager, **image: Any) -> str:
     return ensured.warning
 
 
-def test_with_a_registry_no_gateway_is_changed_where_its_image_is_not(swarm: Manager, settings: Any) -> None:
+def test_with_a_registry_gateways_are_updated_only_on_nodes_with_the_image(swarm: Manager, settings: Any) -> None:
     ensure(NodeGateways(Connection()))
     settings.BERTH_REGISTRY = "r:5"
     assert NOT_PUSHED in _ensure_of_registry(swarm)

@@ -24,7 +24,7 @@ THE_TESTS_OWN = os.environ.get("DOCKER_HOST") or USUAL  # before a test names an
 pytestmark = pytest.mark.docker
 
 
-def test_an_agent_is_confined_and_what_has_stopped_can_be_looked_at(
+def test_an_agent_is_confined_and_can_be_inspected_after_it_stopped(
     swarm_under_test: SwarmUnderTest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One agent through its life, because each start and stop takes a Swarm seconds."""
@@ -79,7 +79,7 @@ def _hear(events: Any, action: str) -> Any:
     return next(each for each in events if each.action == action)
 
 
-def test_what_no_node_can_hold_is_refused_before_anything_is_made(swarm_under_test: SwarmUnderTest) -> None:
+def test_an_agent_that_no_node_can_hold_is_refused_before_anything_is_created(swarm_under_test: SwarmUnderTest) -> None:
     spec = make_spec(swarm_under_test, memory=1 << 50)
     with pytest.raises(NoRoomError, match="MB of memory left"):
         swarm_under_test.engine.deploy(spec, confirm=yes)
@@ -97,7 +97,7 @@ def test_nothing_is_started_with_less_than_the_operator_accepts(
 
 
 @pytest.mark.rare(3)
-def test_what_has_run_stays_where_a_later_start_of_it_is_given_up(swarm_under_test: SwarmUnderTest) -> None:
+def test_an_agent_is_kept_if_its_later_start_is_given_up(swarm_under_test: SwarmUnderTest) -> None:
     made = deploy(swarm_under_test)
     swarm_under_test.engine.stop(swarm_under_test.key, timeout=2)
     with pytest.raises(SupersededError):
@@ -145,7 +145,7 @@ def test_an_agent_whose_memory_was_brought_here_is_bound_to_this_node(swarm_unde
         engine.write_state(key, volume=volume, labels=spec.labels, image=swarm_under_test.image, pieces=[])
 
 
-def test_the_engine_of_another_host_is_asked_beside_that_of_this_process(
+def test_another_host_s_engine_can_be_used_alongside_this_process_s(
     swarm_under_test: SwarmUnderTest,
 ) -> None:
     """Each has its own connection: what one has, the other does not know."""
@@ -158,7 +158,7 @@ def test_the_engine_of_another_host_is_asked_beside_that_of_this_process(
 
 
 @pytest.mark.rare(3)
-def test_in_a_shared_folder_an_agent_has_one_of_its_own_which_is_emptied_with_its_memory(
+def test_each_agent_has_a_separate_shared_folder_that_is_emptied_with_its_memory(
     swarm_under_test: SwarmUnderTest, tmp_path: Path
 ) -> None:
     """Of several nodes `test_memory_of_nodes.py` tells."""

@@ -52,7 +52,7 @@ def _find_busy(swarm: Swarm) -> SwarmNode:
     return next(node for node in swarm.cluster.nodes[1:] if node.node_id in found)
 
 
-def test_a_killed_node_is_never_said_to_run_an_agent_and_its_agents_run_elsewhere(
+def test_a_killed_node_is_never_shown_running_agents_and_they_run_elsewhere(
     spread: Spread,
 ) -> None:
     swarm, keys = spread
@@ -79,9 +79,7 @@ def _run_without(swarm: Swarm, victim: SwarmNode, keys: list[str]) -> bool:
     return victim.node_id not in found and sum(map(len, found.values())) == len(keys)
 
 
-def test_a_drained_node_gives_its_agents_away_and_staff_see_it(
-    spread: Spread, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_agents_of_a_drained_node_move_and_staff_see_it(spread: Spread, capsys: pytest.CaptureFixture[str]) -> None:
     swarm, keys = spread
     drained = _find_busy(swarm)
     swarm.cluster.set_availability(drained, "drain")
@@ -96,7 +94,7 @@ def test_a_drained_node_gives_its_agents_away_and_staff_see_it(
     swarm.cluster.set_availability(drained, "active")
 
 
-def test_of_an_agent_on_a_node_that_is_cut_off_nobody_says_that_it_has_stopped(
+def test_an_agent_on_a_cut_off_node_is_never_shown_as_stopped(
     spread: Spread,
 ) -> None:
     swarm, _ = spread

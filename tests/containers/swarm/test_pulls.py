@@ -40,7 +40,7 @@ REFUSED = [task("n1", "rejected", error="denied", number=number) for number in r
         ([task("n2", "complete", container="c")], False, False, ""),
     ],
 )
-def test_a_node_has_an_image_of_which_it_made_a_container(
+def test_a_node_that_created_a_container_has_its_image(
     tasks: list[Any], has: bool, given_up: bool, failure: str
 ) -> None:
     pulled = Pulled(runs_by_node(tasks))
@@ -65,7 +65,7 @@ def _has(fake: Manager, *tasks: dict[str, Any]) -> None:
     fake.rows["tasks"] = list(tasks)
 
 
-def test_an_agent_is_kept_off_the_nodes_that_have_not_pulled_its_image(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_is_not_placed_on_nodes_that_have_not_pulled_its_image(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [node(1), node(2), node(3, availability="drain")]
     with manager(monkeypatch) as fake:
         fake.bodies[f"/services/{job_name(DIGEST)}"] = Answer.json(404, {"message": "no such service"})
@@ -83,7 +83,7 @@ def test_an_agent_is_kept_off_the_nodes_that_have_not_pulled_its_image(monkeypat
 
 
 @override_settings(BERTH_REGISTRY="r:5")
-def test_nodes_know_an_image_by_its_digest_where_the_registry_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nodes_identify_an_image_by_digest_if_the_registry_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with manager(monkeypatch) as fake:
         other = "r:5/a@sha256:" + "b" * 64
         for digests, name in (

@@ -38,7 +38,7 @@ def swarm(home: Path) -> Iterator[Swarm]:
         patch.undo()
 
 
-def test_nodes_pull_what_was_pushed_before_anybody_waits_and_nobody_reads_the_password(
+def test_nodes_pull_pushed_images_beforehand_and_nobody_reads_the_password(
     swarm: Swarm, home: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     under_test, client = swarm.under_test(), swarm.cluster.manager.client
@@ -66,7 +66,7 @@ def _digests(swarm: Swarm, image: str) -> list[str]:
     return list(swarm.cluster.nodes[1].client.inspect_image(image_id)["RepoDigests"])
 
 
-def test_a_deploy_of_what_no_node_has_says_so_and_makes_nothing(swarm: Swarm) -> None:
+def test_a_deploy_of_an_image_that_no_node_has_is_refused_and_creates_nothing(swarm: Swarm) -> None:
     """It is in the registry, and a node would get it, if only slowly."""
     under_test, client = swarm.under_test(), swarm.cluster.manager.client
     under_test.image = make_images(client, f"{NAME}-other")[1]
@@ -79,7 +79,7 @@ def test_a_deploy_of_what_no_node_has_says_so_and_makes_nothing(swarm: Swarm) ->
     assert deploy(under_test).state is ContainerState.RUNNING
 
 
-def test_a_node_that_joins_later_takes_no_agent_until_it_was_told_to_pull(swarm: Swarm) -> None:
+def test_a_node_that_joins_later_gets_no_agent_before_it_has_pulled(swarm: Swarm) -> None:
     """A Swarm gives a job to the nodes that are there when it is made."""
     client = swarm.cluster.manager.client
     call_command("push_images", swarm.images[0])

@@ -27,7 +27,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Manager]:
 
 
 @pytest.mark.parametrize("refused", ["-0-", "-1-"])
-def test_where_one_fails_none_stays_also_where_it_was_made(fake: Manager, refused: str) -> None:
+def test_a_failed_secret_removes_all_others(fake: Manager, refused: str) -> None:
     fake.refuses = refused
     with pytest.raises(EngineFailedError, match="no leader"):
         Secrets(Connection()).make(TWO)

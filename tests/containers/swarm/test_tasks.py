@@ -47,32 +47,32 @@ def look(*tasks: dict[str, Any], lost: tuple[str, ...] = (), **options: Any) -> 
     return observe(service(*tasks, **options), lost=lost)
 
 
-def test_what_never_had_a_task_is_created() -> None:
+def test_a_service_that_never_had_a_task_is_created() -> None:
     assert look(replicas=0).state is ContainerState.CREATED
     assert not look(replicas=0).is_up
 
 
-def test_what_runs_is_running_since_its_node_said_so() -> None:
+def test_a_running_task_counts_from_its_node_s_report() -> None:
     seen = look(task(1, "running"))
     assert (seen.state, seen.node, seen.started_at) == (ContainerState.RUNNING, "n1", BEGAN + timedelta(minutes=1))
     assert seen.exit_code is None
 
 
 @pytest.mark.parametrize("state", [state for state in STATES if state != "running"])
-def test_what_is_to_run_and_does_not_is_restarting(state: str) -> None:
+def test_a_service_that_should_run_but_does_not_is_restarting(state: str) -> None:
     seen = look(task(1, "failed", desired="shutdown", code=3), task(2, state))
     assert (seen.state, seen.is_silent) == (ContainerState.RESTARTING, False)
     assert seen.exit_code is not None
 
 
 @pytest.mark.parametrize("state", [state for state in STATES if state not in ENDED | {"new", "pending"}])
-def test_what_is_to_stop_is_up_until_no_task_can_live(state: str) -> None:
+def test_a_stopping_service_is_up_until_no_task_can_be_alive(state: str) -> None:
     assert look(task(1, state, desired="shutdown"), replicas=0).is_up
     assert look(task(1, state, desired="shutdown"), task(2, "pending"), is_held=True).is_up
 
 
 @pytest.mark.parametrize(("state", "code"), [("shutdown", 0), ("complete", 0), ("failed", 137), ("shutdown", 143)])
-def test_what_has_stopped_has_its_exit_code(state: str, code: int) -> None:
+def test_a_stopped_service_has_its_exit_code(state: str, code: int) -> None:
     seen = look(task(1, state, desired="shutdown", code=code), replicas=0)
     assert (seen.state, seen.exit_code, seen.is_up) == (ContainerState.EXITED, code, False)
     assert seen.finished_at == BEGAN + timedelta(minutes=1)
@@ -95,9 +95,7 @@ def test_crashes_that_the_swarm_has_forgotten_stay_counted() -> None:
 @pytest.mark.parametrize(
     ("state", "is_held", "desired"), [*product(STATES, (False, True), ("running", "shutdown", "ready"))]
 )
-def test_nothing_is_said_to_run_or_to_have_stopped_on_a_node_that_is_lost(
-    state: str, is_held: bool, desired: str
-) -> None:
+def test_nothing_on_a_lost_node_is_shown_as_running_or_stopped(state: str, is_held: bool, desired: str) -> None:
     """Of what may live there nobody knows; of what had ended before, everybody does."""
     seen = look(task(1, state, desired=desired), is_held=is_held, lost=("n1",))
     if state in ENDED or state in {"new", "pending"}:
@@ -107,13 +105,13 @@ def test_nothing_is_said_to_run_or_to_have_stopped_on_a_node_that_is_lost(
         assert seen.is_silent
 
 
-def test_one_that_the_swarm_has_replaced_is_restarting_and_then_running_elsewhere() -> None:
+def test_a_replaced_task_is_restarting_and_then_running_elsewhere() -> None:
     lost_one = task(1, "running", desired="shutdown")
     assert look(lost_one, task(2, "preparing", node="n2"), lost=("n1",)).state is ContainerState.RESTARTING
     there = look(lost_one, task(2, "running", node="n2"), lost=("n1",))
     assert (there.state, there.node, there.is_silent) == (ContainerState.RUNNING, "n2", False)
 
 
-def test_one_on_a_lost_node_that_is_to_stop_is_not_said_to_have_stopped() -> None:
+def test_a_stopping_task_on_a_lost_node_is_not_shown_as_stopped() -> None:
     seen = look(task(1, "running", desired="shutdown"), task(2, "pending"), is_held=True, lost=("n1",))
     assert seen.is_silent

@@ -61,14 +61,14 @@ def swarm(monkeypatch: pytest.MonkeyPatch) -> Any:
         yield found
 
 
-def test_each_node_on_which_it_has_run_is_emptied_but_that_of_the_manager_itself(swarm: Manager) -> None:
+def test_every_other_node_that_ran_the_agent_is_emptied(swarm: Manager) -> None:
     """n9 is no more. What is on n1, the engine itself removes."""
     found = Noted()
     found.run(SPEC.key)
     assert found.jobs == [(["n2", "n3"], ["node.id != n1", "node.id != n4"])]
 
 
-def test_where_all_share_a_folder_it_is_emptied_once(swarm: Manager) -> None:
+def test_a_folder_shared_by_all_nodes_is_emptied_once(swarm: Manager) -> None:
     found = Noted()
     with override_settings(**BY_DRIVER):
         found.run(SPEC.key)
@@ -77,7 +77,7 @@ def test_where_all_share_a_folder_it_is_emptied_once(swarm: Manager) -> None:
 
 
 @pytest.mark.parametrize("change", [{"Status": {"State": "down"}}, {"Spec": {"Availability": "drain"}}])
-def test_nothing_is_said_to_be_gone_that_is_on_a_node_which_is_away(swarm: Manager, change: dict[str, Any]) -> None:
+def test_memory_on_an_absent_node_is_not_reported_as_deleted(swarm: Manager, change: dict[str, Any]) -> None:
     swarm.rows["nodes"][1] |= change
     found = Noted()
     with pytest.raises(EngineUnavailableError, match="on the disk of host2"):
@@ -85,7 +85,7 @@ def test_nothing_is_said_to_be_gone_that_is_on_a_node_which_is_away(swarm: Manag
     assert found.jobs == []
 
 
-def test_of_one_that_has_never_run_there_is_nothing_to_empty(swarm: Manager) -> None:
+def test_an_agent_that_never_ran_has_nothing_to_empty(swarm: Manager) -> None:
     swarm.rows["tasks"] = []
     del swarm.rows["services"][0]["Spec"]["Labels"][KEPT_ON_LABEL]
     found = Noted()
@@ -101,7 +101,7 @@ def remove_service(swarm: Manager) -> None:
     swarm.rows["tasks"] = []
 
 
-def test_what_is_left_of_a_service_that_has_gone_is_emptied_and_only_then_forgotten(swarm: Manager) -> None:
+def test_remains_of_a_removed_service_are_emptied_and_only_then_forgotten(swarm: Manager) -> None:
     swarm.rows["tasks"].append(task("3", "starting", "n4"))
     remove_service(swarm)
     found = Noted()
@@ -117,13 +117,13 @@ def test_what_is_left_of_a_service_that_has_gone_is_emptied_and_only_then_forgot
     assert (len(found.jobs), swarm.rows["configs"]) == (2, [])
 
 
-def test_an_agent_that_is_bound_to_a_node_stays_bound_to_it_without_its_service(swarm: Manager) -> None:
+def test_an_agent_stays_bound_to_its_node_without_its_service(swarm: Manager) -> None:
     swarm.rows["services"][0]["Spec"]["Labels"][HOME_LABEL] = "n2"
     remove_service(swarm)
     assert find_home(Connection(), [], SPEC) == "n2"
 
 
-def test_the_program_that_ran_last_empties_what_is_left(swarm: Manager) -> None:
+def test_the_image_that_ran_last_empties_the_remains(swarm: Manager) -> None:
     row = swarm.rows["services"][0]
     remove_service(swarm)
     row["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] = "newer"
@@ -134,7 +134,7 @@ def test_the_program_that_ran_last_empties_what_is_left(swarm: Manager) -> None:
     assert found.templates[0]["ContainerSpec"]["Image"] == "newer"
 
 
-def test_what_a_look_has_found_is_noted_once_for_each_service_before_the_swarm_forgets_it(swarm: Manager) -> None:
+def test_nodes_are_recorded_once_per_service_before_the_swarm_forgets_them(swarm: Manager) -> None:
     services = Services(Connection())
     looks = Looks(Connection(), services, None, frozenset)  # type: ignore[arg-type]  # no log is read
     for _ in range(2):
@@ -160,7 +160,7 @@ def test_memory_that_came_elsewhere_and_never_ran_is_not_called_gone(swarm: Mana
         Noted().run(SPEC.key)
 
 
-def test_a_shared_folder_is_emptied_also_where_no_node_is_left_that_has_run_the_agent(swarm: Manager) -> None:
+def test_a_shared_folder_is_emptied_although_no_node_that_ran_the_agent_is_left(swarm: Manager) -> None:
     """By one that has the image: host1 and host2 do not."""
     image = "r:5/a@sha256:" + "b" * 64
     swarm.rows["services"][0]["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"] = image
@@ -177,7 +177,7 @@ def test_a_shared_folder_is_emptied_also_where_no_node_is_left_that_has_run_the_
     assert [nodes for nodes, _ in found.jobs] == [["n4"]]
 
 
-def test_who_empties_is_confined_as_agents_are_and_runs_nothing_of_what_it_finds(swarm: Manager) -> None:
+def test_the_cleanup_task_is_confined_like_agents_and_executes_nothing_it_finds(swarm: Manager) -> None:
     found = Noted()
     found.run(SPEC.key)
     [template] = found.templates

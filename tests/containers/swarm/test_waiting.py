@@ -96,7 +96,7 @@ def test_a_home_that_is_full_is_not_called_away_and_one_that_is_drained_beside_a
 
 
 @pytest.mark.parametrize("waits", Waits)
-def test_its_owner_reads_it_and_no_agent_can_say_it(waits: Waits) -> None:
+def test_only_the_owner_reads_the_reason_and_no_agent_can_forge_it(waits: Waits) -> None:
     known = facts(EXITED, state=ContainerState.RESTARTING, exit_code=None)
     assert code_of(known, agent_code=waits) == waits
     assert waits in SENTENCES

@@ -32,7 +32,7 @@ ROUNDS = 5
 WITHIN = 60.0
 
 
-def test_what_hundreds_of_services_take() -> None:
+def test_measure_hundreds_of_services() -> None:
     with some_nodes(3) as swarm, pytest.MonkeyPatch.context() as patch, swarm.settings(patch):
         say(f"| {' | '.join(COLUMNS)} |")
         say("|---" * len(COLUMNS) + "|")
