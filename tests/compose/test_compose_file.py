@@ -75,6 +75,12 @@ def test_each_service_has_only_the_necessary_rights(services: dict[str, Any], na
     assert "privileged" not in service
 
 
+def test_a_type_that_nobody_asked_for_delays_no_start(services: dict[str, Any]) -> None:
+    """As with `make run`: the images of hermes and nanobot have half a gigabyte, and may not be buildable here."""
+    commands = [services["setup"]["command"][-1], (ROOT / "Dockerfile").read_text().splitlines()[-1]]
+    assert all("manage.py build_images --first-run" in command for command in commands)
+
+
 def test_the_proxy_gets_the_same_names_as_berth(services: dict[str, Any]) -> None:
     asked = set(re.findall(r"BERTH_[A-Z_]+", (ROOT / "containers/socket_proxy/settings.py").read_text()))
     assert services["socket-proxy"]["environment"].keys() == asked
