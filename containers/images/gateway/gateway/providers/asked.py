@@ -135,6 +135,6 @@ def _length(call: Call, document: dict[str, Any], size: int, limits: Limits) -> 
 
 def _spoken(document: dict[str, Any], size: int) -> int:
     speed = document.get("speed")
-    is_number = isinstance(speed, int | float) and not isinstance(speed, bool)
-    slowness = 1 / min(1.0, max(SLOWEST, speed)) if is_number else 1.0
-    return min(LONGEST_ANSWER, round(OF_A_SPOKEN_BYTE * size * slowness))
+    if isinstance(speed, bool) or not isinstance(speed, int | float):
+        speed = 1.0
+    return min(LONGEST_ANSWER, round(OF_A_SPOKEN_BYTE * size / min(1.0, max(SLOWEST, speed))))
