@@ -17,7 +17,7 @@ from projects.models import Installation, Watch
 from projects.models.installation import read_hold
 from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.services.credentials.shared_keys import find_unshared_key
-from projects.services.gateway.place import is_in_trouble
+from projects.services.gateway.provisioning import is_in_trouble
 
 HELD = "held: nothing is repaired until an operator decides. The first page of the admin and the log say why."
 

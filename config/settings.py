@@ -229,7 +229,7 @@ MIDDLEWARE = [
     "config.hosts.LoopbackHostMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
     "config.middleware_of_pages.ForPages",
-    "projects.dashboard.quick_looks.QuickLooks",
+    "projects.dashboard.page_polls.QuickLooks",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

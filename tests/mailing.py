@@ -1,7 +1,7 @@
 """Sends what the outbox holds, as the watcher's thread does."""
 
 from accounts.services.outbox import send_due
-from projects.watcher.telling.outbox import RENDERERS
+from projects.watcher.notifications.outbox import RENDERERS
 
 
 def deliver() -> bool:

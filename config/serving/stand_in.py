@@ -18,9 +18,9 @@ from projects.models import AlertDelivery
 from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind
 from projects.services.alerts.sending import MAIL
-from projects.services.alerts.service_telling import note_service
-from projects.watcher.telling.lanes import Lanes, Run, find_due
-from projects.watcher.telling.outbox import RENDERERS
+from projects.services.alerts.service_notifications import note_service
+from projects.watcher.notifications.lanes import Lanes, Run, find_due
+from projects.watcher.notifications.outbox import RENDERERS
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from accounts.api.shortcuts import authenticate, may_read
 from accounts.api.token_query import TokenQuery
 from accounts.models import User
 from projects.api.fast_json import render_detail
-from projects.api.lists import polled
+from projects.api.lists import conditional_lists
 from projects.api.lists.pagination import MAX_LIMIT
 from projects.api.viewsets.own_projects import read_id
 from projects.models.rows.project import SHOWN, find_to_show, make_shown
@@ -47,10 +47,10 @@ def list_shortcut(request: HttpRequest) -> HttpResponse | None:
         return None
     user, credential, columns = found
     versions = make_row_versions(columns)
-    answer = polled.answer_from_memory(request, user, versions) if versions else None
+    answer = conditional_lists.answer_from_memory(request, user, versions) if versions else None
     if answer is None:
         hand_over(request, user, credential)
-        polled.hand_over(request, versions)
+        conditional_lists.hand_over(request, versions)
     return answer
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.call_limits import time_limit
-from projects.credentials.outside import ask, fetch
+from projects.credentials.http_client import ask, fetch
 
 LIMIT = 2.0
 """Seconds for all requests, because the bot's name is shown only after them."""

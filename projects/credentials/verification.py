@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
 from containers.call_limits import time_limit
-from projects.credentials.outside import ask
+from projects.credentials.http_client import ask
 from projects.errors import InvalidFieldError
 from projects.rules.bot import Bot, describe_bot
 from projects.rules.named_providers import ANTHROPIC, OPENAI, OPENROUTER, Named, recognise_provider

@@ -18,7 +18,7 @@ from projects.models.event import Event
 from projects.models.idempotency import GONE, IdempotencyRecord
 from projects.models.operation_times import note_duration
 from projects.models.processes.holder import MOST, has_ended
-from projects.models.rows.whole import Conditions, WholeRow
+from projects.models.rows.full_project import Conditions, WholeRow
 from projects.rules.status.lifecycle import LONGEST_CLAIM, Desired, Operation
 
 

@@ -16,12 +16,12 @@ from containers.vocabulary import Observation
 from projects.models.agent_user import RunsAsUser
 from projects.models.catalogue import AgentType, Plan
 from projects.models.columns.at_rest import INDEXES
-from projects.models.columns.behind_gateway import BehindGateway
 from projects.models.columns.credentials import Credentialed
 from projects.models.columns.disk_use import Measured
-from projects.models.columns.ended import Ended
 from projects.models.columns.facts import RowFacts
+from projects.models.columns.gateway import BehindGateway
 from projects.models.columns.image_update import RunsImage
+from projects.models.columns.last_run import Ended
 from projects.models.columns.observation import Observed
 from projects.models.columns.pairing import PairsPeople
 from projects.models.columns.reconciliation import Reconciled

@@ -16,7 +16,7 @@ from projects.rules.named_providers import (
     takes_keys_of_others,
     with_providers,
 )
-from projects.rules.settings.own import OWN_SETTINGS, PROVIDERS
+from projects.rules.settings.berth_settings import OWN_SETTINGS, PROVIDERS
 
 _SLUG = RegexValidator(r"\A[a-z][a-z0-9-]{0,19}\Z", "Write 1 to 20 of a-z, 0-9 and “-”, beginning with a letter.")
 _PREFIX = RegexValidator(r"\A[!-~]{3,40}\Z", "Write 3 to 40 letters, digits and signs, or nothing.")

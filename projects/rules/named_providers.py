@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.berth_settings import PROVIDERS
 
 ANTHROPIC, OPENAI, OPENROUTER = PROVIDERS
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from accounts.text import hides_something
 from projects.rules.permissions import split_list
-from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.berth_settings import PROVIDERS
 
 ANY_PROVIDER = "any"
 _MODEL = re.compile(r"[!-~]{1,200}")

@@ -16,17 +16,17 @@ from projects.credentials.verification import PROBES
 from projects.errors import UnusableSettingsError
 from projects.models import AgentType, Project
 from projects.models.catalogue import disk_ceiling
-from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.provider import find_named, own_settings_for
 from projects.rules.named_providers import NamedProvider, api_format_of
 from projects.rules.permissions import Egress
-from projects.rules.settings.own import PROVIDERS, check_own_settings
+from projects.rules.settings.berth_settings import PROVIDERS, check_own_settings
 from projects.rules.settings.schema import defaults_of
 from projects.rules.settings.used_servers import for_agent
 from projects.rules.type_facts import CREDENTIALS, as_text, fill_variables, places_in
-from projects.services.credentials.of_servers import ways_of
-from projects.services.gateway.place import Place
+from projects.services.credentials.server_credentials import ways_of
+from projects.services.gateway.provisioning import Place
 
 OWNER_LABEL = "berth.owner"
 

@@ -15,8 +15,8 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError, OperationInProgressError, OperationLostError, UnusableSettingsError
 from projects.models import AgentType, Event, Project
-from projects.models.columns.behind_gateway import NOTHING_SEEN
-from projects.models.columns.ended import NOT_ENDED
+from projects.models.columns.gateway import NOTHING_SEEN
+from projects.models.columns.last_run import NOT_ENDED
 from projects.models.columns.reconciliation import NO_TROUBLE
 from projects.models.operation import Claim
 from projects.rules.status.lifecycle import PREEMPTED_BY, Operation

@@ -8,7 +8,7 @@ from containers.firewall.boot import restarts_by_engine
 from projects.models import Watch
 from projects.models.installation import read_hold
 from projects.services.alerts.service_health import describe_backup, describe_disk, describe_watcher
-from projects.services.gateway.place import describe_trouble as describe_gateway_trouble
+from projects.services.gateway.provisioning import describe_trouble as describe_gateway_trouble
 from projects.services.inventory.decisions import describe_overdue
 
 register = template.Library()

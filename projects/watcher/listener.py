@@ -10,7 +10,7 @@ from django.conf import settings
 from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL, EngineEvent
-from projects.watcher.pulse import LISTENING, Pulse
+from projects.watcher.heartbeat import LISTENING, Pulse
 from projects.watcher.threads import LastingThread
 
 SILENCE = 30.0

@@ -14,8 +14,8 @@ from projects.models import Gateway, Project, Watch
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import UNPROTECTED, Desired
 from projects.services.operations import failure
+from projects.watcher.heartbeat import FIREWALL, STEP, Pulse
 from projects.watcher.leader import note_firewall
-from projects.watcher.pulse import FIREWALL, STEP, Pulse
 from projects.watcher.threads import Errands
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from containers.errors import EngineError
 from containers.get_engine import get_engine
-from projects.watcher.pulse import STEP, Pulse
+from projects.watcher.heartbeat import STEP, Pulse
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import threading
 from abc import ABC, abstractmethod
 
 from containers.side_work import SideWork
-from projects.watcher.pulse import Beat
+from projects.watcher.heartbeat import Beat
 
 ENDS_WITHIN = 30.0
 """Seconds that an errand under way gets when the watcher ends."""

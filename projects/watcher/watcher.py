@@ -15,26 +15,26 @@ from django.db.utils import Error as DatabaseError
 
 from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.gateway.leases import threads_for_gateways
+from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
 from projects.watcher.listener import Listener
-from projects.watcher.names import Names
+from projects.watcher.name_limits import Names
+from projects.watcher.notifications.alerts import Alerts
+from projects.watcher.notifications.outbox import Outbox
 from projects.watcher.protection import Protection
-from projects.watcher.pulse import IDLE, STEP, Pulse
 from projects.watcher.reconcile.background import Background
 from projects.watcher.reconcile.changed import look_at
 from projects.watcher.reconcile.changed_keys import ChangedKeys
+from projects.watcher.reconcile.event_freshness import Vouching
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import AT_ONCE
-from projects.watcher.reconcile.prompt_looks import PromptLooks
+from projects.watcher.reconcile.pending_events import HEALTH, OF_NO_RUN
+from projects.watcher.reconcile.report_inspections import PromptLooks
 from projects.watcher.reconcile.round import Round
-from projects.watcher.reconcile.second_looks import SecondLooks
-from projects.watcher.reconcile.untold import HEALTH, OF_NO_RUN
-from projects.watcher.reconcile.vouching import Vouching
+from projects.watcher.reconcile.spot_checks import SecondLooks
 from projects.watcher.reports import Reports
-from projects.watcher.telling.alerts import Alerts
-from projects.watcher.telling.outbox import Outbox
 from projects.watcher.upkeep.bot_claims import BotClaims
 from projects.watcher.upkeep.chores import do_chores
 from projects.watcher.upkeep.disk import Disks

@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineUnavailableError
 from projects.models import AgentType, Event, Project
-from projects.watcher.reconcile import second_looks
+from projects.watcher.reconcile import spot_checks
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.watcher import Watcher
 from tests.busybox import pack_root
@@ -84,7 +84,7 @@ def test_an_agent_that_ended_on_a_full_disk_is_restarted_although_the_list_shows
     watcher: Callable[[], Watcher],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(second_looks, "EVERY", 0.2)
+    monkeypatch.setattr(spot_checks, "EVERY", 0.2)
     real_engine(private.url)
     project = create_project(api, STUB_PROJECT | {"name": "up"})
     container = docker_instance.name_of(str(project.pk))

@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from containers.call_limits import time_limit
-from projects.credentials.outside import ask
+from projects.credentials.http_client import ask
 from tests.clients import browser_of
 from tests.fakes.raw_http import as_answer, read_request
 from tests.paths import ROOT

@@ -15,7 +15,7 @@ from gateway.entries.leases import Lease as Granted
 from gateway.entries.leases import Leases
 
 from containers.gateway.leases import GatewayClock
-from projects.services.gateway.moves import WAIT_FOR, Step, next_step
+from projects.services.gateway.entry_moves import WAIT_FOR, Step, next_step
 
 NODES = "abc"
 LASTS = 600.0

@@ -3,7 +3,7 @@
 import pytest
 
 from containers.gateway.leases import LEASE
-from projects.services.gateway.moves import WAIT_FOR, Step, next_step
+from projects.services.gateway.entry_moves import WAIT_FOR, Step, next_step
 from tests.gateway.histories import World, tell
 
 pytestmark = pytest.mark.one_database

@@ -10,11 +10,11 @@ from projects.models import AlertChannel, AlertDelivery, Event, Installation, Se
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import AGAIN_WITHIN, Part
-from projects.services.alerts.placing import place
+from projects.services.alerts.queueing import place
 from projects.services.alerts.service_health import describe_backup
-from projects.services.alerts.service_telling import note_service
-from projects.watcher.telling.lanes import Lanes
-from projects.watcher.telling.troubles import note_troubles
+from projects.services.alerts.service_notifications import note_service
+from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.troubles import note_troubles
 from tests.moments.world import World
 
 

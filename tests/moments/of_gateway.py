@@ -7,7 +7,7 @@ from django.conf import settings
 from accounts import clock
 from containers.gateway.protocol import GatewayClient
 from projects.models import Gateway
-from projects.services.gateway.place import ensure_gateway, find_gateway
+from projects.services.gateway.provisioning import ensure_gateway, find_gateway
 from projects.services.limits.budgets import note_refusal
 from projects.watcher.gateway.sightings import note_sightings
 from tests.moments.world import World

@@ -3,7 +3,7 @@
 import pytest
 
 from containers.side_work import SideWork
-from projects.services.gateway import telling as gateway
+from projects.services.gateway import synchronization as gateway
 
 FIRST, LAST = "told first", "told last"
 """Before the container is made, or after it."""

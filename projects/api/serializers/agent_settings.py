@@ -20,8 +20,8 @@ from projects.models import AgentType
 from projects.models.provider import names_for
 from projects.rules.addresses import holds_credential
 from projects.rules.named_providers import with_providers
+from projects.rules.settings.berth_settings import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings.keyed_servers import as_stored
-from projects.rules.settings.own import OWN_SETTINGS, SETTINGS_BYTES
 from projects.rules.settings.validator import SettingsValidator
 
 log = logging.getLogger(__name__)

@@ -16,9 +16,9 @@ from accounts.api.parameters import describe
 from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_detail
 from projects.api.idempotency import Answer, answer_once
+from projects.api.lists.conditional_lists import PolledList
+from projects.api.lists.filtered_lists import PARAMETERS, answer_query, is_queried
 from projects.api.lists.pagination import CURSOR, LIMIT, LinkPagination
-from projects.api.lists.polled import PolledList
-from projects.api.lists.queried import PARAMETERS, answer_query, is_queried
 from projects.api.parameters import IDEMPOTENCY_KEY, REPLAYED, RESTART, WAIT
 from projects.api.serializers.control import ControlSerializer
 from projects.api.serializers.project import (

@@ -10,8 +10,8 @@ from django.conf import settings
 
 from accounts import clock
 from projects.models import Project
-from projects.rules.curves import Span, draw_bars, draw_line, place_of, round_up, round_up_bytes
 from projects.rules.disk import describe_size
+from projects.rules.svg_charts import Span, draw_bars, draw_line, place_of, round_up, round_up_bytes
 from projects.services.reports.samples import SETTLED, Point, floor
 from projects.services.reports.stats import Hour, Series, read_series
 

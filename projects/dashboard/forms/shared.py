@@ -18,7 +18,7 @@ from projects.dashboard.forms.setting_fields import NO_SETTINGS, SettingFields
 from projects.errors import InvalidFieldError
 from projects.models import AgentType, plans_offered_to
 from projects.rules.permissions import Egress
-from projects.rules.settings.own import OWN_SETTINGS
+from projects.rules.settings.berth_settings import OWN_SETTINGS
 
 SECRETS = {"telegramToken": "telegram_token", "apiKey": "api_key"}
 """The names of the credentials in the API and in the forms."""

@@ -12,10 +12,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts.http import SignedInRequest
 from projects.dashboard.content import bulk
 from projects.dashboard.content.bulk import Batch
+from projects.dashboard.content.list_cache import ListPoll
 from projects.dashboard.content.list_query import ListQuery, Order
 from projects.dashboard.content.project_list import ProjectList, read_list
-from projects.dashboard.content.remembered import ListPoll
-from projects.dashboard.content.sparks import add_curves
+from projects.dashboard.content.sparklines import add_curves
 from projects.dashboard.forms.bulk import BulkForm, ConfirmDeletionForm
 from projects.dashboard.own_projects import own_projects
 

@@ -11,9 +11,9 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
 from accounts.http import SignedInRequest
+from projects.dashboard.content.page_cache import PagePoll, answer_checked, knows_quick_answers, read_question
 from projects.dashboard.content.project_page import describe_live
 from projects.dashboard.content.project_rows import make_digest
-from projects.dashboard.content.remembered_pages import PagePoll, answer_checked, knows_quick_answers, read_question
 from projects.dashboard.own_projects import find_project, read_run_number, redirects_once_gone
 from projects.errors import UnknownRunError
 

@@ -24,7 +24,7 @@ from projects.dashboard.refusals import REFUSALS, refused
 from projects.models import Event, Project
 from projects.models.rows.snapshot import take_snapshot
 from projects.services import check_creation, create_project
-from projects.services.commands.credential_looks import find_provider, look_at_token, offer_models
+from projects.services.commands.credential_preview import find_provider, look_at_token, offer_models
 
 Page = Callable[[SignedInRequest], HttpResponse]
 

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from containers.errors import EngineError
 from projects.errors import ProjectError
 from projects.models import AgentType
-from projects.rules.settings.own import fits_schema
+from projects.rules.settings.berth_settings import fits_schema
 from projects.rules.settings.schema import defaults_of
 from projects.rules.type_trial import Line, Verdict
 from projects.services.images.type_trial import LONGEST, keeps_contract, try_type

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from projects.services.credentials.key_rotation import check_keys
-from projects.watcher.pulse import Pulse
+from projects.watcher.heartbeat import Pulse
 from projects.watcher.watcher import Watcher
 
 
@@ -12,7 +12,7 @@ class Command(BaseCommand):
     help = "Follow the engine: keep the rows up to date, and repair what differs. One watcher of several is active."
     requires_current_database = True
 
-    stealth_options = ("publish",)  # for `serve`: see `projects.watcher.pulse`
+    stealth_options = ("publish",)  # for `serve`: see `projects.watcher.heartbeat`
 
     def handle(self, *args: Any, **options: Any) -> None:
         check_keys()

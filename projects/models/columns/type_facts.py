@@ -11,7 +11,7 @@ from accounts.text import check_hides_nothing
 from projects.models.provider import find_named, names_for, read_names
 from projects.rules.named_providers import with_providers
 from projects.rules.permissions import LIST_LENGTH
-from projects.rules.settings.own import OWN_SETTINGS, fits_schema, may_be_default
+from projects.rules.settings.berth_settings import OWN_SETTINGS, fits_schema, may_be_default
 from projects.rules.settings.schema import all_defaults_of
 from projects.rules.settings.validator import SettingsValidator
 from projects.rules.type_facts import SETTING, default_model, places_in, read_default_models, read_variables

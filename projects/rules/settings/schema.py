@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from projects.rules.settings.berth_settings import OWN_SETTINGS, may_be_default
 from projects.rules.settings.keyed_servers import SCHEMA_WORD
 from projects.rules.settings.kinds import Kind, Setting
-from projects.rules.settings.own import OWN_SETTINGS, may_be_default
 
 FIRST = ("instructions", "model", "allowed_users")
 """Berth's own settings, in their order on a form.

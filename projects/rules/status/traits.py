@@ -30,7 +30,7 @@ class Look(StrEnum):
 
 
 class ForAlerts(StrEnum):
-    """What a status means for alerts to owners (`projects.watcher.telling.troubles`)."""
+    """What a status means for alerts to owners (`projects.watcher.notifications.troubles`)."""
 
     WELL = "well"
     """Ends any trouble once it has lasted for a while."""

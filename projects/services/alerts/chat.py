@@ -8,7 +8,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from containers.call_limits import time_limit
-from projects.credentials.outside import Answer, ask
+from projects.credentials.http_client import Answer, ask
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError
 from projects.models import AlertChannel, Project

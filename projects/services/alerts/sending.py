@@ -22,7 +22,7 @@ from projects.models.alert import ADDRESS, SECRET
 from projects.rules.alerts import AlertKind, Way, pause_after
 from projects.services.alerts.channels import SECRET_PREFIX
 from projects.services.alerts.chat import ask_bot
-from projects.services.alerts.placing import forget_old
+from projects.services.alerts.queueing import forget_old
 from projects.services.bulkheads import COMMANDS
 
 MAIL = "alert"

@@ -14,7 +14,7 @@ from projects.models import Installation, Watch
 from projects.models.installation import read_hold
 from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.service_alerts import Part
-from projects.services.gateway import place as gateway_place
+from projects.services.gateway import provisioning as gateway_place
 
 MB = 1024 * 1024
 LEAST_FREE = 512 * MB

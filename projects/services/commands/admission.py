@@ -17,7 +17,7 @@ from projects.credentials.verification import CredentialCheck
 from projects.errors import BotInUseError, InvalidFieldError, OperationLostError, PlanLimitReachedError
 from projects.models import AgentType, Plan, Project, Provider, read_room
 from projects.rules.bot import CLAIMED
-from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.berth_settings import PROVIDERS
 from projects.rules.status.reasons import SENTENCES
 from projects.services.credentials.bot_claims import evict_unconfirmed
 

@@ -32,9 +32,9 @@ from projects.services.commands.deletion import claim_deletion, finish_deletion,
 from projects.services.commands.new_project import NewProject, make_row
 from projects.services.commands.start_and_stop import bring_up
 from projects.services.container_spec import check_spec
-from projects.services.credentials.of_servers import check_server_credentials
-from projects.services.gateway.equipment import equip_new, goes_behind_gateway
-from projects.services.gateway.place import known_place
+from projects.services.credentials.server_credentials import check_server_credentials
+from projects.services.gateway.provisioning import known_place
+from projects.services.gateway.virtual_credentials import equip_new, goes_behind_gateway
 from projects.services.limits.budgets import check_budget
 from projects.services.limits.capacity import check_capacity, learn_host_memory, reserve_memory
 from projects.services.limits.permissions import check_egress, check_model

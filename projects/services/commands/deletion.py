@@ -14,8 +14,8 @@ from projects.models.operation import Claim
 from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import COMMANDS
-from projects.services.commands.looking_ahead import LookingAhead
-from projects.services.gateway.telling import Telling
+from projects.services.commands.container_prefetch import LookingAhead
+from projects.services.gateway.synchronization import Telling
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 
 NOBODY_KNOWS = (

@@ -6,7 +6,7 @@ from django.db.models import F
 from accounts import clock
 from containers.vocabulary import ContainerState
 from projects.models import Actor, Project
-from projects.models.columns.ended import NOT_ENDED
+from projects.models.columns.last_run import NOT_ENDED
 from projects.rules.status.cures import is_cured
 from projects.rules.status.lifecycle import Desired
 

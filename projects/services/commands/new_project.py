@@ -16,7 +16,7 @@ from projects.models.columns.operation import in_flight
 from projects.models.operation import Claim
 from projects.rules.permissions import Egress
 from projects.rules.status.lifecycle import Operation
-from projects.services.credentials.of_servers import keep_credentials
+from projects.services.credentials.server_credentials import keep_credentials
 from projects.services.operations import time_allowed
 
 

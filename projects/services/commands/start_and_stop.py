@@ -31,10 +31,10 @@ from projects.services.agent_users import learn_users
 from projects.services.commands.lost_memory import record_lost_memory
 from projects.services.container_spec import build_spec
 from projects.services.credentials.pairing_secret import ensure_pairing_secret
-from projects.services.gateway.former import stay_with
-from projects.services.gateway.place import Place
-from projects.services.gateway.telling import Telling, leave_gateway, prepare, tell
-from projects.services.gateway.way import about_to_tell
+from projects.services.gateway.early_connection import about_to_tell
+from projects.services.gateway.provisioning import Place
+from projects.services.gateway.rollback import stay_with
+from projects.services.gateway.synchronization import Telling, leave_gateway, prepare, tell
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
 from projects.services.reports.runs import keep_run
 

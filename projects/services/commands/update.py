@@ -10,7 +10,7 @@ from accounts import clock
 from projects.credentials.verification import CredentialCheck, parse_bot_id
 from projects.errors import InvalidFieldError, ProjectSuspendedError
 from projects.models import Actor, Event, Plan, Project
-from projects.models.columns.behind_gateway import NEXT_VERSION, NOTHING_SEEN
+from projects.models.columns.gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.rules.budget import LIMITS, ceiling_of
 from projects.rules.disk import DISK_FULL
 from projects.rules.settings.merge_patch import merge_patch
@@ -26,9 +26,9 @@ from projects.services.commands.admission import (
 )
 from projects.services.commands.change_events import make_change_events
 from projects.services.commands.new_credentials import try_again
-from projects.services.credentials.of_servers import keep_credentials
 from projects.services.credentials.provider_choice import keeps_provider, verify_change
-from projects.services.gateway.telling import tell
+from projects.services.credentials.server_credentials import keep_credentials
+from projects.services.gateway.synchronization import tell
 from projects.services.limits.budgets import check_budget, settle_budget
 from projects.services.limits.capacity import learn_host_memory, reserve_for_change
 from projects.services.limits.disk import let_run

@@ -11,8 +11,8 @@ from django.views.decorators.debug import sensitive_variables
 from accounts.credentials.encryption import uses_first_key
 from projects.credentials.encryption import SecretUnreadableError, decrypt_secret, encrypt_secret
 from projects.models import KeyCheck, Project
-from projects.models.columns.behind_gateway import SERVER_CREDENTIALS, VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.gateway import SERVER_CREDENTIALS, VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.columns.pairing import PAIRING_SECRET
 
 _NOBODY = UUID(int=0)

@@ -11,12 +11,12 @@ from django.views.decorators.debug import sensitive_variables
 from containers.gateway.entries import BotEntry, Budget, Entry, Price, ProviderEntry, ProviderKind, Spent
 from projects.credentials.verification import PROBES
 from projects.models import ModelPrice, Project
-from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.provider import find_named
 from projects.rules.budget import MILLION, in_millionths
 from projects.rules.status.lifecycle import Desired
-from projects.services.credentials.of_servers import servers_of
+from projects.services.credentials.server_credentials import servers_of
 
 FORMAT = 2
 """Raise this when entries get a new field, so that entries of an older version are sent again."""

@@ -22,8 +22,8 @@ from projects.rules.status.image_update import Due, Step, choose_due
 from projects.rules.status.lifecycle import Desired
 from projects.services.commands.start_and_stop import bring_up
 from projects.services.container_spec import labels_of
+from projects.services.images.rollback import WITHIN, claim_step, drop_copy, go_back, note_step
 from projects.services.images.update import NEW_IMAGE, PINNED, describe_error
-from projects.services.images.way_back import WITHIN, claim_step, drop_copy, go_back, note_step
 from projects.services.inventory.memory import most_in_archive
 from projects.services.operations import NO_FAILURES, Outcome, command_deadline, record_outcome, released_if_broken
 

@@ -18,7 +18,7 @@ from containers.vocabulary import ContainerSpec
 from projects.errors import UnusableSettingsError
 from projects.models import AgentType
 from projects.models.agent_user import base_of
-from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.berth_settings import PROVIDERS
 from projects.rules.sizes import MIB
 from projects.rules.type_facts import ANY_PROVIDER, read_default_models
 from projects.rules.type_trial import STOP_WITHIN, Asked, Line, Runs, Verdict, judge_runs

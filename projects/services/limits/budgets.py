@@ -14,7 +14,7 @@ from accounts.moments import future, is_future, over
 from accounts.services.outbox import queue_mail
 from projects.errors import InvalidFieldError
 from projects.models import Actor, Plan, Project, Spending
-from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.event import SYSTEM
 from projects.models.figures.usage import add_up
 from projects.rules.alerts import AlertKind
@@ -22,7 +22,7 @@ from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_
 from projects.rules.periods import Period, begin_of, end_of
 from projects.rules.status.lifecycle import LONGEST_PERIOD
 from projects.services.alerts.channels import wants_mail
-from projects.services.gateway.telling import tell
+from projects.services.gateway.synchronization import tell
 
 EVENT = "budget"
 MAIL = "budget"

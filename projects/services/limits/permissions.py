@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts import clock
 from projects.errors import InvalidFieldError
 from projects.models import Actor, AgentType, Plan, Project
-from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.rules.permissions import Egress, models_in_force
 from projects.rules.settings.schema import defaults_of
 

@@ -12,8 +12,8 @@ from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.redaction import Redactor
 from projects.models import Project
-from projects.models.columns.behind_gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.gateway import VIRTUAL_KEY, VIRTUAL_TOKEN
 from projects.rules.settings.keyed_servers import secrets_of
 
 TAIL = 20

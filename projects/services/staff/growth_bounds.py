@@ -22,8 +22,8 @@ from projects.models.figures.sample import KEPT_FOR as SAMPLES_KEPT_FOR
 from projects.models.figures.sample import MINUTE, QUARTER
 from projects.models.figures.usage import MOST_MODELS
 from projects.models.idempotency import KEPT_FOR as ANSWERS_KEPT_FOR
-from projects.services.alerts.placing import KEPT as ALERTS_KEPT
-from projects.services.alerts.placing import MOST_WAITING as ALERTS_WAITING
+from projects.services.alerts.queueing import KEPT as ALERTS_KEPT
+from projects.services.alerts.queueing import MOST_WAITING as ALERTS_WAITING
 from projects.services.reports.runs import KEPT_RUNS
 from projects.services.staff.batches import MOST as MOST_OF_A_BATCH
 

@@ -13,7 +13,7 @@ from projects.models import AgentType, Event, EventCursor, ServiceTrouble, Tally
 from projects.models.figures.tally import CALLS, Labels, Subject
 from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.service_alerts import Part
-from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.berth_settings import PROVIDERS
 from projects.rules.status.lifecycle import Action
 from projects.rules.status.reasons import REPORTED_CODES
 from projects.rules.status.remedies import Remedy

@@ -27,7 +27,7 @@ from projects.models import Project
 from projects.rules.status.lifecycle import Action
 from projects.services.commands.control import control_project
 from projects.services.container_spec import check_spec, labels_of
-from projects.services.staff.moved import MOVE, OPERATOR, Past, read_past
+from projects.services.staff.past_migrations import MOVE, OPERATOR, Past, read_past
 
 STILL_UP = "The agent of {} still runs on the former host. Nothing was started anywhere else."
 WRONG_HOST = "The former host has nothing of this installation: --from names another one, or BERTH_INSTANCE does."

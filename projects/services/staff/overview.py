@@ -28,7 +28,7 @@ from projects.rules.status.urgency import ORDER, find_rank
 from projects.services.images.outdated import OldImages, find_old_images
 from projects.services.limits.capacity import Capacity, measure_capacity
 from projects.services.staff.batches import find_unfinished
-from projects.services.staff.lacks import Lack, find_lacks
+from projects.services.staff.missing_protections import Lack, find_lacks
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 MOST_SHOWN = 20

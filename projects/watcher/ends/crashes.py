@@ -9,7 +9,7 @@ from containers.errors import EngineError
 from containers.get_engine import get_engine
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher.ends.ends import LATE, End, FindEnd
+from projects.watcher.ends.run_ends import LATE, End, FindEnd
 
 HEARD_WITHIN = timedelta(seconds=5)
 """How long after a restart by the engine the event for the end before it may still arrive."""

@@ -14,7 +14,7 @@ from projects.rules.status.lifecycle import Desired, count_crashes
 from projects.rules.status.reasons import code_of_end
 from projects.services.reports.logs import read_log_tail
 from projects.watcher.ends.crashes import describe_end
-from projects.watcher.ends.ends import FindEnd
+from projects.watcher.ends.run_ends import FindEnd
 
 FAILED_WITHOUT = frozenset({"image_missing", "vanished"})
 """Failures of a project whose container was missing, which no longer apply once it is there."""

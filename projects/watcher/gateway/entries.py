@@ -22,10 +22,10 @@ from containers.gateway.protocol import GatewayClient, Standing
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
-from projects.models.columns.behind_gateway import HAS_VIRTUAL
+from projects.models.columns.gateway import HAS_VIRTUAL
 from projects.services.gateway.entry import Word, digest_settings, is_in_force, make_word, read_prices
-from projects.services.gateway.place import knows_sources
-from projects.services.gateway.spent import read_spent
+from projects.services.gateway.provisioning import knows_sources
+from projects.services.gateway.spending import read_spent
 from projects.services.inventory.quarantine import as_uuid
 
 log = logging.getLogger(__name__)

@@ -18,13 +18,13 @@ from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import Transport
 from containers.get_engine import get_engine
 from projects.models.installation import read_hold
-from projects.services.gateway.holders import Holding, leave, let_go, read_holdings, take
-from projects.services.gateway.moves import Step, next_step
-from projects.watcher.gateway.asking import ask_all
+from projects.services.gateway.entry_holders import Holding, leave, let_go, read_holdings, take
+from projects.services.gateway.entry_moves import Step, next_step
 from projects.watcher.gateway.entries import lease_entries
-from projects.watcher.gateway.leaving import make_void
+from projects.watcher.gateway.parallel_requests import ask_all
+from projects.watcher.gateway.revocation import make_void
 from projects.watcher.gateway.upkeep import Gateways, is_needed
-from projects.watcher.pulse import Pulse
+from projects.watcher.heartbeat import Pulse
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import logging
 import time
 from uuid import UUID
 
-from projects.services.credentials.plain import encrypt_plain
+from projects.services.credentials.plaintext import encrypt_plain
 
 log = logging.getLogger(__name__)
 

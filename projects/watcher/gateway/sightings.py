@@ -28,7 +28,7 @@ from projects.rules.status.sightings import (
 from projects.services.inventory.quarantine import as_uuid
 from projects.services.limits.budgets import note_refusal, note_room
 from projects.watcher.failures import passing_over
-from projects.watcher.gateway.news import Remembered
+from projects.watcher.gateway.changed_sightings import Remembered
 
 _NOTHING = Sighting(*[None] * len(Sighting.__slots__))
 

@@ -17,14 +17,14 @@ from containers.get_engine import get_engine
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.installation import read_hold
-from projects.services.gateway.place import ASTRAY, FORMER_GOES_ON, NOT_DOWN, SOME_SILENT, ensure_gateway
+from projects.services.gateway.provisioning import ASTRAY, FORMER_GOES_ON, NOT_DOWN, SOME_SILENT, ensure_gateway
 from projects.services.limits.budgets import clear_past_budgets
-from projects.watcher.gateway.news import Remembered
+from projects.watcher.gateway.changed_sightings import Remembered
+from projects.watcher.gateway.node_polling import look_at_all
 from projects.watcher.gateway.plain_credentials import PlainCredentials
 from projects.watcher.gateway.sightings import find_astray, note_absence, note_sightings
 from projects.watcher.gateway.usage import forget_nodes
-from projects.watcher.gateway.visits import look_at_all
-from projects.watcher.pulse import Pulse
+from projects.watcher.heartbeat import Pulse
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

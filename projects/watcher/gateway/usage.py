@@ -16,7 +16,7 @@ from accounts.text import has_control_characters
 from containers.gateway.protocol import GatewayClient, UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
 from projects.models.columns.at_rest import AT_REST
-from projects.models.columns.behind_gateway import HAS_VIRTUAL, NEXT_VERSION
+from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.models.figures.usage import COUNTS, LARGEST, LONGEST_MODEL, MOST_MODELS, add_up
 from projects.models.processes.gateway import row_of
 from projects.rules.periods import hour_at

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from projects.models import HourlyUsage, Project, Provider
 from projects.models.figures.tally import ANSWERED, FAILED, SENT, Labels, Subject, count_on
-from projects.rules.settings.own import PROVIDERS
+from projects.rules.settings.berth_settings import PROVIDERS
 from projects.services.staff.metrics import OTHER
 
 _COUNTED = ("messages", "requests", "errors", "input", "output")

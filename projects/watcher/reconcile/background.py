@@ -14,7 +14,7 @@ from django.db import connection
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import Places
-from projects.watcher.pulse import REPAIR, Pulse
+from projects.watcher.heartbeat import REPAIR, Pulse
 from projects.watcher.reconcile.project import Repair
 
 log = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ from uuid import UUID
 from accounts import clock
 from projects.models.rows.watched import without_operations
 from projects.services.inventory.quarantine import as_uuid
-from projects.watcher.ends.ends import Ends
-from projects.watcher.ends.prompt import tell_ends
+from projects.watcher.ends.prompt_recording import tell_ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.failures import Confinement
+from projects.watcher.reconcile.batch import HandOver, Options, reconcile_some
 from projects.watcher.reconcile.round import Round
-from projects.watcher.reconcile.some import HandOver, Options, reconcile_some
 
 
 def look_at(

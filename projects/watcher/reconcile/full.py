@@ -17,15 +17,15 @@ from containers.vocabulary import ContainerState, Observation
 from projects.models.rows.watched import WatchedRow, compare_all, find_watched, find_well_unchecked
 from projects.services.agent_users import learn_users
 from projects.services.inventory.installation import Conflicts, find_conflicts, hold, observe_instance
-from projects.watcher.ends.ends import FindEnd
+from projects.watcher.ends.run_ends import FindEnd
 from projects.watcher.failures import Confinement, concerns_all, locked_rows
+from projects.watcher.notifications.crash_mail import open_cursor, queue_crash_mails
+from projects.watcher.reconcile.batch import HandOver, Options, reconcile_some
 from projects.watcher.reconcile.changed import ids_of
 from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.orphans import find_orphans, put_away
 from projects.watcher.reconcile.round import Round
-from projects.watcher.reconcile.second_looks import Correct
-from projects.watcher.reconcile.some import HandOver, Options, reconcile_some
-from projects.watcher.telling.crash_mail import open_cursor, queue_crash_mails
+from projects.watcher.reconcile.spot_checks import Correct
 
 log = logging.getLogger(__name__)
 

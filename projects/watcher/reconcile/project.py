@@ -12,11 +12,11 @@ from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
 from projects.rules.status.remedies import Remedy, choose_remedy
-from projects.services.images.way_back import WITHIN
+from projects.services.images.rollback import WITHIN
 from projects.services.operations import command_deadline, repair_within
-from projects.watcher.ends.ends import FindEnd, with_late_news
-from projects.watcher.ends.hearsay import awaits_news, heard_state, is_ending
 from projects.watcher.ends.observation import differs, record_observation
+from projects.watcher.ends.run_ends import FindEnd, with_late_news
+from projects.watcher.ends.states_from_events import awaits_news, heard_state, is_ending
 from projects.watcher.failures import FORESEEN, concerns_all, note_failure, note_success
 from projects.watcher.protection import note_protection
 from projects.watcher.reconcile.inspection import Answer, inspect

@@ -9,7 +9,7 @@ from django.db import connections
 
 from projects.credentials.encryption import SecretUnreadableError
 from projects.services.credentials.bot_claims import confirm_claim, find_unconfirmed
-from projects.watcher.pulse import CONFIRMATION, Pulse
+from projects.watcher.heartbeat import CONFIRMATION, Pulse
 from projects.watcher.threads import Errands
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from projects.models import Project, Sample
 from projects.models.columns.at_rest import AT_REST
 from projects.models.figures.sample import LARGEST
 from projects.services.reports.samples import floor, roll_up
-from projects.watcher.pulse import STEP, Pulse
+from projects.watcher.heartbeat import STEP, Pulse
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from config.metrics.shared import begin_to_count
 from containers.docker_api.counted_requests import send_counted
 from containers.errors import EngineRefusedError
 from projects.models import Project, Watch
-from projects.services.alerts.service_telling import note_service
+from projects.services.alerts.service_notifications import note_service
 from projects.watcher.leader import beat, become_leader
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -22,7 +22,7 @@ from containers.gateway.vocabulary import PORT
 from containers.identity import network_name
 from containers.swarm.liveness import GOSSIP_PORT
 from projects.models import AgentType, Project
-from projects.models.columns.behind_gateway import VIRTUAL_TOKEN
+from projects.models.columns.gateway import VIRTUAL_TOKEN
 from projects.watcher.gateway.leases import EVERY, Round
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.clients import api_of, make_person

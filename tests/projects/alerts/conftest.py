@@ -12,10 +12,10 @@ from projects.models import Project
 from projects.services.alerts.channels import set_webhook
 from projects.watcher.leader import beat as leader_beat
 from projects.watcher.leader import become_leader
+from projects.watcher.notifications import troubles
+from projects.watcher.notifications.alerts import open_cursor, read_events
+from projects.watcher.notifications.lanes import Lanes
 from projects.watcher.reconcile.full import reconcile
-from projects.watcher.telling import troubles
-from projects.watcher.telling.alerts import open_cursor, read_events
-from projects.watcher.telling.lanes import Lanes
 from tests.fakes.http_server import FakeServer
 from tests.fakes.messages import Answer, Request
 

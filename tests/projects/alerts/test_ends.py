@@ -11,11 +11,11 @@ from accounts.models import User
 from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import PAUSES, Way
-from projects.services.alerts import placing as alert_placing
+from projects.services.alerts import queueing as alert_placing
 from projects.services.alerts import sending as alert_sending
 from projects.services.alerts.sending import send_test
-from projects.watcher.telling import lanes as alert_lanes
-from projects.watcher.telling.lanes import Lanes
+from projects.watcher.notifications import lanes as alert_lanes
+from projects.watcher.notifications.lanes import Lanes
 from projects.watcher.upkeep import retention
 from tests.projects.alerts.conftest import Receiver
 

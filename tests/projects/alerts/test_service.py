@@ -22,9 +22,9 @@ from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import LASTS, WELL_FOR, Part
 from projects.services.alerts.channels import choose_kinds, set_webhook
 from projects.services.alerts.service_health import find_troubles
-from projects.services.alerts.service_telling import note_service
+from projects.services.alerts.service_notifications import note_service
 from projects.watcher.leader import beat
-from projects.watcher.telling.lanes import Lanes
+from projects.watcher.notifications.lanes import Lanes
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.alerts.conftest import Receiver

@@ -11,9 +11,9 @@ from projects.models import AlertDelivery
 from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import Moment, Part
 from projects.services.alerts.channels import choose_kinds, set_webhook
-from projects.services.alerts.placing import place_of_service
+from projects.services.alerts.queueing import place_of_service
 from projects.services.alerts.sending import deliver
-from projects.watcher.telling.lanes import Lanes
+from projects.watcher.notifications.lanes import Lanes
 from tests.clients import browser_of
 from tests.mailing import deliver as send_mails
 from tests.projects.alerts.conftest import Receiver

@@ -18,10 +18,10 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import DEGRADED, FLAPS_WITHIN, PAUSES, RECOVER, AlertKind, Way
 from projects.services.alerts.channels import choose_kinds, set_webhook
 from projects.services.limits.budgets import EVENT as BUDGET
-from projects.watcher.telling import lanes as alert_lanes
-from projects.watcher.telling import troubles
-from projects.watcher.telling.alerts import open_cursor, read_events
-from projects.watcher.telling.lanes import Lanes
+from projects.watcher.notifications import lanes as alert_lanes
+from projects.watcher.notifications import troubles
+from projects.watcher.notifications.alerts import open_cursor, read_events
+from projects.watcher.notifications.lanes import Lanes
 from tests.fakes.engine import MemoryEngine
 from tests.projects.alerts.conftest import Receiver
 

@@ -12,9 +12,9 @@ from projects.models import AlertChannel, AlertDelivery, DeliveryState, Project
 from projects.models.event import SYSTEM
 from projects.rules.alerts import AlertKind, Way
 from projects.services.alerts.channels import choose_kinds, renew_secret, rotate_alert_secrets, set_webhook
-from projects.watcher.telling import troubles
-from projects.watcher.telling.alerts import open_cursor, read_events
-from projects.watcher.telling.lanes import Lanes
+from projects.watcher.notifications import troubles
+from projects.watcher.notifications.alerts import open_cursor, read_events
+from projects.watcher.notifications.lanes import Lanes
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 from tests.projects.alerts.conftest import Receiver

@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 
 from containers.agent_contract import PairingCode, read_pairing_code
 from projects.models import Project
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile.changed import look_at
 from tests.fakes.engine import MemoryEngine
 

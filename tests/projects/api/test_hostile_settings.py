@@ -12,7 +12,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from projects.models import AgentType, Plan, Project
-from projects.rules.settings.own import OWN_SETTINGS
+from projects.rules.settings.berth_settings import OWN_SETTINGS
 from projects.watcher.reconcile.full import reconcile
 from tests.clients import browser_of
 from tests.deploying import PROJECT, deploy_project

@@ -13,9 +13,9 @@ from rest_framework.test import APIClient
 
 from accounts import clock
 from accounts.models import User
-from projects.api.lists import polled as polled_list
+from projects.api.lists import conditional_lists as polled_list
 from projects.models import Project
-from projects.models.rows.unchanged import Basis
+from projects.models.rows.change_marks import Basis
 from tests.many_rows import multiply
 from tests.projects.histories import History
 from tests.shortcuts import without_shortcuts

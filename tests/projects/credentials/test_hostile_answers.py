@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from containers.call_limits import time_limit
 from projects.credentials import verification
-from projects.credentials.outside import ask
+from projects.credentials.http_client import ask
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN
 from tests.certificates import make_authority
 from tests.fakes.hostile_answers import BODIES, COMPRESSED, NEVER_ENDING, SHAPES, redirect

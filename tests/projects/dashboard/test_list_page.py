@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from projects.dashboard.content.remembered import ListPoll
+from projects.dashboard.content.list_cache import ListPoll
 from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project

@@ -8,7 +8,7 @@ from django.test import Client
 
 from accounts.models import User
 from projects.credentials import bot_picture, verification
-from projects.credentials.outside import Answer
+from projects.credentials.http_client import Answer
 from projects.models import AgentType, Event, Plan, Project
 from tests.canaries import CANARY_API_KEY, CANARY_OTHER_TELEGRAM_TOKEN, CANARY_TELEGRAM_TOKEN
 from tests.fakes.engine import MemoryEngine

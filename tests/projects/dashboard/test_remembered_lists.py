@@ -12,8 +12,8 @@ from django.test import Client
 
 from accounts import clock
 from accounts.models import User
-from projects.dashboard.content import remembered
-from projects.dashboard.content.remembered import ListPoll
+from projects.dashboard.content import list_cache
+from projects.dashboard.content.list_cache import ListPoll
 from projects.models import Event, Project
 from tests.projects.dashboard.many import make_projects, watch_well
 from tests.projects.dashboard.pages import marks_of
@@ -23,7 +23,7 @@ from tests.projects.histories import History
 @pytest.fixture(autouse=True)
 def _memory() -> Iterator[None]:
     yield
-    remembered._memory = remembered.Memory()
+    list_cache._memory = list_cache.Memory()
 
 
 def ask(dashboard: Client, seen: Any) -> tuple[int, bytes]:
@@ -60,7 +60,7 @@ def test_every_change_reaches_the_list(
         first = compare(dashboard, seen)
         assert ask(dashboard, seen) == first, number
         outcomes.add(first[0])
-        short.append(len(remembered._memory._same) > 0)
+        short.append(len(list_cache._memory._same) > 0)
         if first[0] == 200:
             seen = marks_of(dashboard.get("/"))
     assert outcomes == {200, 204}
@@ -69,8 +69,8 @@ def test_every_change_reaches_the_list(
 
 def test_a_few_pages_more_than_are_remembered_push_out_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Open pages ask in turn, again and again."""
-    monkeypatch.setattr(remembered, "REMEMBERED", 40)
-    memory: remembered.Memory[int, int] = remembered.Memory()
+    monkeypatch.setattr(list_cache, "REMEMBERED", 40)
+    memory: list_cache.Memory[int, int] = list_cache.Memory()
     known = []
     for page in [*range(44)] * 20:
         known.append(memory.get(page) is not None)
@@ -99,8 +99,8 @@ def test_changes_outside_the_rows_are_seen_within_a_minute(
     watch_well()
     seen = marks_of(dashboard.get("/"))
     ask(dashboard, seen)
-    monkeypatch.setattr(remembered, "COMPARED_EVERY", 0.0)
-    remembered._memory = remembered.Memory()
+    monkeypatch.setattr(list_cache, "COMPARED_EVERY", 0.0)
+    list_cache._memory = list_cache.Memory()
     ask(dashboard, seen)
     reading = patch("projects.dashboard.views.lists._read", side_effect=AssertionError("it is read again"))
     with reading, pytest.raises(AssertionError, match="read again"):
@@ -118,10 +118,10 @@ def test_a_remembered_list_is_never_given_to_another_user(dashboard: Client, ali
 
 
 def test_the_memory_is_bounded(dashboard: Client, alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "REMEMBERED", 2)
+    monkeypatch.setattr(list_cache, "REMEMBERED", 2)
     make_projects(alice, 1)
     watch_well()
     for number in range(5):
         asked: dict[str, Any] = {"q": "agent", "page": number}
         ask(dashboard, {**marks_of(dashboard.get("/", asked)), **asked})
-        assert len(remembered._memory._same) <= 2
+        assert len(list_cache._memory._same) <= 2

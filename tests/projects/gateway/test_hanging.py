@@ -10,7 +10,7 @@ from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
 from projects.models import Actor, Event, Project
 from projects.services import suspend_project
-from projects.services.gateway import telling as service
+from projects.services.gateway import synchronization as service
 from projects.watcher.gateway import upkeep as look
 from tests.fakes.engine import MemoryEngine
 from tests.projects.gateway.entries import counts_for, entry_of, knows

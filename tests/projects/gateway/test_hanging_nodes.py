@@ -3,7 +3,7 @@
 import pytest
 
 from projects.models import Project
-from projects.services.gateway.moves import WAIT_FOR
+from projects.services.gateway.entry_moves import WAIT_FOR
 from projects.watcher.gateway.leases import SILENT_AFTER, Round
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.projects.gateway.nodes import Nodes

@@ -9,7 +9,7 @@ import pytest
 from containers.gateway.leases import LEASE
 from projects.models import Project
 from projects.services.gateway.entry import is_in_force
-from projects.services.gateway.moves import WAIT_FOR
+from projects.services.gateway.entry_moves import WAIT_FOR
 from projects.watcher.gateway.leases import SILENT_AFTER, Round
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.projects.gateway.nodes import NodeGateway, Nodes

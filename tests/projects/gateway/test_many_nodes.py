@@ -13,9 +13,9 @@ from containers.errors import EngineUnavailableError
 from containers.gateway.transport import NOT_THERE
 from projects.models import Gateway, Project
 from projects.models.processes.gateway import row_of
-from projects.services.gateway.place import describe_trouble
+from projects.services.gateway.provisioning import describe_trouble
+from projects.watcher.gateway.node_polling import look_at_all
 from projects.watcher.gateway.upkeep import look_after_gateway
-from projects.watcher.gateway.visits import look_at_all
 from tests.fakes.engine import MemoryEngine
 
 pytestmark = pytest.mark.django_db

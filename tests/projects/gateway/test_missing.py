@@ -8,7 +8,7 @@ from django.test import Client
 
 from containers.errors import EngineError, EngineRefusedError, ImageMissingError, NameTakenError
 from projects.models import Gateway, Project
-from projects.services.gateway.place import describe_trouble
+from projects.services.gateway.provisioning import describe_trouble
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -9,7 +9,7 @@ import pytest
 from accounts import clock
 from projects.models import Project
 from projects.services.commands import start_and_stop
-from projects.services.gateway import telling
+from projects.services.gateway import synchronization
 from tests.fakes.engine import MemoryEngine
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
@@ -21,14 +21,14 @@ def told_at(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
     """When the gateway has been told, before and after which an agent may be paused."""
     moments: list[datetime] = []
 
-    class Telling(telling.Telling):
+    class Telling(synchronization.Telling):
         def finish(self) -> bool:
             moments.append(clock.now())
             return super().finish()
 
     def leave_gateway(project: Project) -> None:
         moments.append(clock.now())
-        telling.leave_gateway(project)
+        synchronization.leave_gateway(project)
 
     monkeypatch.setattr(start_and_stop, "Telling", Telling)
     monkeypatch.setattr(start_and_stop, "leave_gateway", leave_gateway)

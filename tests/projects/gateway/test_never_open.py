@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from containers.gateway.vocabulary import Reach
 from projects.models import Gateway, Project, Watch
 from projects.rules.permissions import Egress
-from projects.services.gateway.place import describe_trouble
+from projects.services.gateway.provisioning import describe_trouble
 from projects.watcher.leader import note_firewall
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine

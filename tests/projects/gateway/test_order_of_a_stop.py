@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from projects.models import Project
-from projects.services.gateway import way as service
+from projects.services.gateway import early_connection as service
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.memory_gateway import MemoryTransport
 from tests.projects.gateway.entries import entry_of

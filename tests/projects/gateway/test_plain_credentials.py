@@ -7,7 +7,7 @@ import pytest
 
 from containers.gateway.protocol import GatewayClient
 from projects.models import Gateway, Project
-from projects.services.credentials.plain import encrypt_plain
+from projects.services.credentials.plaintext import encrypt_plain
 from projects.services.gateway import entry as gateway_entry
 from projects.services.gateway.entry import digest_settings
 from projects.watcher.gateway import plain_credentials
@@ -88,7 +88,7 @@ def test_a_new_watcher_goes_through_all_rows_twice_some_at_a_time(monkeypatch: p
 
 def test_rows_are_looked_through_in_parts(deploy: Callable[..., Project], monkeypatch: pytest.MonkeyPatch) -> None:
     first = deploy(settings={})
-    monkeypatch.setattr("projects.services.credentials.plain.AT_ONCE", 1)
+    monkeypatch.setattr("projects.services.credentials.plaintext.AT_ONCE", 1)
     assert encrypt_plain() == first.pk
     assert encrypt_plain(after=first.pk) is None
 

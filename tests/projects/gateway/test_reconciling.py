@@ -10,7 +10,7 @@ from accounts.models import User
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.protocol import GatewayClient
 from projects.models import Project
-from projects.services.gateway.place import describe_trouble, make_spec
+from projects.services.gateway.provisioning import describe_trouble, make_spec
 from projects.templatetags.staff_notes import staff_notes
 from projects.watcher.gateway.entries import reconcile_entries
 from projects.watcher.gateway.upkeep import look_after_gateway

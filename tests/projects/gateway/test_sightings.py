@@ -9,7 +9,7 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Health
 from projects.models import Project
-from projects.services.gateway.place import describe_trouble, is_in_trouble
+from projects.services.gateway.provisioning import describe_trouble, is_in_trouble
 from projects.watcher.gateway.upkeep import look_after_gateway
 from projects.watcher.reconcile.full import reconcile
 from tests.canaries import CANARY_OTHER_API_KEY

@@ -9,7 +9,13 @@ import pytest
 from accounts import clock
 from containers.errors import GatewayMissingError, GatewaySilentError
 from projects.models import Gateway, Project
-from projects.services.gateway.place import FORMER_GOES_ON, SILENT_FOR, describe_trouble, find_gateway, is_in_trouble
+from projects.services.gateway.provisioning import (
+    FORMER_GOES_ON,
+    SILENT_FOR,
+    describe_trouble,
+    find_gateway,
+    is_in_trouble,
+)
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine
 from tests.problem_document import assert_problem

@@ -8,7 +8,7 @@ import pytest
 
 from projects.models import HourlyUsage, Plan, Project
 from projects.rules.budget import LIMITS
-from projects.services.gateway.spent import read_spent
+from projects.services.gateway.spending import read_spent
 from projects.services.limits.budgets import renew_all_entries
 from projects.watcher.gateway.upkeep import look_after_gateway
 from tests.fakes.engine import MemoryEngine

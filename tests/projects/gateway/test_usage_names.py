@@ -5,7 +5,7 @@ import pytest
 from containers.gateway.protocol import UsagePage, UsageRow
 from projects.models import Gateway, HourlyUsage, Project
 from projects.models.figures.usage import COUNTS, LONGEST_MODEL, MOST_MODELS
-from projects.services.gateway.place import ensure_gateway
+from projects.services.gateway.provisioning import ensure_gateway
 from projects.watcher.gateway import usage
 from projects.watcher.gateway.usage import name_model
 from tests.fakes.engine import MemoryEngine

@@ -8,11 +8,11 @@ from accounts.models import User
 from containers.errors import EngineRefusedError
 from projects.models import Actor, Event, Project
 from projects.rules.status.lifecycle import LONGEST_CLAIM
-from projects.services.images import way_back as image_return
+from projects.services.images import rollback as image_return
 from projects.services.images.bases import remove_unused_images
 from projects.services.images.update import pin_image
 from projects.services.operations import time_allowed
-from projects.watcher.pulse import REPAIR
+from projects.watcher.heartbeat import REPAIR
 from projects.watcher.reconcile.full import reconcile
 from tests.clients import api_of
 from tests.fakes.engine import MemoryEngine

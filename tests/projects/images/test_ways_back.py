@@ -11,7 +11,7 @@ from containers.errors import EngineRefusedError
 from projects.models import Event, Project
 from projects.rules.status.image_update import Due
 from projects.services.images import trial as image_trial
-from projects.services.images.way_back import TRIES
+from projects.services.images.rollback import TRIES
 from projects.services.inventory.memory import list_memories, read_memory
 from tests.fakes.engine import MemoryEngine
 from tests.fakes.states import pack_state

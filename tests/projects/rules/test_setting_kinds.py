@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from projects.rules.settings.berth_settings import OWN_SETTINGS
 from projects.rules.settings.kinds import Kind, Setting
-from projects.rules.settings.own import OWN_SETTINGS
 from projects.rules.settings.schema import defaults_of, settings_of
 from projects.rules.settings.validator import SettingsValidator
 

@@ -8,11 +8,11 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project, Watch
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.leader import become_leader
-from projects.watcher.reconcile import answers
-from projects.watcher.reconcile.prompt_looks import PromptLooks
-from projects.watcher.reconcile.vouching import Vouching
+from projects.watcher.reconcile import inspection_choice
+from projects.watcher.reconcile.event_freshness import Vouching
+from projects.watcher.reconcile.report_inspections import PromptLooks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO
 from tests.projects.watcher.looking import grow_old
@@ -22,7 +22,7 @@ from tests.projects.watcher.rows import later
 @pytest.fixture(autouse=True)
 def _time_to_describe(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round on a busy machine tells of fewer crashes. A test of that takes the time away itself."""
-    monkeypatch.setattr(answers, "CRASHES_WITHIN", 100.0)
+    monkeypatch.setattr(inspection_choice, "CRASHES_WITHIN", 100.0)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from containers.vocabulary import EngineEvent
 from projects.models import Project, Watch
-from projects.watcher.ends.ends import Ends
-from projects.watcher.reconcile.vouching import OVERDUE, Vouching
+from projects.watcher.ends.run_ends import Ends
+from projects.watcher.reconcile.event_freshness import OVERDUE, Vouching
 from tests.fakes.engine import MemoryEngine
 
 AGO = OVERDUE + 3.0

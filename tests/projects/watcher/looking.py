@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from projects.models import Project, Watch
-from projects.watcher.reconcile import answers
+from projects.watcher.reconcile import inspection_choice
 from projects.watcher.reconcile.full import reconcile
 
 
@@ -33,5 +33,5 @@ def statuses(api: APIClient) -> dict[str, str]:
 
 def be_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the beginning of a look on, and no answer is worth waiting for."""
-    monkeypatch.setattr(answers, "CRASHES_WITHIN", -1.0)
-    monkeypatch.setattr(answers, "DESCRIBED_AT_LEAST", 0)
+    monkeypatch.setattr(inspection_choice, "CRASHES_WITHIN", -1.0)
+    monkeypatch.setattr(inspection_choice, "DESCRIBED_AT_LEAST", 0)

@@ -13,8 +13,8 @@ from containers.errors import EngineRefusedError
 from projects.models import Event, EventCursor, Project
 from projects.models.event import SYSTEM
 from projects.services import delete_project
+from projects.watcher.notifications import crash_mail
 from projects.watcher.reconcile.full import reconcile
-from projects.watcher.telling import crash_mail
 from tests.canaries import CANARY_API_KEY, find_canary
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver

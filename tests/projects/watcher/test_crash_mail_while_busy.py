@@ -10,8 +10,8 @@ from django.utils import timezone
 from accounts.models import OutgoingMail
 from containers.errors import EngineUnavailableError
 from projects.models import Event, Project
+from projects.watcher.notifications.crash_mail import open_cursor, queue_crash_mails
 from projects.watcher.reconcile.full import reconcile
-from projects.watcher.telling.crash_mail import open_cursor, queue_crash_mails
 from tests.fakes.engine import MemoryEngine
 
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]

@@ -18,7 +18,7 @@ from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
 from projects.services.observation import refresh
 from projects.watcher.ends import crashes as crash_ends
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.sampling import Some

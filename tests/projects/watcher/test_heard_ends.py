@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from containers.vocabulary import EngineEvent
-from projects.watcher.ends.ends import MOST, Ends
+from projects.watcher.ends.run_ends import MOST, Ends
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -98,7 +98,7 @@ def test_an_end_event_gives_the_state_until_a_start_or_a_gap_in_the_events() -> 
 
 
 def test_an_old_end_event_does_not_give_the_current_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("projects.watcher.ends.ends.LATELY", 0.0)
+    monkeypatch.setattr("projects.watcher.ends.run_ends.LATELY", 0.0)
     ends = heard(event("die", 2, exit_code=1))
     end = ends.find("c")
     assert end is not None

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from containers.vocabulary import ContainerState, Health
 from projects.models import Event, Project
-from projects.watcher.ends.ends import STARTED_LATELY, Ends
+from projects.watcher.ends.run_ends import STARTED_LATELY, Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import be_late, look, statuses
 from tests.projects.watcher.rows import later
@@ -78,7 +78,7 @@ def test_a_start_event_counts_as_running_for_some_seconds(
     start_again(engine, victim)
     listen()
     if seconds:
-        monkeypatch.setattr("projects.watcher.ends.ends.STARTED_LATELY", 0.0)
+        monkeypatch.setattr("projects.watcher.ends.run_ends.STARTED_LATELY", 0.0)
     else:
         ends.note_gap()
     assert ends.keys_of_ended() == set()

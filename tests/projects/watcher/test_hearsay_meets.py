@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Event, Project
 from projects.rules.status.lifecycle import CRASH_LIMIT
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
 from tests.projects.watcher.rows import later

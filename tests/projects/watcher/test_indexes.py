@@ -10,7 +10,7 @@ from accounts import clock
 from projects.models import Project, Trouble
 from projects.models.rows.watched import compare_all, find_watched
 from projects.services.staff.status_counts import count_projects
-from projects.watcher.telling.troubles import note_troubles
+from projects.watcher.notifications.troubles import note_troubles
 from tests.many_rows import multiply
 from tests.projects.watcher.rows import later
 

@@ -16,7 +16,7 @@ from projects.models.processes import holder
 from projects.models.processes.holder import has_ended, name_holder
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile.changed import look_at
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine

@@ -6,11 +6,11 @@ import pytest
 
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
 from projects.models import Project
-from projects.watcher.reconcile import prompt_looks
-from projects.watcher.reconcile.prompt_looks import PromptLooks
+from projects.watcher.reconcile import report_inspections
+from projects.watcher.reconcile.report_inspections import PromptLooks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import status_of
-from tests.projects.watcher.test_prompt_looks import report
+from tests.projects.watcher.test_report_inspections import report
 
 pytestmark = pytest.mark.one_database
 
@@ -39,7 +39,7 @@ def test_inspections_without_an_answer_or_after_an_end_are_not_repeated_forever(
     listen: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(prompt_looks, "MOST_TRIES", 2)
+    monkeypatch.setattr(report_inspections, "MOST_TRIES", 2)
     engine.fail("inspect", ContainerSilentError, times=9)
     report(looks, engine, victim)
     for _ in range(3):

@@ -9,8 +9,8 @@ import pytest
 from containers.errors import EngineUnavailableError
 from containers.vocabulary import EngineEvent
 from projects.watcher import listener
+from projects.watcher.heartbeat import Pulse
 from projects.watcher.listener import Listener
-from projects.watcher.pulse import Pulse
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until
 

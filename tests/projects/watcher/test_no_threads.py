@@ -9,10 +9,10 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile import inspection
 from projects.watcher.reconcile.inspection import inspecting
-from projects.watcher.reconcile.prompt_looks import PromptLooks
+from projects.watcher.reconcile.report_inspections import PromptLooks
 from projects.watcher.threads import ENDS_WITHIN, Errands
 from projects.watcher.upkeep import samples
 from projects.watcher.upkeep.samples import Samples

@@ -10,8 +10,8 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project
-from projects.watcher.ends.ends import Ends
-from projects.watcher.ends.prompt import tell_ends
+from projects.watcher.ends.prompt_recording import tell_ends
+from projects.watcher.ends.run_ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
 from tests.projects.watcher.rows import later

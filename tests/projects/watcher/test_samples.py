@@ -14,7 +14,7 @@ from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Project, Sample
 from projects.models.figures.sample import LARGEST, MINUTE
 from projects.services.reports.samples import read_samples
-from projects.watcher.pulse import Pulse
+from projects.watcher.heartbeat import Pulse
 from projects.watcher.upkeep import samples as module
 from projects.watcher.upkeep.samples import MOST_SILENT, Samples
 from tests.fakes.engine import MemoryEngine

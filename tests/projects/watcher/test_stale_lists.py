@@ -11,9 +11,9 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action
 from projects.services import control_project
-from projects.watcher.ends.ends import Ends
-from projects.watcher.reconcile import second_looks
-from projects.watcher.reconcile.second_looks import SecondLooks
+from projects.watcher.ends.run_ends import Ends
+from projects.watcher.reconcile import spot_checks
+from projects.watcher.reconcile.spot_checks import SecondLooks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.hidden_changes import CHANGES
 from tests.projects.watcher.looking import look, statuses
@@ -30,8 +30,8 @@ def asked() -> list[str]:
 @pytest.fixture
 def looks(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> SecondLooks:
     """All are due at each step."""
-    monkeypatch.setattr(second_looks, "ALL_WITHIN", 0.0)
-    monkeypatch.setattr(second_looks, "EVERY", 0.0)
+    monkeypatch.setattr(spot_checks, "ALL_WITHIN", 0.0)
+    monkeypatch.setattr(spot_checks, "EVERY", 0.0)
     return SecondLooks(asked.append)
 
 
@@ -112,7 +112,7 @@ def test_an_engine_that_answers_nobody_is_asked_again_about_all(
     victim: Project, others: list[Project], engine: MemoryEngine
 ) -> None:
     asked: list[str] = []
-    for error, times in ((EngineUnavailableError, 1), (ContainerSilentError, second_looks.MOST_SILENT)):
+    for error, times in ((EngineUnavailableError, 1), (ContainerSilentError, spot_checks.MOST_SILENT)):
         looks = SecondLooks(asked.append)
         look(correct=looks.correct)
         engine.fail("look_up", error, times=times)

@@ -10,10 +10,10 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.failures import locked_rows
-from projects.watcher.reconcile.heard import ILL
-from projects.watcher.reconcile.vouching import MARGIN, Vouching
+from projects.watcher.reconcile.event_freshness import MARGIN, Vouching
+from projects.watcher.reconcile.event_updates import ILL
 from tests.projects.watcher.hearing import AGO, beaten_ago, tell
 from tests.projects.watcher.rows import later
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
-from projects.watcher.ends.ends import Ends
-from projects.watcher.reconcile import answers
+from projects.watcher.ends.run_ends import Ends
+from projects.watcher.reconcile import inspection_choice
+from projects.watcher.reconcile.event_freshness import Vouching
+from projects.watcher.reconcile.event_updates import ILL
 from projects.watcher.reconcile.full import reconcile
-from projects.watcher.reconcile.heard import ILL
 from projects.watcher.reconcile.round import Round
-from projects.watcher.reconcile.vouching import Vouching
 from projects.watcher.watcher import Watcher
 from tests.projects.watcher.hearing import AGO, beaten_ago, tell
 from tests.projects.watcher.rows import later
@@ -83,8 +83,8 @@ def test_an_agent_that_ends_while_paused_is_shown_as_down(vouching: Vouching, vi
     vouching.step()
     assert Project.objects.get(pk=victim.pk).container_state == "restarting"
     heard = Observation(name="", container_id="", labels={}, state=ContainerState.RESTARTING)
-    assert not answers._tells_end(Project(container_state="paused"), heard)
-    assert answers._tells_end(Project(container_state="exited"), heard)
+    assert not inspection_choice._tells_end(Project(container_state="paused"), heard)
+    assert inspection_choice._tells_end(Project(container_state="exited"), heard)
 
 
 def test_each_row_has_a_separate_observation_time(

@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project, Watch
-from projects.watcher.ends.ends import Ends
-from projects.watcher.reconcile import heard
-from projects.watcher.reconcile.vouching import MARGIN, OVERLAP, Vouching
+from projects.watcher.ends.run_ends import Ends
+from projects.watcher.reconcile import event_updates
+from projects.watcher.reconcile.event_freshness import MARGIN, OVERLAP, Vouching
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO, beaten_ago, know_the_clock, tell
 from tests.projects.watcher.slow_ends import go_down
@@ -69,10 +69,10 @@ def test_events_heard_during_a_long_list_count_if_nothing_else_happened(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tell(vouching, ends, victim, ago=0.0)
-    monkeypatch.setattr("projects.watcher.reconcile.vouching.tell", tell_late := Mock(wraps=heard.tell))
+    monkeypatch.setattr("projects.watcher.reconcile.event_freshness.tell", tell_late := Mock(wraps=event_updates.tell))
 
     def take_seconds(*args: Any, **options: Any) -> Any:
-        found = heard.tell(*args, **options)
+        found = event_updates.tell(*args, **options)
         vouching._until = time.monotonic()
         if not is_told:
             tell(vouching, ends, others[0])

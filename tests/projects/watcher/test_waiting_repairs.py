@@ -10,7 +10,7 @@ import pytest
 from containers.vocabulary import ContainerState, Health, Observation
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
-from projects.watcher.ends.ends import Ends
+from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile.background import Background
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import AT_ONCE

@@ -6,8 +6,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Event, Project
-from projects.watcher.ends.ends import Ends
-from projects.watcher.reconcile import answers
+from projects.watcher.ends.run_ends import Ends
+from projects.watcher.reconcile import inspection_choice
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import be_late, look, statuses
@@ -32,9 +32,9 @@ def test_every_crash_is_recorded_however_late_each_inspection_is(
     long_ago: bool, restarted: list[Project], ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_late(monkeypatch)
-    monkeypatch.setattr(answers, "DESCRIBED_AT_LEAST", 1)
+    monkeypatch.setattr(inspection_choice, "DESCRIBED_AT_LEAST", 1)
     if long_ago:
-        monkeypatch.setattr("projects.watcher.ends.ends.STARTED_LATELY", 0.0)
+        monkeypatch.setattr("projects.watcher.ends.run_ends.STARTED_LATELY", 0.0)
     keys = {each.container_key for each in restarted}
     for _ in range(30):
         result = reconcile(changed_keys=keys, find_end=ends.find, narrow=True)
@@ -48,7 +48,7 @@ def test_every_crash_is_recorded_however_late_each_inspection_is(
 def test_a_check_inspects_few_of_the_projects_with_events(
     restarted: list[Project], engine: MemoryEngine, ends: Ends, api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "ASKED_AT_MOST", 1)
+    monkeypatch.setattr(inspection_choice, "ASKED_AT_MOST", 1)
     engine.calls.clear()
     assert look(changed_keys=ends.keys_of_ended(), find_end=ends.find) == []
     assert len([verb for verb, _ in engine.calls if verb == "inspect"]) == 1
@@ -75,7 +75,7 @@ def test_a_recorded_end_is_neither_delayed_nor_overwritten(
     if is_late:
         be_late(monkeypatch)
     else:
-        monkeypatch.setattr(answers, "ASKED_AT_MOST", 0)
+        monkeypatch.setattr(inspection_choice, "ASKED_AT_MOST", 0)
     result = reconcile(changed_keys=ends.keys_of_ended(), find_end=ends.find, repair=False)
     assert (result.put_off, result.passed_over) == (set(), {each.container_key for each in (victim, *others)})
     assert sorted(Project.objects.values_list("pk", "container_state", "observed_at")) == told

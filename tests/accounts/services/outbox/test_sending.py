@@ -14,8 +14,8 @@ from accounts.models import MailState, OutgoingMail, User
 from accounts.models.outgoing_mail import LONGEST_PAUSE, TRIED_FOR, pause_after
 from accounts.services import code_alarm, outbox
 from accounts.services.outbox import find_due, queue_mail, send_due
-from projects.watcher.telling import outbox as thread_of_its_own
-from projects.watcher.telling.outbox import RENDERERS
+from projects.watcher.notifications import outbox as thread_of_its_own
+from projects.watcher.notifications.outbox import RENDERERS
 from tests.mailing import deliver
 
 

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from projects.api.lists.queried import SORT
+from projects.api.lists.filtered_lists import SORT
 from projects.models import Project, Watch
 from projects.rules.status.statuses import TRAITS, Status
 from tests.fakes.engine import MemoryEngine

@@ -1,0 +1,130 @@
+"""Tells the gateway what the rows say: before a start, while a container is created, and after each change.
+
+If the gateway cannot be reached, the change stays: an event reports it, and the watcher tells the gateway again until
+it knows.
+"""
+
+import logging
+
+from django.conf import settings
+
+from containers.errors import FirewallMissingError
+from containers.gateway.protocol import WITHIN
+from containers.gateway.vocabulary import Reach
+from containers.side_work import SideWork
+from projects.credentials.encryption import SecretUnreadableError
+from projects.errors import GatewayOffError
+from projects.models import Project
+from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
+from projects.models.columns.gateway import NEXT_VERSION, NOTHING_SEEN
+from projects.models.event import SYSTEM
+from projects.services.gateway.early_connection import time_for_it
+from projects.services.gateway.entry import Word, is_in_force, make_void, make_word, read_prices
+from projects.services.gateway.entry_holders import note_void
+from projects.services.gateway.provisioning import Place, ensure_gateway, find_gateway, knows_sources
+from projects.services.gateway.sending import LATER, say
+from projects.services.gateway.spending import read_spent
+from projects.services.gateway.virtual_credentials import equip, goes_behind_gateway
+
+log = logging.getLogger(__name__)
+
+EVENT, NOT_TOLD = "gateway", "not told"
+"""The action and the outcome of the event if the gateway could not be told."""
+
+NOT_CONFINED = (
+    "This agent may only reach the gateway, and the firewall that enforces that cannot be set here. Tell the staff."
+)
+UNREADABLE = "Its credentials cannot be read."
+LATE = "It has not answered in time."
+BROKE = "The question broke off; the log says why."
+
+
+def prepare(project: Project, *, elsewhere: bool = False) -> Place | None:
+    """Gives a container behind the gateway its address and virtual credentials. Returns None if it does not go there.
+
+    `elsewhere`: the engine has just refused its address, so it needs another one.
+
+    Raises `EngineError`, `SecretUnreadableError`, `NoCapacityError`, `GatewayOffError` and `ProjectGoneError`.
+    """
+    reach = Reach(project.egress)
+    if not settings.BERTH_GATEWAY and reach is Reach.GATEWAY:
+        raise GatewayOffError
+    if not goes_behind_gateway(project):
+        return None
+    for field in (TELEGRAM_TOKEN, API_KEY):
+        project.decrypt_credential(field)  # fail before anything is changed
+    place = ensure_gateway() if elsewhere else find_gateway()
+    if reach is Reach.GATEWAY and not place.address.knows_sources:
+        raise FirewallMissingError(NOT_CONFINED)
+    equip(project, place, elsewhere=elsewhere)
+    return place
+
+
+def leave_gateway(project: Project) -> None:
+    """Records that the new container has the real credentials, so its virtual ones are void."""
+    if not project.is_behind_gateway:
+        return
+    Project.objects.filter(pk=project.pk).update(is_behind_gateway=False, **NEXT_VERSION, **NOTHING_SEEN)
+    project.refresh_from_db(fields=["is_behind_gateway", "entry_version", *NOTHING_SEEN])
+    tell(project)
+
+
+class Telling:
+    """Tells the gateway in a thread of its own, while the caller does something else."""
+
+    def __init__(self, project: Project, place: Place | None = None) -> None:
+        """Reads the rows in the caller's thread, and the gateway's place only if `place` is not given."""
+        self._project = project
+        self._word = _read_word(project, place)
+        self._within = time_for_it(WITHIN)
+        self._saying = SideWork(self._say)
+        self._saying.begin()
+
+    def finish(self) -> bool:
+        """Waits for the result. Returns whether the gateway knows; if not, writes an event."""
+        try:
+            trouble = self._saying.result(self._within)
+        except TimeoutError:
+            trouble = LATE
+        except Exception:
+            log.exception("The gateway could not be told of %s.", self._project.container_name)
+            trouble = BROKE
+        return _note(self._project, self._word, trouble)
+
+    def _say(self) -> str:
+        return UNREADABLE if self._word is None else say(self._word, within=self._within)
+
+
+def tell(project: Project) -> bool:
+    """Tells the gateway the project's present state. Returns whether it knows; if not, writes an event.
+
+    Does nothing if the gateway never had an entry of it. `project` must have been read after the change.
+    """
+    if not project.has_virtual_credentials:
+        return True
+    word = _read_word(project)
+    return _note(project, word, UNREADABLE if word is None else say(word, within=WITHIN))
+
+
+def _read_word(project: Project, place: Place | None = None) -> Word | None:
+    """Returns the message about the project, or None if its credentials cannot be read."""
+    if not is_in_force(project):
+        return make_void(project)
+    try:
+        spent, prices = read_spent([project]).get(project.pk, ()), read_prices()
+        sources = place.address.knows_sources if place else knows_sources()
+        return make_word(project, prices=prices, knows_sources=sources, spent=spent)
+    except SecretUnreadableError:
+        return None
+
+
+def _note(project: Project, word: Word | None, trouble: str) -> bool:
+    if trouble == LATER and word and Project.objects.filter(pk=project.pk, entry_version__gt=word.version).exists():
+        return True  # another command has changed it since, and tells the new state
+    if trouble:
+        log.warning("The gateway could not be told of %s: %s", project.container_name, trouble)
+        detail = f"{trouble} It is told again until it knows."
+        project.event(SYSTEM, EVENT, NOT_TOLD, detail=detail).save()
+    elif word and word.node and word.entry is None:
+        note_void(project, node=word.node, version=word.version)
+    return not trouble

@@ -1,0 +1,98 @@
+"""Visits the gateways of all nodes: reads what each has counted and seen, and tells it what it has missed.
+
+They are asked all at once, so that many silent ones take hardly longer than one. Work with the database is done for one
+gateway after the other, with those that answered.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from containers.errors import EngineError, EngineUnavailableError
+from containers.gateway.protocol import WITHIN, GatewayClient, Sighting
+from containers.gateway.transport import Transport
+from projects.watcher.gateway.entries import read_in_force, reconcile_with
+from projects.watcher.gateway.parallel_requests import PLACES_OF_LOOKS, ask_all
+from projects.watcher.gateway.usage import read_usage
+
+WITHIN_OF_NODE = 3.0
+"""Seconds for one question to the gateway of a node."""
+
+TURNS_WITHIN = 40.0
+"""Seconds for the work that is done for one gateway after the other. The rest waits for the next visit."""
+
+_NO_ANSWER = "A gateway does not answer in time."
+
+T = TypeVar("T")
+
+
+def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set[str]]:
+    """Returns the sightings, and the nodes whose gateways do not answer. Raises `EngineError` if none answers."""
+    look = _Look(ways)
+    held = look.ask(lambda client, _: client.versions())
+    look.take_turns(held, lambda client, node: read_usage(client, node=node))
+    rows = read_in_force() if held else {}  # after reading usage, because entries contain what was spent
+    told = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
+    equal = {node for node, count in told.items() if count == 0}
+    seen: dict[str, Sighting] = {}
+    for sightings in look.ask(lambda client, node: client.sightings(missed_nothing=node in equal)).values():
+        for project, sighting in sightings.items():
+            seen[project] = max(seen.get(project, sighting), sighting, key=_seen_at)
+    if look.failures and len(look.failures) == len(ways):
+        raise next(iter(look.failures.values()))
+    return seen, set(look.failures)
+
+
+class _Look:
+    """A visit to all gateways. `failures` has the errors by node."""
+
+    def __init__(self, ways: Mapping[str, Transport]) -> None:
+        self._ways = ways
+        self.failures: dict[str, EngineError] = {}
+
+    def ask(self, question: Callable[[GatewayClient, str], T]) -> dict[str, T]:
+        """Returns the answers by node. Skips nodes that failed before, and records new failures."""
+
+        def ask(node: str, way: Transport) -> T | EngineError:
+            try:
+                return question(_client(node, way), node)
+            except EngineError as error:
+                return error
+
+        wanted = {node: way for node, way in self._ways.items() if node not in self.failures}
+        told = ask_all(ask, wanted, within=WITHIN, places=PLACES_OF_LOOKS)
+        answers = {}
+        for node in wanted:
+            answer = told.get(node, EngineUnavailableError(_NO_ANSWER))
+            if isinstance(answer, EngineError):
+                self.failures[node] = answer
+            else:
+                answers[node] = answer
+        return answers
+
+    def take_turns(self, held: Mapping[str, object], act: Callable[[GatewayClient, str], T]) -> dict[str, T]:
+        """Acts on each gateway in `held`, starting with another one each time, so that slow ones do not block others.
+
+        Returns the results of those whose turn came and that answered.
+        """
+        done: dict[str, T] = {}
+        nodes = list(held)
+        first = int(time.monotonic()) % max(1, len(nodes))
+        until = time.monotonic() + TURNS_WITHIN
+        for node in nodes[first:] + nodes[:first]:
+            if time.monotonic() >= until:
+                break
+            try:
+                done[node] = act(_client(node, self._ways[node]), node)
+            except EngineError as error:
+                self.failures[node] = error
+        return done
+
+
+def _client(node: str, way: Transport) -> GatewayClient:
+    return GatewayClient(way, within=WITHIN_OF_NODE if node else WITHIN)
+
+
+def _seen_at(sighting: Sighting) -> float:
+    """Returns when the agent was last seen. For a moved agent, the latest sighting counts."""
+    return max(sighting.last_poll or 0.0, sighting.telegram_at or 0.0, sighting.provider_at or 0.0)

@@ -1,0 +1,91 @@
+"""A stop uses what the engine listed while it claimed the project, and only where nothing else was under way."""
+
+from typing import Any
+
+import pytest
+
+from accounts import clock
+from containers.call_limits import seconds_left
+from containers.engine.lists import Ahead
+from containers.vocabulary import Observation
+from projects.errors import ProjectSuspendedError
+from projects.models import Actor, Project
+from projects.rules.status.lifecycle import Action, Operation
+from projects.services import control_project, delete_project
+from projects.services.bulkheads import COMMANDS
+from projects.services.commands.container_prefetch import LookingAhead
+from projects.services.operations import claim_stop, time_allowed
+from tests.fakes.engine import MemoryEngine
+
+pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
+
+ACTOR = Actor(label="x", source="test")
+
+
+@pytest.fixture
+def looks(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
+    """Of each look: whether it had a deadline, and how many places were taken."""
+    seen: list[tuple[bool, int]] = []
+
+    def look(_: str) -> Ahead:
+        seen.append((seconds_left() is not None, COMMANDS.taken))
+        return list
+
+    monkeypatch.setattr(engine, "look_ahead", look)
+    return seen
+
+
+def test_who_looks_ahead_has_the_deadline_and_the_place_of_the_command(
+    project: Project, looks: list[tuple[bool, int]]
+) -> None:
+    """Else an engine that hangs is tried every second, and each that looks waits for it."""
+    control_project(project=project, action=Action.STOP, actor=ACTOR)
+    assert delete_project(project=project, actor=ACTOR)
+    assert looks == [(True, 1)] * 2
+
+
+def test_for_a_deletion_that_is_refused_or_recorded_nobody_looks(
+    project: Project, looks: list[tuple[bool, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.suspended_at = clock.now()
+    project.save()
+    with pytest.raises(ProjectSuspendedError):
+        delete_project(project=project, actor=ACTOR)
+    monkeypatch.setattr(COMMANDS, "try_take", lambda _: False)
+    assert not delete_project(project=project, actor=ACTOR, by_staff=True)
+    assert Project.objects.get(pk=project.pk).desired == "deleted"
+    assert looks == []
+
+
+def test_an_undisturbed_stop_takes_what_was_listed(
+    project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Ahead | None] = []
+    stop = engine.stop
+
+    def note(key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+        given.append(ahead)
+        return stop(key, timeout=timeout)
+
+    monkeypatch.setattr(engine, "stop", note)
+    monkeypatch.setattr(engine, "look_ahead", lambda _: list)
+    control_project(project=project, action=Action.STOP, actor=ACTOR)
+    assert given == [list]
+
+
+def test_what_was_listed_beside_another_operation_is_asked_for_anew(project: Project) -> None:
+    """It may have made a container since: it has begun and ended, or is still under way as the stop begins."""
+    rival = Project.objects.get(pk=project.pk)
+    looking = LookingAhead(project)
+    claim = rival.claim(Operation.START, lasting=time_allowed(), renew=False)
+    assert claim is not None
+    rival.record(claim)
+    assert claim_stop(project) is not None
+    assert looking.if_undisturbed() is None
+
+
+def test_what_was_listed_during_another_operation_is_asked_for_anew(project: Project) -> None:
+    assert project.claim(Operation.START, lasting=time_allowed(), renew=False) is not None
+    looking: Any = LookingAhead(project)
+    assert claim_stop(project) is not None
+    assert looking.if_undisturbed() is None

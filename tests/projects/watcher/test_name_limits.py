@@ -1,0 +1,86 @@
+"""Each started agent gets its limit of name look-ups, and staff are warned if that fails."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from containers.errors import EngineUnavailableError
+from projects.models import Project, Watch
+from projects.watcher import name_limits
+from projects.watcher import watcher as loop
+from tests.clients import browser_of
+from tests.fakes.engine import MemoryEngine
+from tests.waiting import wait_until
+from tests.watchers import watchers_in_threads
+
+WARNING = "Agents can ask the engine's own name server as often as they like: <nsenter> is not installed here."
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setattr(loop, "LOOK_EVERY", 0.02)
+    with watchers_in_threads() as start:
+        yield start
+
+
+def is_limited(engine: MemoryEngine, project: Project) -> bool:
+    return engine.containers[project.container_name].container_id in engine.limited
+
+
+def test_running_containers_get_their_names_in_the_first_rounds(
+    deploy: Callable[..., Project], engine: MemoryEngine, watch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(name_limits, "EVERY", 0.02)
+    project = deploy()
+    watch()
+    wait_until(lambda: is_limited(engine, project), within=60)
+
+
+def test_starting_containers_get_their_names_with_their_event(
+    deploy: Callable[..., Project], engine: MemoryEngine, watch: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(name_limits, "EVERY", 3600.0)
+    watch()
+    wait_until(lambda: ("events", "") in engine.calls, within=60)
+    wait_until(lambda: Watch.objects.exclude(holder="").exists(), within=60)
+    project = deploy()
+    wait_until(lambda: is_limited(engine, project), within=60)
+
+
+def test_only_the_leading_watcher_sets_names(engine: MemoryEngine) -> None:
+    watcher = name_limits.Names(lambda: False)
+    watcher._try(frozenset({"1"}))
+    assert ("limit_names", "") not in engine.calls
+    name_limits.Names(lambda: True)._try(frozenset())
+    assert ("limit_names", "") not in engine.calls
+    name_limits.Names(lambda: True)._try(frozenset({"1"}))
+    assert ("limit_names", "") in engine.calls
+
+
+def test_staff_see_a_warning_while_names_are_missing(
+    engine: MemoryEngine, sam: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody else: agents go on, and whoever asks whether the service is ready is told nothing of it."""
+    Watch.objects.create(instance=settings.BERTH_INSTANCE)
+    page: Client = browser_of(sam)
+    watcher = name_limits.Names(lambda: True)
+    engine.names_warning = WARNING
+    for _ in range(3):
+        watcher._try(frozenset({"1"}))
+    assert caplog.text.count(WARNING) == 1
+    assert "&lt;nsenter&gt; is not installed here." in page.get(reverse("admin:index")).content.decode()
+    assert page.get("/readyz").json().get("firewall") != "missing"
+    assert not Watch.objects.get().bars_agents
+    engine.fail("limit_names", EngineUnavailableError)
+    watcher._try(frozenset({"1"}))
+    assert Watch.objects.get().names_warning == WARNING
+    engine.names_warning = None
+    watcher._try(frozenset({"1"}))
+    assert "nsenter" not in page.get(reverse("admin:index")).content.decode()
