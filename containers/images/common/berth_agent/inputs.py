@@ -36,7 +36,7 @@ def find_places(env: Mapping[str, str] = os.environ) -> Places:
 
 
 def read_secret(places: Places, file: SecretFile) -> str:
-    """A credential, without the blanks around it."""
+    """Returns a credential without surrounding whitespace."""
     try:
         value = (places.secrets / file).read_text().strip()
     except (OSError, UnicodeDecodeError):
@@ -48,18 +48,18 @@ def read_secret(places: Places, file: SecretFile) -> str:
 
 
 def read_optional_secret(places: Places, file: SecretFile) -> str:
-    """Empty only where there is no such file: one that cannot be read is a fault, as that of any other."""
+    """Returns an empty string only if the file does not exist. An unreadable file is a fault, as with any secret."""
     try:
         (places.secrets / file).lstat()
     except FileNotFoundError:
         return ""
     except OSError:
-        pass  # the reading says why
+        pass  # reading it reports why
     return read_secret(places, file)
 
 
 def read_provider(env: Mapping[str, str], key: str) -> Provider:
-    """The one that is named, or else the one whose keys look so."""
+    """Returns the configured provider, or the one whose keys have this form."""
     named = env.get(Variable.AGENT_PROVIDER, "").strip().lower()
     if not named:
         return guess_provider(key)
@@ -70,7 +70,7 @@ def read_provider(env: Mapping[str, str], key: str) -> Provider:
 
 
 def read_url(env: Mapping[str, str], name: str, default: str) -> str:
-    """An address without a slash at its end."""
+    """Returns an address without a trailing slash."""
     value = (env.get(name, "").strip() or default).rstrip("/")
     try:
         parts = urlsplit(value)
@@ -93,7 +93,7 @@ def read_seconds(env: Mapping[str, str], name: str, default: float) -> float:
 
 
 def read_settings(env: Mapping[str, str] = os.environ) -> dict[str, Any]:
-    """All settings of the project as its owner has set them, by their names in the schema of the agent type."""
+    """Returns all settings of the project as its owner has set them, by their names in the agent type's schema."""
     try:
         found = json.loads(env.get(Variable.AGENT_SETTINGS) or "{}")
     except ValueError:
@@ -104,7 +104,7 @@ def read_settings(env: Mapping[str, str] = os.environ) -> dict[str, Any]:
 
 
 def read_text(settings: Mapping[str, Any], name: str, default: str = "") -> str:
-    """The setting without the blanks around it; the default where there is none."""
+    """Returns the setting without surrounding whitespace, or the default if it is not set."""
     value = settings.get(name)
     if value is not None and not isinstance(value, str):
         raise refuse(f"{name} must be a text.")
@@ -112,5 +112,5 @@ def read_text(settings: Mapping[str, Any], name: str, default: str = "") -> str:
 
 
 def refuse(detail: str) -> FatalError:
-    """What to raise for a setting that cannot be used; the sentence says which, and what it must be."""
+    """Returns the error for an unusable setting; the sentence names the setting and says what it must be."""
     return FatalError(ExitCode.CONFIGURATION, ProblemCode.BAD_CONFIGURATION, detail)

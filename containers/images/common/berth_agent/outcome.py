@@ -1,4 +1,4 @@
-"""What can be wrong with the agent, and what ends it."""
+"""Problems of an agent, and the errors that end it."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from agent_contract import ExitCode, ProblemCode
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong. `detail` is for the owner's dashboard and holds no text of others."""
+    """A problem. `detail` is for the owner's dashboard and contains no text from outside."""
 
     code: ProblemCode
     detail: str
 
 
 class FatalError(Exception):
-    """Ends the agent, because trying again cannot help."""
+    """Ends the agent because retrying cannot help."""
 
     def __init__(self, exit_code: ExitCode, code: ProblemCode, detail: str) -> None:
         super().__init__(detail)

@@ -1,6 +1,6 @@
-"""Asks Telegram and the provider, free of charge, whether they accept the credentials, before the agent depends on it.
+"""Checks at no cost whether Telegram and the provider accept the credentials, before the agent depends on them.
 
-With nothing but the standard library, in the caller's thread. Each question ends after `LONGEST_PROBE` seconds.
+Uses only the standard library, in the caller's thread. Each check ends after `LONGEST_PROBE` seconds.
 """
 
 import json
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class Answer:
-    """Status and text of an HTTP answer, of errors too."""
+    """Status and text of an HTTP response, including errors."""
 
     def __init__(self, status: int, content: bytes) -> None:
         self.status = status
@@ -48,7 +48,7 @@ class Answer:
 
 
 class _SameHost(HTTPRedirectHandler):
-    """Follows no redirection to another host: the request holds a credential."""
+    """Follows no redirect to another host, because the request contains a credential."""
 
     def redirect_request(self, req: Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Request | None:
         old, new = urlsplit(req.full_url), urlsplit(newurl)
@@ -58,7 +58,7 @@ class _SameHost(HTTPRedirectHandler):
 
 
 def get(url: str, headers: dict[str, str], deadline: float) -> Answer:
-    """Raises `OSError`, `HTTPException` or `ValueError` where nothing answers until the deadline (`time.monotonic`)."""
+    """Raises `OSError`, `HTTPException` or `ValueError` if no answer arrives before the deadline (`time.monotonic`)."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise ValueError("not an http or https address")
     request = Request(url, headers=headers | USER_AGENT)  # noqa: S310 - its scheme is checked above
@@ -86,24 +86,24 @@ def _left(deadline: float) -> float:
 
 
 def check_telegram(api_base: str, token: str) -> Problem | None:
-    """Raises `FatalError` (exit 20) where Telegram itself rejects the token. Else the problem with reaching it."""
-    if not is_header_safe(token):  # it cannot even be part of an address
+    """Returns a problem with reaching Telegram, or None. Raises `FatalError` (exit 20) if it rejects the token."""
+    if not is_header_safe(token):  # it cannot even be part of a URL
         raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
     try:
         answer = get(f"{api_base}/bot{token}/getMe", {}, time.monotonic() + LONGEST_PROBE)
     except (OSError, HTTPException, ValueError) as error:
         logger.warning("Telegram cannot be reached: %s", type(error).__name__)
         return Problem(ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE)
-    # The 401 or 404 of a proxy in between says nothing of the token: Telegram's own has `ok`.
+    # A proxy's 401 or 404 says nothing about the token; only Telegram's own answer has `ok`.
     if answer.status in (401, 404) and answer.json.get("ok") is False:
         raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
     return None if answer.is_success else Problem(ProblemCode.TELEGRAM_UNREACHABLE, UNREACHABLE)
 
 
 def check_provider(provider: Provider, api_base: str, key: str, model: str) -> Problem | None:
-    """The problem with the provider. None where there is none, or where the provider has no way to find out.
+    """Returns the problem with the provider, or None if there is none or the provider offers no way to find out.
 
-    Without a `model` only the key is looked at.
+    Without a `model` only the key is checked.
     """
     if not is_header_safe(key):
         return problem(ProblemCode.PROVIDER_KEY)
@@ -145,7 +145,7 @@ class _Questions:
         return _meaning(answer)
 
     def _ask_list(self, model: str) -> Problem | None:
-        """A 404 for a model counts only where the list of models lacks it too: gateways do not have every path."""
+        """Counts a 404 for a model only if the list of models lacks it too, because some gateways lack the path."""
         answer = self._get("/models?limit=1000")
         if answer.is_success and model_is_listed(model, answer.json) is False:
             return problem(ProblemCode.PROVIDER_MODEL)
@@ -153,9 +153,10 @@ class _Questions:
 
 
 def _meaning(answer: Answer) -> Problem | None:
-    """The problem that an answer means. A 403 means none: a restricted key may chat but not list models.
+    """Returns the problem that an answer indicates. A 403 indicates none: a restricted key may chat but not list
+    models.
 
-    Nor does a 404: that is a gateway without this path.
+    Nor does a 404: it comes from a gateway without this path.
     """
     if answer.is_success or answer.status in (403, 404):
         return None

@@ -50,7 +50,7 @@ def problem(code: ProblemCode) -> Problem:
 
 
 def explain_refusal(status: int, text: str) -> Problem | None:
-    """What a provider's error means. None where the fault lies in this message alone."""
+    """Returns the problem that a provider's error indicates, or None if only this one message is at fault."""
     words = text.lower()
     if status == 402 or any(sign in words for sign in CREDIT_WORDS):
         return problem(ProblemCode.PROVIDER_CREDIT)
@@ -64,7 +64,7 @@ def explain_refusal(status: int, text: str) -> Problem | None:
 
 
 def model_is_listed(model: str, listing: object) -> bool | None:
-    """Whether the list of models holds the model. None where the answer is no list and proves nothing."""
+    """Whether the list of models contains the model; None if the answer is not a list and proves nothing."""
     data = listing.get("data") if isinstance(listing, Mapping) else None
     if not isinstance(data, list) or not data:
         return None

@@ -18,7 +18,7 @@ logger = logging.getLogger("assistant")
 
 
 class Redactor:
-    """Replaces the secrets that it has learned, and everything that looks like a credential."""
+    """Replaces all secrets that it knows, and everything that looks like a credential."""
 
     def __init__(self) -> None:
         self._secrets: list[str] = []
@@ -40,14 +40,16 @@ redactor = Redactor()
 
 
 class RedactingFormatter(logging.Formatter):
-    """Cleans the finished line with its traceback, so that no argument and no exception gets past it."""
+    """Redacts the finished line including its traceback, so that no argument and no exception escapes."""
 
     def format(self, record: logging.LogRecord) -> str:
         return redactor.clean(super().format(record))
 
 
 def set_up_logging(level: str) -> None:
-    """Hides what libraries log below warnings: httpx's INFO lines hold the bot token. Level DEBUG shows everything."""
+    """Hides libraries' messages below warnings, because httpx's INFO lines contain the bot token. DEBUG shows
+    everything.
+    """
     wanted = logging.DEBUG if level.strip().upper() == "DEBUG" else logging.INFO
     output = logging.StreamHandler(sys.stderr)
     output.setFormatter(RedactingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

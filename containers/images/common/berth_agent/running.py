@@ -1,4 +1,4 @@
-"""Runs an agent from its first line to its exit code: log, status line, signals, and what its end means."""
+"""Runs an agent from its first line to its exit code: log, status line and signals."""
 
 import logging
 import os
@@ -17,9 +17,9 @@ logger = logging.getLogger("agent")
 
 
 def run(live: Callable[[Status], None]) -> NoReturn:
-    """Runs `live`, which returns when a signal says stop and raises `FatalError` where there is no point in going on.
+    """Runs `live`, which returns when a signal tells it to stop and raises `FatalError` if continuing makes no sense.
 
-    Ends with os._exit: an orderly exit of the interpreter would wait for threads that are still busy.
+    Ends with os._exit, because an orderly exit of the interpreter would wait for threads that are still busy.
     """
     set_up_logging(os.environ.get("AGENT_LOG_LEVEL", ""))
     status = Status(find_places().run)

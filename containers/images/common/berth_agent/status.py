@@ -11,14 +11,15 @@ from berth_agent.redaction import redactor
 
 
 class Status:
-    """Derives the state from facts. `running` is never set: it follows from a successful poll and no open problem.
+    """Derives the state from facts. `running` is never set directly: it follows from a successful poll without a
+    problem.
 
-    Several threads may tell it facts.
+    Several threads may report facts.
     """
 
     def __init__(self, directory: Path) -> None:
         self._path = directory / STATUS_FILE
-        self._lock = RLock()  # a signal may come while its own thread has it
+        self._lock = RLock()  # a signal may arrive while its own thread holds it
         self._last_poll: int | None = None
         self._since = int(time.time())
         self._last_report: tuple[AgentState, str | None, str | None, int | None] | None = None
@@ -36,7 +37,7 @@ class Status:
             self._report(AgentState.STARTING, None)
 
     def note_poll(self) -> None:
-        """Telegram has answered a getUpdates just now."""
+        """Notes that Telegram has just answered a getUpdates."""
         with self._lock:
             self._last_poll = int(time.time())
             self._derive()
@@ -52,13 +53,13 @@ class Status:
             self._derive()
 
     def note_tools(self, problem: Problem | None) -> None:
-        """Of what the agent uses beside its model. It answers without."""
+        """Notes a problem with the agent's tools. The agent still answers without them."""
         with self._lock:
             self._tools = problem
             self._derive()
 
     def note_paired(self, count: int) -> None:
-        """With how many people the agent is paired. An agent that pairs with nobody does not say so."""
+        """Notes how many people the agent is paired with. An agent that does not pair never calls this."""
         with self._lock:
             self._paired = count
             self._derive()
@@ -68,7 +69,7 @@ class Status:
             self._report(state, problem)
 
     def _derive(self) -> None:
-        """Under the lock with what it follows from, or a thread would report what another one has overtaken."""
+        """Call this with the lock held since the facts changed; otherwise a thread could report an outdated state."""
         problem = self._telegram or self._provider or self._tools
         if self._last_poll is None:
             self._report(AgentState.STARTING, self._telegram)
@@ -83,7 +84,7 @@ class Status:
         if changed:
             self._last_report = report
             self._since = int(time.time())
-        self._write(state, code, detail)  # before the line, so that a reader of the line finds the file in agreement
+        self._write(state, code, detail)  # before the line, so that readers of the line find a matching file
         if changed:
             line = {"v": CONTRACT_VERSION, "state": state, "code": code, "detail": detail, **self._pairing()}
             print(STATUS_MARK + json.dumps(line, separators=(",", ":")), flush=True)  # noqa: T201 - the contract

@@ -1,6 +1,6 @@
 """python -m gateway
 
-GATEWAY_SUPERVISED=1, which the image sets, has it come back by itself where it is killed.
+With GATEWAY_SUPERVISED=1, which the image sets, the gateway restarts by itself if it is killed.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The settings of the process, from its environment. What differs between projects is in their entries."""
+"""The settings of the process, from its environment. Settings that differ between projects are in their entries."""
 
 import os
 from collections.abc import Mapping
@@ -19,32 +19,32 @@ class Config:
 
     control_host: str = "0.0.0.0"  # noqa: S104  # nosec B104 - whoever comes there must show a certificate
     control_port: int = 0
-    """Where the service comes that has no way to the socket. 0: nowhere."""
+    """The port for a service that cannot reach the socket. 0 means none."""
     control_file: Path = Path("/run/secrets/gateway_control")
-    """The gateway's own certificate and its key, as PEM."""
+    """The gateway's own certificate and its key, in PEM format."""
     control_authorities: Path = Path("/run/secrets/gateway_authorities")
-    """The certificates of those who may say who the service is, as PEM."""
+    """The certificates of the authorities that may sign for the service, in PEM format."""
 
     groups: Path | None = None
-    """The node's /sys/fs/cgroup, which says what agents use."""
+    """The node's /sys/fs/cgroup, from which agents' resource use is read."""
 
     grace: float = 10.0
-    """Seconds for which an unknown credential is asked to come again, as its entry may be on its way."""
+    """Seconds for which an unknown credential is asked to retry, because its entry may be on its way."""
 
     connections: int = CONNECTIONS
     """Connections that one address may have open at a time."""
 
     @property
     def share(self) -> float:
-        """Of the processor, for taking in what comes from one address: more where all agents come from one."""
+        """Returns the share of the processor for receiving from one address; more if all agents use the same one."""
         return min(1.0, SHARE * self.connections / CONNECTIONS)
 
     last_answers: float = 2.0
-    """Seconds that answers of providers have to end when the gateway is stopped. Polls go on meanwhile."""
+    """Seconds that answers of providers get to end when the gateway is stopped. Polls continue meanwhile."""
 
 
 def read_config(environment: Mapping[str, str] = os.environ) -> Config:
-    """Raises ValueError for a number that is none."""
+    """Raises ValueError if a setting that must be a number is not."""
     default = Config()
     return Config(
         host=environment.get("GATEWAY_HOST", default.host),

@@ -1,4 +1,4 @@
-"""For programs that know nothing of Berth: one is run as a child, behind a relay that keeps the contract for it.
+"""Runs a program that knows nothing of Berth as a child process, behind a relay that fulfils the contract for it.
 
-The child asks Telegram and the provider through the relay, which holds the credentials and sees all that they answer.
+The child reaches Telegram and the provider through the relay, which holds the credentials and sees all answers.
 """

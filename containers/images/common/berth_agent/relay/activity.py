@@ -1,4 +1,4 @@
-"""Whether the child is at work on an answer: it asks its model, or says something in a chat, or has just done so."""
+"""Tracks whether the child works on an answer: it calls its model or writes to a chat, or did so just now."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Activity:
         self._last = float("-inf")
 
     def note(self) -> None:
-        """The child has got something to do."""
+        """Notes that the child has received work."""
         with self._lock:
             self._last = time.monotonic()
 
@@ -34,7 +34,7 @@ class Activity:
                 self._last = time.monotonic()
 
     def wait_for_calm(self, within: float) -> None:
-        """Until nothing has gone on for a while, or for so many seconds."""
+        """Waits until there was no activity for a while, at most for this many seconds."""
         until = time.monotonic() + within
         while self._is_busy() and time.monotonic() < until:
             time.sleep(LOOK_EVERY)

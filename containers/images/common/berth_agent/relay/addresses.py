@@ -1,4 +1,4 @@
-"""What the child is given in the place of addresses and credentials."""
+"""The addresses and credentials that the child gets instead of the real ones."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The child's process: its program, its log, and its end."""
+"""The child process: its program, its log and its end."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ LAST_WORDS = 1.0  # seconds for what is left of its output; what it has started 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`name` stands before each line of its log, so that no line of it is taken for a report."""
+    """`name` precedes each line of its log, so that no line can pass for a report."""
 
     name: str
     command: Sequence[str]
@@ -27,7 +27,7 @@ class Program:
 
 
 class Child:
-    """`end` is told its exit code, which is below 0 where a signal ended it."""
+    """`end` receives the exit code, which is negative if a signal ended the child."""
 
     def __init__(self, program: Program, end: Callable[[int], None]) -> None:
         self._program = program
@@ -46,7 +46,7 @@ class Child:
         Thread(target=self._wait, daemon=True, name="child").start()
 
     def stop(self, within: float) -> None:
-        """By SIGTERM, and by SIGKILL what is still there after so many seconds, with all that it has started."""
+        """Sends SIGTERM, and after this many seconds SIGKILL to the child and everything that it has started."""
         with suppress(ProcessLookupError):
             self._process.terminate()
         with suppress(subprocess.TimeoutExpired):

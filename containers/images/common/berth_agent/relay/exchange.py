@@ -7,11 +7,11 @@ from typing import IO, Any
 
 PART = 64 * 1024
 SMALL = 1024 * 1024
-"""Bytes of a request that is read before it is passed on. A larger one is passed on as it comes."""
+"""Bytes up to which a request is read before it is passed on. A larger one is passed on while it arrives."""
 
 
 class ChildGoneError(Exception):
-    """The child has hung up. It is no `OSError`, so that nobody takes it for a fault of those who were asked."""
+    """The child has hung up. Not an `OSError`, so that it is not mistaken for a fault of the upstream server."""
 
 
 class Exchange:
@@ -25,7 +25,7 @@ class Exchange:
         self.is_small = length <= SMALL
 
     def read(self, size: int = -1) -> bytes:
-        """Never beyond the request's end, so that it can be passed on as a stream. Raises `ChildGoneError`."""
+        """Never reads beyond the request's end, so that it can be passed on as a stream. Raises `ChildGoneError`."""
         wanted = min(size, self._left) if size >= 0 else self._left
         try:
             part = self._handler.rfile.read(wanted)
@@ -37,13 +37,13 @@ class Exchange:
         return part
 
     def body(self) -> tuple["bytes | IO[bytes] | None", dict[str, str]]:
-        """The request's body as `ask` takes it, and the headers that belong to it."""
+        """Returns the request's body in the form that `ask` expects, and its headers."""
         if self.is_small:
             return self.read() or None, {}
         return self, {"Content-Length": str(self._left)}  # type: ignore[return-value]  # http.client only reads
 
     def answer(self, status: int, content: bytes, kind: str = "application/json", **headers: str) -> None:
-        """This and what follows raise `ChildGoneError`."""
+        """Sends an answer. Like the methods below, raises `ChildGoneError`."""
         self._begin(status, {"Content-Type": kind, "Content-Length": str(len(content)), **headers})
         self._write(content)
 
@@ -51,7 +51,7 @@ class Exchange:
         self.answer(status, json.dumps(document).encode())
 
     def fail(self, status: int, document: Any) -> None:
-        """Answers this, or hangs up where an answer has begun, so that the child sees that it is not whole."""
+        """Sends this answer, or hangs up if an answer has begun, so that the child sees that it is incomplete."""
         if self._is_begun:
             self._handler.close_connection = True
         else:
@@ -87,7 +87,7 @@ class Exchange:
             self._write(b"0\r\n\r\n")
 
     def _begin(self, status: int, headers: dict[str, str]) -> None:
-        while self._left > 0:  # what nobody asked for would be read as the next request
+        while self._left > 0:  # unread data would be taken for the next request
             self.read(PART)
         self._is_begun = True
         self._handler.send_response(status)

@@ -1,4 +1,4 @@
-"""What Berth tells the agent, and what the child is told in its place."""
+"""Berth's settings for the agent, and the values that the child gets instead."""
 
 import os
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ from berth_agent.inputs import (
 from berth_agent.providers import PUBLIC_BASES, Provider
 
 CHILD_KEY = "sk-berth-relay-puts-the-key-in-its-place"
-"""What the child sends as its API key."""
+"""The API key that the child sends."""
 
 CHILD_TOKEN = "B" * 35
-"""What the child's bot token has behind the number of the bot."""
+"""The part of the child's bot token after the bot's number."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Facts:
 
 
 def read_facts(env: Mapping[str, str] = os.environ) -> Facts:
-    """Raises `FatalError` (exit 40), which names the variable or file that is missing or wrong."""
+    """Raises `FatalError` (exit 40), which names the missing or wrong variable or file."""
     places = find_places(env)
     key = read_secret(places, SecretFile.AGENT_API_KEY)
     provider = read_provider(env, key)

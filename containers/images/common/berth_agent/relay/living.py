@@ -27,11 +27,11 @@ KILLED = 128 + signal.SIGKILL
 
 Prepare = Callable[[Facts, Addresses], Program]
 Ending = SimpleQueue[FatalError | int | None]
-"""What ends the agent: an error, the child's exit code, or None for a signal that says stop."""
+"""What ends the agent: an error, the child's exit code, or None for a signal to stop."""
 
 
 def live(status: Status, prepare: Prepare) -> None:
-    """Returns when a signal says stop. `prepare` writes the child's configuration and says how to start it."""
+    """Returns when a signal says stop. `prepare` writes the child's configuration and returns how to start it."""
     facts = read_facts()
     redactor.learn(facts.token, facts.key)
     patience = Patience(facts, status)
@@ -58,8 +58,8 @@ def live(status: Status, prepare: Prepare) -> None:
 
 
 def _listen_for_signals(end: Callable[[], None]) -> None:
-    """The system may hand a signal to any thread, and a handler of Python's waits for the main one, which waits for its
-    end and which nothing wakes then. The pipe is written to at once.
+    """Writes to a pipe on each signal. The system may deliver a signal to any thread, and a Python handler would only
+    run in the main thread, which waits for the agent's end and would not wake up.
     """
     read, write = os.pipe()
     os.set_blocking(write, False)
@@ -75,7 +75,7 @@ def _listen_for_signals(end: Callable[[], None]) -> None:
 
 
 def _sign_in(facts: Facts, patience: Patience) -> None:
-    """Asks until Telegram answers: programs differ in what they make of a Telegram that is down while they start."""
+    """Retries until Telegram answers, because programs react differently to an unreachable Telegram at their start."""
     while check_telegram(facts.telegram_base, facts.token) is not None:
         time.sleep(patience.suffer())
     patience.succeeded(polled=False)
@@ -89,7 +89,7 @@ def _check_provider(facts: Facts, status: Status) -> None:
 
 
 def _judge(why: FatalError | int | None, status: Status) -> None:
-    """Raises what the end means, where nobody has asked for it."""
+    """Raises the error that the end indicates, unless the agent was asked to stop."""
     if isinstance(why, FatalError):
         raise why
     if why is None:

@@ -1,4 +1,4 @@
-"""How long trouble with Telegram has lasted, when it is reported, and when it is too long."""
+"""Decides when trouble with Telegram is reported, and when it has lasted too long."""
 
 import time
 from threading import Lock
@@ -16,7 +16,7 @@ ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
 
 
 class Patience:
-    """Several threads may tell it at once."""
+    """Several threads may use one object."""
 
     def __init__(self, facts: Facts, status: Status) -> None:
         self._facts = facts
@@ -38,7 +38,7 @@ class Patience:
                 self._status.note_poll()
 
     def suffer(self, *, retry_after: float = 0) -> float:
-        """Seconds to wait before the next try. Raises `FatalError` where there should be none."""
+        """Returns the seconds to wait before the next try. Raises `FatalError` if there should be none."""
         with self._lock:
             self._failures += 1
             if time.monotonic() - self._last_success > self._facts.unreachable_seconds:
@@ -49,7 +49,7 @@ class Patience:
             return min(wanted, self._facts.pause_seconds, self._facts.unreachable_seconds / 4)
 
     def suffer_conflict(self) -> float:
-        """As `suffer`, where somebody else polls the bot."""
+        """The same as `suffer`, for a bot that someone else polls as well."""
         with self._lock:
             now = self._last_success = time.monotonic()  # a conflict is an answer too
             self._conflicts.append(now)

@@ -1,4 +1,4 @@
-"""Where the child asks: a server on the loopback interface, whose doors lead to Telegram and to the provider."""
+"""The relay's server on the loopback interface, with one door to Telegram and one to the provider."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Door = Callable[[Exchange], None]
 
 
 class Relay(ThreadingHTTPServer):
-    """`doors` by the first part of the path. Serves in threads of its own until the process ends."""
+    """`doors` are found by the first part of the path. Serves in threads of its own until the process ends."""
 
     daemon_threads = True
 
@@ -27,7 +27,7 @@ class Relay(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, *_: Any) -> None:
-        """A child that hangs up is no fault; anything else is, and belongs in the log with its traceback."""
+        """A child that hangs up is no fault. Logs anything else with its traceback."""
         error = sys.exception()
         if not isinstance(error, OSError | HTTPException) and error is not None:
             sys.excepthook(type(error), error, error.__traceback__)
@@ -55,4 +55,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_DELETE = do_PUT = do_HEAD = _serve  # noqa: N815 - names of the standard library
 
     def log_message(self, *_: Any) -> None:
-        """Nothing: each request holds what people write."""
+        """Logs nothing, because requests contain what people write."""

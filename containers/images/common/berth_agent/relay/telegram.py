@@ -32,7 +32,7 @@ CONFIRM_SECONDS = 1.0  # in all: an agent that is stopped has no more
 
 
 class Telegram:
-    """`end` is told of what ends the agent."""
+    """`end` is called with the error that ends the agent."""
 
     def __init__(
         self,
@@ -70,13 +70,13 @@ class Telegram:
                 self._pass_on(exchange.method, url + query, passed_on(exchange.headers) | headers, body, exchange)
 
     def close(self) -> None:
-        """Polls no more, and answers what waits."""
+        """Stops polling and answers waiting requests."""
         self._closing.set()
 
     def confirm(self) -> None:
-        """Confirms what the child has taken, so that the next start does not answer it again.
+        """Confirms the updates that the child has got, so that the next start does not answer them again.
 
-        That may take longer where Telegram cannot be reached than anybody waits: it is left alone then.
+        Gives up if Telegram cannot be reached in time.
         """
         with self._lock:
             if self._taken < self._next:
@@ -126,7 +126,7 @@ class Telegram:
             return HOLD
 
     def _judge(self, answer: HTTPResponse) -> tuple[list[Any], float]:
-        """The updates, and how long to wait before the child is told that there are none."""
+        """Returns the updates, and how long to wait before the child is told that there are none."""
         said = read_json(answer.read(LONGEST_UPDATES))
         if self._closing.is_set():  # by the question that confirms, which ends this one
             return [], 0
@@ -172,7 +172,7 @@ KEEP_PENDING = b"drop_pending_updates=false"
 
 
 def read_fields(exchange: Exchange) -> dict[str, str]:
-    """The fields of a small request, sent as a form or as JSON."""
+    """Returns the fields of a small request, sent as a form or as JSON."""
     body = exchange.read()
     if "json" in exchange.headers.get("Content-Type", "").lower():
         found = read_json(body)
@@ -189,7 +189,7 @@ def read_json(content: bytes) -> dict[str, Any]:
 
 
 def retry_after(said: dict[str, Any]) -> float:
-    """Seconds, as Telegram says them with a 429; 0 where it says none."""
+    """Returns the seconds that Telegram names in a 429; 0 if it names none."""
     parameters = said.get("parameters")
     wait = parameters.get("retry_after") if isinstance(parameters, dict) else None
     return float(wait) if isinstance(wait, int) and wait > 0 else 0

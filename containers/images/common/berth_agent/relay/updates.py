@@ -1,21 +1,21 @@
-"""Whose messages the child sees, and which it cannot read."""
+"""Decides which updates the child gets: only those of allowed people, and none that it cannot read."""
 
 from typing import Any
 
 EVERYBODY = "*"
 KINDS = ("message", "edited_message", "callback_query", "message_reaction", "inline_query")
-"""The updates in which a person speaks to the bot; any other is taken from the child."""
+"""The updates in which a person addresses the bot; the child gets no others."""
 
 
 WHOLE, ALONE = 3, 3
-"""How often the child gets the same updates, and then the first of them."""
+"""How often the child gets the same updates, and how often it then gets the first of them alone."""
 
 
 class Repeats:
     """Gets a child past an update that it cannot read.
 
-    Libraries read all that comes or nothing. So one update that is newer than them, or that somebody has made odd on
-    purpose, would be asked for again for ever, and nobody would be answered any more.
+    Libraries read either all updates or none. So an update of a newer kind, or one that someone has malformed on
+    purpose, would be requested again forever, and the agent would no longer answer anyone.
     """
 
     def __init__(self) -> None:
@@ -23,8 +23,8 @@ class Repeats:
         self._times = 0
 
     def ease(self, updates: list[Any]) -> list[Any]:
-        """What the child gets of these. It confirms what it has read, so that the same one comes first again only where
-        it has not: then that one alone, and at last nothing but its number.
+        """Returns the updates for the child. The child confirms what it has read, so the same first update comes again
+        only if it could not read it: the child then gets that one alone, and at last only its number.
         """
         if not updates:
             return []
@@ -37,9 +37,9 @@ class Repeats:
 
 
 def admit(updates: list[Any], allowed: frozenset[str]) -> list[Any]:
-    """The updates, with nothing but its number in each that is of somebody who is not allowed.
+    """Returns the updates, but only the number of each one from a person who is not allowed.
 
-    The number stays so that the child confirms it to Telegram with the others.
+    The number stays, so that the child confirms it to Telegram with the others.
     """
     return [each if is_admitted(each, allowed) else {"update_id": _number(each)} for each in updates]
 
@@ -52,7 +52,7 @@ def is_admitted(update: Any, allowed: frozenset[str]) -> bool:
 
 
 def sender_of(update: Any) -> dict[str, Any] | None:
-    """None where nobody speaks in person: channels, and people who speak as one of them."""
+    """Returns the sender, or None if no person speaks: channels, and people who write as a channel."""
     if not isinstance(update, dict):
         return None
     found: dict[str, Any] = next((update[kind] for kind in KINDS if isinstance(update.get(kind), dict)), {})
@@ -66,7 +66,7 @@ def names_of(sender: dict[str, Any]) -> set[str]:
 
 
 def newest(updates: list[Any]) -> int:
-    """The number of the last of them; 0 for none."""
+    """Returns the number of the last update, or 0 for none."""
     return max((_number(each) for each in updates), default=0)
 
 

@@ -1,4 +1,4 @@
-"""Passes a request on, and its answer back as it comes. Standard library only; each request has its own connection."""
+"""Passes a request on, and its answer back while it arrives. Standard library only; one connection for each request."""
 
 import ssl
 from collections.abc import Iterator, Mapping

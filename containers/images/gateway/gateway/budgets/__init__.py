@@ -1,1 +1,1 @@
-"""What calls cost and may cost: reserved on disk before a provider is asked, settled after."""
+"""Counts and limits the cost of calls: reserved on disk before a provider is asked, settled afterwards."""

@@ -1,4 +1,4 @@
-"""What is said where a budget has no room for a call."""
+"""Builds the errors for calls for which a budget has no room."""
 
 from gateway.budgets.sizes import Size, Sizes
 from gateway.budgets.totals import Totals
@@ -9,18 +9,17 @@ from gateway.rules.refusals import RefusedError, Why
 
 
 def need_of(price: Price | None, *, given: int, least: int) -> Size:
-    """What a call takes at the least, whose answer is as short as one may be."""
+    """Returns the least that a call needs, with the shortest possible answer."""
     return Size(given + least, cost_of(Usage(given, least), price))
 
 
 def refusal_of(
     totals: Totals, sizes: Sizes, entry: Entry, hour: int, *, price: Price | None, given: int, least: int
 ) -> RefusedError | None:
-    """None where only calls in flight stand in the way.
+    """Returns the refusal, or None if only calls in flight block this one.
 
-    A call that does not fit into what is left, and is larger than those of late that did, is too large for it, and
-    smaller ones go on. The budget is reached where hardly anything is left, and where calls like those of late have no
-    room.
+    A call is too large if it does not fit into the rest of the budget and is larger than recent calls that did; smaller
+    calls continue. The budget is reached if hardly anything is left, or if calls like the recent ones no longer fit.
     """
     if exceeded := totals.exceeds(entry, price=price, given=given, least=least):
         return too_large(exceeded)
@@ -38,7 +37,9 @@ def refusal_of(
 
 
 def no_longer(totals: Totals, entry: Entry, hour: int, *, price: Price | None, size: Size) -> RefusedError:
-    """Why an answer that is longer than was asked for must end: the budget is reached by it, or reserved by others."""
+    """Returns why an answer that exceeds the requested length must end: it uses up the budget, or others reserved the
+    rest.
+    """
     filled = totals.filled_by(entry, hour, price=price, size=size)
     return budget_reached(filled, hour) if filled else reserved_by_others()
 
@@ -48,7 +49,7 @@ def reserved_by_others() -> RefusedError:
 
 
 def too_large(period: Period) -> RefusedError:
-    """The call could not be paid for if nothing were spent: the budget is not at its end."""
+    """The call could not be paid even from an unused budget, so the budget itself is not used up."""
     words = f"This request alone may cost more than the whole budget of this agent for a {period}. Send less at a time."
     return RefusedError(Why.TOO_LARGE, words, headers={"X-Berth-Budget": period})
 

@@ -1,4 +1,4 @@
-"""The statements of reservations and usage. Each runs in the disk's thread, inside a transaction."""
+"""The SQL statements for reservations and usage. Each runs in the disk's thread, inside a transaction."""
 
 import sqlite3
 import uuid
@@ -11,7 +11,7 @@ from gateway.meters.usage import MOST
 
 COLUMNS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 KEPT_HOURS = 62 * 24
-"""The current month and the one before it. The service has read older hours long ago."""
+"""Hours for which rows are kept: the current and the previous month. The service has read older rows long ago."""
 MOST_ROWS = 1000
 
 _ADD = """
@@ -32,7 +32,7 @@ _SPENT = """
     SELECT project, hour / 24 * 24, CAST(total(input + output) AS INTEGER), CAST(total(money) AS INTEGER)
     FROM usage GROUP BY project, hour / 24
 """
-"""By days, which is a tenth of the time that it takes to read all hours and models: agents wait for it."""
+"""Grouped by days, which takes a tenth of the time of reading all hours and models, because agents wait for it."""
 
 
 _CHANGE_ADVANCE = """
@@ -43,7 +43,7 @@ _CHANGE_ADVANCE = """
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What is added to one hour of one project and model. In the order of `COLUMNS`."""
+    """The amounts to add to one hour of one project and model, in the order of `COLUMNS`."""
 
     messages: int = 0
     requests: int = 0
@@ -57,7 +57,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """The most that a call in flight can cost. It counts in the hour in which it was asked."""
+    """The most that a call in flight can cost. It counts in the hour of the request."""
 
     id: int
     project: str
@@ -80,7 +80,7 @@ def insert(reservation: Reservation) -> Work:
 
 
 def insert_drawn(reservation: Reservation) -> Work:
-    """Writes a reservation that the project's advance has covered until now."""
+    """Writes a reservation that the project's advance has covered so far."""
     less = change_advance(reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money)
 
     def work(connection: sqlite3.Connection) -> None:
@@ -108,7 +108,7 @@ def change_advance(project: str, hour: int, *, tokens: int, money: int) -> Work:
 
 
 def settle(reservation: Reservation, counts: Counts, *, model: str) -> Work:
-    """`model` is the name under which it counts. Where it costs nothing and has none, it leaves no row."""
+    """`model` is the name under which the call counts. A call without cost and name leaves no row."""
 
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM reservations WHERE id = ?", (reservation.id,))
@@ -123,10 +123,10 @@ def add(project: str, hour: int, model: str, counts: Counts) -> Work:
 
 
 def recover(this_hour: int) -> Work:
-    """Counts in full what was in flight or advanced when the process ended, and forgets old hours.
+    """Counts reservations and advances of the ended process in full, and deletes old hours.
 
-    Returns the store, the models of each project, and project, first hour, tokens and money of each day that days and
-    months may still count.
+    Returns the store, the models of each project, and for each day that days and months may still count: project, first
+    hour, tokens and money.
     """
 
     def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, str]], list[tuple[str, int, int, int]]]:
@@ -137,7 +137,7 @@ def recover(this_hour: int) -> Work:
             settle(left, counts, model=left.model)(connection)
         for project, hour, tokens, money in connection.execute("SELECT * FROM advances").fetchall():
             if tokens > 0 or money > 0:
-                # Calls that drew on it may not have come to be written.
+                # Calls that drew on the advance may not have been written.
                 _add(connection, project, hour, "", Counts(estimated=1, output=max(0, tokens), money=max(0, money)))
         connection.execute("DELETE FROM advances")
         forget(this_hour)(connection)
@@ -148,7 +148,7 @@ def recover(this_hour: int) -> Work:
 
 
 def forget(this_hour: int) -> Work:
-    """Takes the rows of old hours away."""
+    """Deletes the rows of old hours."""
 
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM usage WHERE hour < ?", (this_hour - KEPT_HOURS,))
@@ -158,7 +158,7 @@ def forget(this_hour: int) -> Work:
 
 
 def read_since(seq: int) -> Work:
-    """What has changed after this number, oldest change first. Rows are totals, so that reading twice does no harm."""
+    """Returns rows changed after this number, oldest change first. Rows are totals: reading them twice is harmless."""
 
     def work(connection: sqlite3.Connection) -> dict[str, Any]:
         names = ("project", "hour", "model", *COLUMNS, "seq")

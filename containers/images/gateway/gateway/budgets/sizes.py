@@ -1,9 +1,8 @@
-"""How large the calls of late of each project were that had room in its day and in its month, by what they needed at
-the least.
+"""Remembers the sizes of each project's recent calls that fit into its day and its month, by their least need.
 
-Where a call that is hardly larger has no room any more, the budget is reached, however much of it is left: what the
-project asks for does not fit into that. A large call counts the less the more calls have come since: smaller ones may
-go on. The disk has the largest of each hour, so that a start anew forgets nothing.
+If a call that is hardly larger no longer fits, the budget counts as reached, even if some of it is left, because calls
+like the project's do not fit into the rest. A large call counts less with each later call, so that smaller calls can
+continue. The largest size of each hour is also on disk, so that a restart forgets nothing.
 """
 
 import sqlite3
@@ -22,7 +21,7 @@ _NOTE = """
 
 
 FADES = 7, 8
-"""What is left of a call's size with each one after it: after ten calls a quarter."""
+"""The fraction of a call's size that remains after each later call: a quarter after ten calls."""
 
 
 class Size(NamedTuple):
@@ -34,9 +33,9 @@ class Sizes:
     def __init__(self, write: Callable[[Work], None]) -> None:
         self._write = write
         self._of_late: dict[tuple[str, Period], tuple[str, Size]] = {}
-        """Of the latest day and month of each project, with their names."""
+        """The latest day and month of each project, with their names."""
         self._kept: dict[str, tuple[int, Size]] = {}
-        """What the disk has of the latest hour of each project."""
+        """The size on disk for the latest hour of each project."""
 
     async def read(self, disk: Disk) -> None:
         """Raises DiskError."""

@@ -1,4 +1,4 @@
-"""What each project has spent and reserved in its day and its month. In memory; the disk has it too."""
+"""Holds in memory what each project has spent and reserved in its day and month. The disk has the same."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from gateway.meters.usage import MILLION
 from gateway.periods import Period, name_of
 
 AT_END = 20
-"""A budget is at its end where less than a twentieth of it is left, and a call did not fit into that."""
+"""A budget is at its end if less than a twentieth of it is left and a call did not fit into the rest."""
 GROWN = 5, 4
-"""How much larger a call may be than those that had room, and still be one like them: talks grow."""
+"""The factor by which a call may exceed recent calls and still count as similar, because conversations grow."""
 KEPT = 6
-"""Periods of a project: calls that began before midnight are settled after it."""
+"""Periods kept for each project, because calls that began before midnight are settled after it."""
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Total:
 class Totals:
     def __init__(self) -> None:
         self.store = ""
-        """Which file of usage this is, once it is open."""
+        """The id of the usage file, once it is open."""
         self._totals: defaultdict[str, dict[str, Total]] = defaultdict(dict)
 
     def spend(self, project: str, hour: int, *, tokens: int, money: int) -> None:
@@ -37,7 +37,7 @@ class Totals:
             total.money += money
 
     def reserve(self, project: str, hour: int, *, tokens: int, money: int) -> None:
-        """Negative amounts give back what was reserved."""
+        """Reserves these amounts. Negative amounts release a reservation."""
         for period in Period:
             total = self.of(project, period, hour)
             total.reserved_tokens += tokens
@@ -56,8 +56,9 @@ class Totals:
         return of_project[name]
 
     def spent(self, entry: Entry, period: Period, hour: int) -> tuple[int, int]:
-        """Tokens and money that count: those of this store, or what the service has read of it where that is more, and
-        those of the stores before it."""
+        """Returns the tokens and money that count: those of this store, or the amount that the service has read of it
+        if that is more, plus those of earlier stores.
+        """
         own, name = self.of(entry.project, period, hour), name_of(period, hour)
         told = [each for each in entry.spent if each.period == name]
         tokens = max([own.tokens, *(each.tokens for each in told if each.store == self.store)])
@@ -66,7 +67,7 @@ class Totals:
         return tokens + sum(each.tokens for each in others), money + sum(each.money for each in others)
 
     def has_room(self, entry: Entry, hour: int, *, tokens: int, money: int) -> bool:
-        """Whether so much could be reserved on top of all that is."""
+        """Whether these amounts can be reserved on top of all existing reservations."""
         for period, (most_tokens, most_money) in _limits(entry).items():
             total, (spent_tokens, spent_money) = self.of(entry.project, period, hour), self.spent(entry, period, hour)
             if most_tokens is not None and spent_tokens + total.reserved_tokens + tokens > most_tokens:
@@ -78,7 +79,7 @@ class Totals:
     def room(
         self, entry: Entry, hour: int, *, price: Price | None, given: int, with_reserved: bool
     ) -> dict[Period, int | None]:
-        """How many tokens an answer to an input of `given` tokens may have. None: as many as it likes."""
+        """Returns how many tokens an answer to an input of `given` tokens may have, by period. None means no limit."""
         room: dict[Period, int | None] = {}
         for period, limits in _limits(entry).items():
             total, (spent_tokens, spent_money) = self.of(entry.project, period, hour), self.spent(entry, period, hour)
@@ -90,8 +91,9 @@ class Totals:
     def is_at_end(
         self, entry: Entry, period: Period, hour: int, *, price: Price | None, need: Size, of_late: Size
     ) -> bool:
-        """Whether hardly anything is left of what limits a call of this price, or no more room for one like those of
-        late that had it."""
+        """Whether hardly anything is left of the limits of a call at this price, or calls like recent ones no longer
+        fit.
+        """
         (tokens, money), (more, than) = _limits(entry)[period], GROWN
         limits = (tokens, None if price is None else money)
         return any(
@@ -101,8 +103,9 @@ class Totals:
         )
 
     def filled_by(self, entry: Entry, hour: int, *, price: Price | None, size: Size) -> Period | None:
-        """The period whose budget has no more room beside one call for which so much is reserved, whatever others have
-        reserved; of two the longer one."""
+        """Returns the period whose budget one call with this reservation uses up, ignoring other reservations; the
+        longer period if both.
+        """
         for period, (tokens, money) in reversed(_limits(entry).items()):
             limits = (tokens, None if price is None else money)
             taken = zip(limits, self.spent(entry, period, hour), size, strict=True)
@@ -111,9 +114,9 @@ class Totals:
         return None
 
     def exceeds(self, entry: Entry, *, price: Price | None, given: int, least: int) -> Period | None:
-        """The period whose whole budget has no room for such a call, also where nothing is spent.
+        """Returns the period whose whole budget is too small for such a call, even if nothing was spent.
 
-        A budget of nothing has none for any: it is reached from the start.
+        A budget of zero never is: it is reached from the start.
         """
         for period, limits in _limits(entry).items():
             room = _room(limits, (0, 0), given, price)
@@ -140,7 +143,7 @@ def _room(limits: tuple[int | None, int | None], taken: tuple[int, int], given: 
 
 
 def _tokens_for(money: int, given: int, price: Price) -> int:
-    """Tokens of an answer that this much money pays for, behind the input. -1 where it does not pay for the input."""
+    """Returns the tokens of an answer that this money pays for after the input; -1 if it does not pay for the input."""
     left = money * MILLION - given * max(price.input, price.cached)
     if left < 0:
         return -1

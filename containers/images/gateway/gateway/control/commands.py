@@ -31,7 +31,7 @@ class Commands:
     def __init__(
         self, table: Table, ledger: Ledger, truth: Truth, comparison: Comparison, groups: Path | None = None
     ) -> None:
-        """`groups` is the node's /sys/fs/cgroup. None: it is not there to be read."""
+        """`groups` is the node's /sys/fs/cgroup, or None if it cannot be read."""
         self._groups = groups
         self._table = table
         self._comparison = comparison
@@ -47,7 +47,7 @@ class Commands:
         }
 
     async def answer(self, message: object) -> dict[str, Any]:
-        """The answer to a message. A sentence in `error` says what is wrong with it, and quotes nothing of it."""
+        """Returns the answer to a message. If the message is wrong, `error` says why without quoting it."""
         do = self._known.get(str(message.get("do"))) if isinstance(message, dict) else None
         if do is None or not isinstance(message, dict):
             return {"ok": False, "error": "The message names no command that this gateway knows."}
@@ -85,7 +85,7 @@ class Commands:
         return self._truth.as_document()
 
     async def _count(self, message: dict[str, Any]) -> dict[str, Any]:
-        """`networks` is missing if the agent has not spoken with this gateway from an address of its own."""
+        """Omits `networks` if the agent has not used this gateway from an address of its own."""
         if self._groups is None:
             raise EntryError("This gateway does not measure agents.")
         container = str(message.get("container"))

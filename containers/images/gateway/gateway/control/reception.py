@@ -1,4 +1,4 @@
-"""Receives what the control side asks, from before the gateway is at work until it ends."""
+"""Receives requests of the control side, from before the gateway is ready until it ends."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,9 @@ PROTOCOL = 1
 
 
 class Reception:
-    """`ping` is answered at once. All else waits until the gateway is at work: what holds state is not there before."""
+    """Answers `ping` at once. All other requests wait until the gateway is ready, because its state is not loaded
+    before.
+    """
 
     def __init__(self, leases: Leases) -> None:
         self._leases = leases
@@ -23,12 +25,12 @@ class Reception:
         self._changed.set()
 
     def close(self) -> None:
-        """What comes from now on is for the successor."""
+        """Leaves all further requests to the successor."""
         self._is_over = True
         self._changed.set()
 
     async def answer(self, message: object) -> dict[str, Any]:
-        """Raises ConnectionError where the gateway ends: nobody can be told whether it has done what was asked."""
+        """Raises ConnectionError if the gateway ends, because it is unknown whether the request was carried out."""
         if isinstance(message, dict) and message.get("do") == "ping":
             ready = self._commands is not None and not self._is_over
             return {"ok": True, "protocol": PROTOCOL, "ready": ready, **self._leases.as_document()}

@@ -1,6 +1,7 @@
-"""The same protocol over a network: TLS 1.3, in which the other end must show the service's certificate.
+"""Serves the same protocol over a network: with TLS 1.3, and only to a client with the service's certificate.
 
-Nothing is read and nothing told before it has. Whoever shows none is cut off within seconds, and few may try at a time.
+The gateway reads and sends nothing before that. It disconnects clients without a certificate within seconds, and admits
+only a few at a time.
 """
 
 import asyncio
@@ -20,9 +21,9 @@ SERVICE = "service.berth.internal"
 
 HANDSHAKE_WITHIN = 5.0
 SILENT_FOR = 60.0
-"""Seconds without a line. The service says one in each connection."""
+"""Seconds without a line before a connection is closed. The service sends one line per connection."""
 STRANGERS, STRANGERS_OF_ONE = 64, 8
-"""Connections that have not shown who they are yet: of all addresses, and of one."""
+"""Connections that have not shown a certificate yet: from all addresses, and from one."""
 QUEUE = 64
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ _Marks = tuple[tuple[int, int, int], ...]
 
 
 def read_context(config: Config) -> ssl.SSLContext:
-    """Raises OSError, which `ssl.SSLError` is too, for files that are no certificate and key."""
+    """Raises OSError, of which `ssl.SSLError` is a subclass, if the files are not a certificate and its key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
@@ -43,9 +44,10 @@ def read_context(config: Config) -> ssl.SSLContext:
 
 
 class Contexts:
-    """Of one handshake each. Its files are read again when they have changed: a certificate lasts two months.
+    """Returns a TLS context for each handshake, and reads the files again when they change: a certificate lasts two
+    months.
 
-    What cannot be read, as while it is being written, changes nothing.
+    Files that cannot be read, for example while they are being written, change nothing.
     """
 
     def __init__(self, config: Config) -> None:
@@ -69,13 +71,13 @@ class Contexts:
 
 
 def _marks(files: tuple[Path, ...]) -> _Marks:
-    """What changes with the files. Raises OSError."""
+    """Returns values that change with the files. Raises OSError."""
     return tuple((found.st_ino, found.st_size, found.st_mtime_ns) for found in (file.stat() for file in files))
 
 
 @asynccontextmanager
 async def secured_control(config: Config, speak: Speak) -> AsyncIterator[None]:
-    """Listens while the context is open, where it is told to. Raises OSError."""
+    """Listens while the context is open, if a port is set. Raises OSError."""
     if not config.control_port:
         yield
         return
@@ -92,7 +94,7 @@ async def secured_control(config: Config, speak: Speak) -> AsyncIterator[None]:
 
 
 class _Receiver:
-    """Takes connections, and lets those speak that have shown the certificate of the service."""
+    """Accepts connections, and serves those that have shown the service's certificate."""
 
     def __init__(self, contexts: Contexts, speak: Speak) -> None:
         self._contexts = contexts
@@ -106,7 +108,7 @@ class _Receiver:
             try:
                 connection, (address, *_) = await loop.sock_accept(listening)
             except OSError:
-                await asyncio.sleep(0.1)  # no descriptor is left
+                await asyncio.sleep(0.1)  # no file descriptor is left
                 continue
             if self._strangers.total() >= STRANGERS or self._strangers[address] >= STRANGERS_OF_ONE:
                 connection.close()

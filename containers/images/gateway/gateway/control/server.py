@@ -1,6 +1,6 @@
-"""Speaks with the control side: a JSON object in a line, and the answer in a line.
+"""Serves the control side: a JSON object in a line, and the answer in a line.
 
-Here on a Unix socket, in `secured` over a network.
+This module listens on a Unix socket, `secured` on a network.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 from gateway.control.reception import Reception
 
 LARGEST = 16 * 1024 * 1024
-"""Bytes of a message: the entries of some thousand projects."""
+"""The most bytes of a message, enough for the entries of some thousand projects."""
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ async def speak(
 
 
 async def serve_control(socket: Path, reception: Reception) -> asyncio.Server:
-    """Only the gateway's own user reaches the socket. One that an earlier process has left makes way."""
+    """Makes the socket accessible to the gateway's own user only. Replaces a socket left by an earlier process."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):

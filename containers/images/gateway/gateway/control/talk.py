@@ -13,13 +13,12 @@ SOCKET = "/run/gateway/control.sock"
 PIECE = 65536
 PING = b'{"do":"ping"}\n'
 IDLE_FOR = 900
-"""Seconds without a line, after which whoever keeps this program has gone without a word. The service keeps it for
-less."""
+"""Seconds without a line after which the caller counts as gone. The service closes idle connections earlier."""
 STARTS_WITHIN = 3.0
-"""Seconds that a gateway which is just starting is waited for."""
+"""Seconds to wait for a gateway that is just starting."""
 ASK_EVERY = 0.02
 UNREACHABLE = 3
-"""Exit code: no gateway listens."""
+"""Exit code if no gateway listens."""
 
 
 def main(arguments: list[str]) -> int:
@@ -57,7 +56,9 @@ def _ping(connection: socket.socket) -> int:
 
 
 def _carry(connection: socket.socket) -> int:
-    """Ends when the gateway hangs up: after our end of input, when all is answered. Also when nobody speaks."""
+    """Ends when the gateway closes the connection: after our input ends and all answers are sent, or when both sides
+    are idle.
+    """
     with selectors.DefaultSelector() as ready:
         ready.register(0, selectors.EVENT_READ)
         ready.register(connection, selectors.EVENT_READ)

@@ -1,1 +1,1 @@
-"""What the control side has told about each project: on disk, encrypted, and in memory to look up."""
+"""The entries that the control side has sent for each project: on disk, encrypted, and in memory for look-ups."""

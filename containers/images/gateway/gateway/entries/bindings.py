@@ -1,9 +1,9 @@
-"""Which address a credential counts from where nobody can say it beforehand: the one that uses it.
+"""Binds a credential to the address that uses it, if nobody can say the address beforehand.
 
-On a cluster's node the engine gives a container its address and tells nobody. So the first one that shows a credential
-has it, for as long as something of it is in flight and a while after that. Another one is asked to come again: it is
-the same agent in its next container, which is let in when the former one has fallen silent, or somebody else, who is
-not.
+On a cluster's node the engine assigns an address to a container and reports it to nobody. So the first address that
+shows a credential gets it while requests are in flight, and for some time after that. Any other address is asked to
+retry: it is either the same agent in its next container, which is admitted once the former one is silent, or someone
+else, who is never admitted.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 REST = 10.0
-"""Seconds without a request after which another address may have the credential. An agent polls without a pause."""
+"""Seconds without a request after which another address may use the credential. An agent polls without pauses."""
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Bindings:
         self._bound: dict[str, _Bound] = {}
 
     def admits(self, project: str, address: str) -> bool:
-        """Whether it counts from there. From now on it does from there alone."""
+        """Whether the credential is valid from this address. If so, it is then valid from this address alone."""
         bound = self._bound.get(project)
         if bound is None or (bound.address != address and self._is_silent(bound)):
             bound = self._bound[project] = _Bound(address)
@@ -37,7 +37,7 @@ class Bindings:
         return bound.address == address
 
     def address_of(self, project: str) -> str | None:
-        """The address from which its credential counts now."""
+        """Returns the address from which its credential is valid now."""
         bound = self._bound.get(project)
         return bound.address if bound else None
 
@@ -58,5 +58,5 @@ class Bindings:
             bound.left_at = self._now()
 
     def forget(self, project: str) -> None:
-        """Its container is another one now, or none."""
+        """Releases the address, because the project has another container now, or none."""
         self._bound.pop(project, None)

@@ -1,4 +1,4 @@
-"""An entry: what the gateway must know of a project. Pure."""
+"""An entry: everything that the gateway must know about a project. Pure."""
 
 import hashlib
 import re
@@ -26,7 +26,7 @@ _BOT_TOKEN = re.compile(r"\d{1,20}:[\w-]{1,256}", re.ASCII)
 
 
 class Kind(StrEnum):
-    """Whose shapes a provider speaks."""
+    """The provider whose request and answer formats are used."""
 
     OPENAI = "openai"
     ANTHROPIC = "anthropic"

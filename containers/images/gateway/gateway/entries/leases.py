@@ -1,8 +1,8 @@
-"""Until when entries of a cluster count: a node that is cut off from the service falls silent by itself.
+"""Limits how long entries of a cluster are valid, so that a node cut off from the service stops by itself.
 
-A lease is granted until a moment of this process's own clock, which the service has read before. So a word that was
-long on its way makes nothing longer, and neither does a wall clock that is set. Nothing of it is on the disk: after a
-restart nobody knows how long a lease would hold, and it is over.
+A lease ends at a moment of this process's own clock, which the service has read before. So neither a delayed message
+nor a changed wall clock extends it. Leases are not on disk: after a restart their remaining time would be unknown, so
+they end.
 """
 
 import secrets
@@ -26,7 +26,7 @@ class Lease:
 
 
 def tick() -> float:
-    """Seconds of a clock that nobody sets, and that goes on while the machine sleeps."""
+    """Returns seconds of a monotonic clock that also runs while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
@@ -47,14 +47,14 @@ class Leases:
         self._epoch = secrets.token_hex(8)
         self._until: dict[str, float] = {}
         self.granted = Event()
-        """Set with each lease, for whoever waits for the end of the first one."""
+        """Set with each lease, so that others can wait for the end of the first one."""
 
     def as_document(self) -> dict[str, Any]:
-        """From where the service reckons when a lease is to end."""
+        """Returns the epoch and clock from which the service computes the end of a lease."""
         return {"epoch": self._epoch, "clock": self._now()}
 
     def grant(self, project: str, lease: Lease) -> bool:
-        """Whether it holds. A lease that has come before and ends later stays."""
+        """Returns whether the lease is valid. Keeps an earlier lease that ends later."""
         now = self._now()
         if lease.epoch != self._epoch or not now < lease.until:
             return self.holds(project)
@@ -69,7 +69,7 @@ class Leases:
         self._until.pop(project, None)
 
     def take_ended(self) -> list[str]:
-        """The projects whose leases have ended since this was asked the last time."""
+        """Returns the projects whose leases have ended since the last call."""
         now = self._now()
         ended = [project for project, until in self._until.items() if until <= now]
         for project in ended:
@@ -77,5 +77,5 @@ class Leases:
         return ended
 
     def next_end(self) -> float | None:
-        """Seconds until the next one ends. None where there is none."""
+        """Returns the seconds until the next lease ends, or None if there is none."""
         return max(0.0, min(self._until.values()) - self._now()) if self._until else None

@@ -1,4 +1,4 @@
-"""What is kept of a project: its newest entry with its version, or the tombstone in its place. Pure."""
+"""The stored record of a project: its newest entry with its version, or a tombstone instead. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ from gateway.entries.entry import Entry, read_entry, read_project
 from gateway.entries.fields import EntryError
 
 REMEMBERED = 8
-"""Credentials of a project that are remembered as void. Who shows one of them is refused at once."""
+"""How many void credentials of a project are remembered. Requests with one of them are refused at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +17,15 @@ class Record:
     entry: Entry | None
     """None in a tombstone: the project is stopped, suspended or deleted."""
     document: dict[str, Any] | None
-    """The entry as it came, for the disk."""
+    """The entry as it was received, for the disk."""
     void: tuple[str, ...] = ()
-    """Digests of virtual credentials that counted once."""
+    """Digests of virtual credentials that were valid once."""
     leased: bool = False
-    """Of a tombstone: whether the last entry before it needed a lease."""
+    """For a tombstone: whether the last entry before it needed a lease."""
 
     @property
     def virtual(self) -> tuple[str, ...]:
-        """The digests that count."""
+        """Returns the digests of valid credentials."""
         services = (self.entry.bot, self.entry.provider, self.entry.servers) if self.entry else ()
         return tuple(service.virtual for service in services if service)
 
@@ -40,7 +40,7 @@ class Record:
 
 
 def follow(before: Record | None, *, project: str, version: int, document: dict[str, Any] | None) -> Record:
-    """The record that comes after this one. What counted and counts no more is remembered as void.
+    """Returns the record that follows this one. Remembers credentials that are no longer valid as void.
 
     Raises EntryError.
     """
@@ -54,7 +54,7 @@ def follow(before: Record | None, *, project: str, version: int, document: dict[
 
 
 def read_record(document: object) -> Record:
-    """A record as it came from the disk. Raises EntryError."""
+    """Reads a record from the disk. Raises EntryError."""
     if not isinstance(document, dict) or not isinstance(document.get("version"), int):
         raise EntryError("A record has a version.")
     entry = document.get("entry")

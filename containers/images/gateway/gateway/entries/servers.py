@@ -1,4 +1,4 @@
-"""Servers of the internet that an agent asks with a credential of its owner, such as those of its tools. Pure."""
+"""Internet servers that an agent uses with its owner's credentials, such as those of its tools. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -27,8 +27,9 @@ class Server:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What nobody is to see: the value, each word of it, and what stands behind the name of a parameter in one.
-        What is shorter than a credential may be would be found in innocent answers.
+        """Returns the texts to hide: the value, each word of it, and the text after a parameter's name in a word.
+
+        Omits texts shorter than a credential can be, because they would also occur in harmless answers.
         """
         words = [*self.value.split(" "), *_APART.split(self.value)]
         found = (self.value, *words, *(word.partition("=")[2] for word in words))
@@ -46,8 +47,9 @@ class Servers:
 
 
 def read_servers(document: object) -> Servers:
-    """Owners write them. One that has another form than it must have is left out, so that what else their entry says
-    counts all the same. Raises EntryError.
+    """Reads the servers, which owners write. Omits a malformed server, so that the rest of the entry stays valid.
+
+    Raises EntryError.
     """
     given = read_object(document, "servers")
     listed = read_object(given.get("by_id"), "servers.by_id")

@@ -19,9 +19,9 @@ logger = logging.getLogger(__name__)
 
 
 def read_keys(file: Path) -> MultiFernet:
-    """The keys in a file, one in each line: the first one encrypts, all of them decrypt.
+    """Reads one key per line: the first encrypts, all of them decrypt.
 
-    Raises OSError, and ValueError for a file without a valid key.
+    Raises OSError, and ValueError if the file has no valid key.
     """
     lines = file.read_text().split()
     if not lines:
@@ -30,7 +30,7 @@ def read_keys(file: Path) -> MultiFernet:
 
 
 class Store:
-    """One process uses a folder at a time. All methods block until the disk has done its work."""
+    """Only one process may use a folder at a time. All methods block until the disk is done."""
 
     def __init__(self, folder: Path, keys: MultiFernet) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class Store:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def load(self) -> Iterator[Record]:
-        """All records that can be read. The control side sends the others again, as they are in no list of versions."""
+        """Yields all readable records. The control side sends the others again, because `versions` lacks them."""
         for file in sorted(self._folder.iterdir()):
             if file.suffix == UNFINISHED:
                 file.unlink()
@@ -59,7 +59,7 @@ class Store:
         except (InvalidToken, EntryError, ValueError, OSError) as error:
             logger.error("An entry cannot be read (%s). The service sends it again.", type(error).__name__)  # noqa: TRY400 - a trace could show what it holds
             return None
-        # A file that was given the name of another project says nothing about that one.
+        # A file renamed to another project's name says nothing about that project.
         return record if file.name == f"{record.project}{ENDING}" else None
 
 

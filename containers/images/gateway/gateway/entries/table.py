@@ -16,7 +16,7 @@ from gateway.entries.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What the control side asks for: an entry, or None for a tombstone."""
+    """A change that the control side requests: an entry, or None for a tombstone."""
 
     project: str
     document: dict[str, Any] | None
@@ -41,15 +41,17 @@ class Table:
         self._index()
 
     def tell(self, changed: Changed) -> None:
-        """`changed` is told of each entry that was replaced, or counts no more (None), before `apply` returns."""
+        """Makes `apply` call `changed` before it returns, for each entry that was replaced or is no longer valid
+        (None).
+        """
         self._changed = changed
 
     def find(self, virtual: str) -> Entry | None:
-        """The entry to which the credential with this digest belongs."""
+        """Returns the entry to which the credential with this digest belongs."""
         return self._valid.get(virtual)
 
     def counts(self, entry: Entry) -> bool:
-        """Not where it needs a lease and has none."""
+        """Whether the entry is valid: if it needs a lease, it must have one."""
         return not entry.leased or self.leases.holds(entry.project)
 
     def counts_from(self, entry: Entry, address: str) -> bool:
@@ -57,20 +59,20 @@ class Table:
         return entry.address == address if entry.address else self.bindings.admits(entry.project, address)
 
     def find_address(self, address: str) -> Entry | None:
-        """The entry of the one project whose agent has this address, and keeps it."""
+        """Returns the entry of the only project whose agent has this fixed address."""
         return self._at.get(address)
 
     def has_address(self, address: str) -> bool:
-        """Whether it is that of an agent, or of several."""
+        """Whether one agent, or several, have this address."""
         return address in self._addresses
 
     def is_void(self, virtual: str) -> bool:
-        """Whether the credential counted once and counts no more."""
+        """Whether the credential was valid once and no longer is."""
         return virtual in self._void
 
     def may_return(self, virtual: str) -> bool:
-        """Whether it is void here alone, perhaps: a tombstone of what needs a lease is also made where an agent leaves
-        a node, and stays on one that has missed what was told since.
+        """Whether the credential may be void on this node only. A leased project gets a tombstone also when its agent
+        leaves a node, and a node that has missed later messages keeps that tombstone.
         """
         return virtual in self._returning
 
@@ -81,7 +83,7 @@ class Table:
         }
 
     def renew(self, versions: Mapping[str, int], lease: Lease) -> list[str]:
-        """Returns the projects that have a lease now. One that was told of in another version since is given none."""
+        """Returns the projects that have a lease now. A project whose version has changed since gets none."""
         return [project for project, version in versions.items() if self._grant(project, version, lease)]
 
     def _grant(self, project: str, version: int, lease: Lease) -> bool:
@@ -157,5 +159,5 @@ class Table:
 
 
 def _is_end(before: Record, after: Record) -> bool:
-    """Whether it is the tombstone of the very version that is there as an entry."""
+    """Whether `after` is the tombstone of the same version as the entry `before`."""
     return after.version == before.version and after.entry is None and before.entry is not None

@@ -1,1 +1,1 @@
-"""Read from a provider's answer, as it passes, what it has cost."""
+"""Reads from a provider's answer, while it passes, what the answer has cost."""

@@ -1,4 +1,4 @@
-"""The usage in the answers of Anthropic: its beginning is in `message_start`, its end in `message_delta`."""
+"""Reads the usage in Anthropic's answers: `message_start` has the first part, `message_delta` the rest."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ _TEXTS = ("text", "partial_json", "thinking")
 
 
 def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage | None:
-    """The usage of a message. Counts are totals, so that a later one takes the place of an earlier one."""
+    """Returns the usage of a message. Counts are totals, so a later one replaces an earlier one."""
     if not isinstance(document, dict) or not {"input_tokens", "output_tokens"} & document.keys():
         return None
     try:
@@ -36,7 +36,7 @@ def _read(document: dict[str, Any], usage: Usage) -> Usage:
     written, parts = count_in(document, "cache_creation_input_tokens") or 0, document.get("cache_creation")
     hour = count_in(parts, "ephemeral_1h_input_tokens") if isinstance(parts, dict) else 0
     if given is not None:
-        # message_delta may tell the input once more; nothing that was read becomes unread.
+        # message_delta may repeat the input. Counts that were read are kept.
         usage = replace(
             usage,
             input=max(given + written + cached, usage.input),
@@ -64,14 +64,14 @@ class MessagesMeter(EventMeter):
         elif kind == "content_block_delta" and isinstance(delta := document.get("delta"), dict):
             self._note_delta(delta)
         elif kind == "content_block_start" and isinstance(block := document.get("content_block"), dict):
-            self.note_unread(length_of(block.get("data")))  # thoughts that are encrypted
+            self.note_unread(length_of(block.get("data")))  # encrypted thoughts
         return False
 
     def _note_delta(self, delta: dict[str, Any]) -> None:
         texts = [text for name in _TEXTS if isinstance(text := delta.get(name), str)]
         for text in texts:
             self.note_text(text)
-        if len(delta) > 1 + len(texts):  # beside its type
+        if len(delta) > 1 + len(texts):  # besides its type
             self.note_unread(length_of(delta, but=texts))
 
     def estimate(self, bound: Usage) -> Usage:

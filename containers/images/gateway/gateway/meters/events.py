@@ -1,4 +1,4 @@
-"""Cuts a stream of server-sent events into its events, wherever its pieces begin and end.
+"""Splits a stream of server-sent events into events, no matter where its pieces begin and end.
 
 The format is in the HTML standard, "Server-sent events".
 """
@@ -10,11 +10,11 @@ from typing import Any
 import orjson
 
 LARGEST = 1024 * 1024
-"""Bytes of an event. An image can be large; what is larger is passed on and not read."""
+"""The most bytes of an event. An image can be large; a larger event is passed on without being read."""
 
 _BLANKS = b" \t\r\n"
 _decoder = json.JSONDecoder()
-"""What `json.loads` has, without its guess at an encoding, which the format settles."""
+"""Like `json.loads`, but without guessing the encoding, which the format defines."""
 
 _END = re.compile(rb"\r?\n\r?\n|\r\r")
 
@@ -23,12 +23,13 @@ class Cutter:
     def __init__(self) -> None:
         self._rest = bytearray()
         self.is_lost = False
-        """Whether an event was larger than may be kept."""
+        """Whether an event was too large to be kept."""
 
     def cut(self, piece: bytes) -> list[bytes]:
-        """The events that end in this piece, each with its end."""
+        """Returns the events that end in this piece, each with its end."""
         if not self._rest and piece.endswith(b"\n\n") and b"\r" not in piece and b"\n\n\n" not in piece:
-            # Nearly every piece is so. To look for the ends one by one takes longer than to read the events.
+            # The fast path for nearly every piece, because searching for the ends one by one takes longer than reading
+            # events.
             return [each + b"\n\n" for each in piece[:-2].split(b"\n\n")]
         begin = max(0, len(self._rest) - 3)
         self._rest += piece
@@ -44,19 +45,20 @@ class Cutter:
 
     @property
     def kept(self) -> int:
-        """Bytes of an event that has not come to its end."""
+        """Returns the bytes kept of an incomplete event."""
         return len(self._rest)
 
     def take_rest(self) -> bytes:
-        """What came after the last event."""
+        """Returns the bytes after the last event."""
         rest = bytes(self._rest)
         self._rest.clear()
         return rest
 
 
 def read_only_event(piece: bytes) -> dict[str, Any] | None:
-    """The JSON object of a piece that is one event with one line of data, as nearly every piece is. None for any other,
-    which is read the long way."""
+    """Returns the JSON object of a piece that is one event with one line of data, as nearly every piece is. Returns
+    None for any other piece, which the slower functions read.
+    """
     begin = piece.find(b"\n") + 1 if piece.startswith(b"event: ") else 0
     if not (piece.startswith(b"data: {", begin) and piece.endswith(b"}\n\n")):
         return None
@@ -70,7 +72,7 @@ def read_only_event(piece: bytes) -> dict[str, Any] | None:
 
 
 def read_event(event: bytes) -> dict[str, Any]:
-    """The JSON object that is the event's data, or {}."""
+    """Returns the JSON object in the event's data, or {}."""
     data = _data_of(event.rstrip(_BLANKS)).strip(_BLANKS)
     if not data.startswith(b"{"):
         return {}
@@ -82,14 +84,14 @@ def read_event(event: bytes) -> dict[str, Any]:
 
 
 def _data_of(event: bytes) -> bytes:
-    """Its lines of data. Mostly there is one, and nothing else."""
+    """Returns the event's lines of data. Most events have one such line and nothing else."""
     if event.startswith(b"data:") and b"\n" not in event and b"\r" not in event:
         return event[5:]
     return b"\n".join([line[5:] for line in event.splitlines() if line.startswith(b"data:")])
 
 
 def read_model(document: dict[str, Any]) -> str:
-    """The model that an answer or an event of it names; empty where it names none."""
+    """Returns the model named in an answer or an event; empty if it names none."""
     if isinstance(named := document.get("model"), str):
         return named
     for name in ("response", "message"):

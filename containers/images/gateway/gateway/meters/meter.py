@@ -1,4 +1,4 @@
-"""A meter sees the pieces of an answer before they are passed on."""
+"""Meters see the pieces of an answer before they are passed on, and count its usage."""
 
 import re
 from abc import ABC, abstractmethod
@@ -10,7 +10,7 @@ from gateway.meters.unread import Silence
 from gateway.meters.usage import Usage
 
 BYTES_OF_A_TOKEN = 4
-"""Of English text, on an average (OpenAI, "What are tokens and how to count them?")."""
+"""The average for English text (OpenAI, "What are tokens and how to count them?")."""
 
 _BEGIN, _END = re.compile(r"\s\w"), re.compile(r"\w\s")
 """Of a word. A token may be as long as a word, and a run of blanks, dashes or anything else one token, but none of the
@@ -18,70 +18,70 @@ vocabularies that are named below has one in which a word ends and the next one 
 _SIGN = re.compile(r"([\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff])(?!\1)")
 """Of what is written without blanks (Chinese, Japanese, Thai) or in syllables (Korean). A run of one counts once."""
 SIGNS_OF_A_TOKEN = 2
-"""At the most, on an average."""
+"""At most, on average."""
 COUNTED_AT_A_TIME = 64
-"""Texts of events: to look for the words of each takes twice as long."""
+"""Texts of events that are counted together, because searching each for its words takes twice as long."""
 CHARACTERS_OF_A_TOKEN = 128
 """At the most, whatever is written: the longest tokens of OpenAI's vocabularies (cl100k, o200k), and of those of
 DeepSeek, Qwen and Mistral, are runs of 128 blanks or dashes. Of what has no words (JSON, emoji, one letter after the
 other) nothing else is beyond doubt."""
 CHARACTERS_OF_CLAUDE = 1024
-"""The same, of the last vocabulary that Anthropic has shown. No other token of it has more than 128 but such runs."""
+"""The same for the last vocabulary that Anthropic has published. All its other tokens have at most 128 characters."""
 
 
 class Meter(ABC):
     usage: Usage | None = None
-    """What the provider has said, once it has."""
+    """The usage that the provider has reported, once it has."""
     unfinished = 0
-    """Bytes at the end of what was returned last that are no whole event."""
+    """Bytes at the end of the last returned piece that are an incomplete event."""
     model: str = ""
-    """The model that has answered, as far as the provider has said it."""
+    """The model that has answered, as far as the provider has named it."""
 
     @abstractmethod
     def see(self, piece: bytes) -> bytes:
-        """Takes a piece of the answer, and returns what of it may be passed on now."""
+        """Takes a piece of the answer and returns the part that may be passed on now."""
 
     def finish(self) -> bytes:
-        """What is left to pass on at the end of the answer."""
+        """Returns the rest to pass on at the end of the answer."""
         return b""
 
     def final(self, bound: Usage) -> Usage:
-        """What an answer counts that has come to its end. Some servers always say nothing but zeros."""
+        """Returns the usage of a complete answer. Some servers always report only zeros."""
         return self.usage if self.usage and (self.usage.tokens or self.usage.money) else self.estimate(bound)
 
     def estimate(self, bound: Usage) -> Usage:
-        """What an answer counts whose usage nobody has said: all that it can have cost, which is `bound`."""
+        """Returns the usage of an answer without reported usage: the most that it can have cost, which is `bound`."""
         return replace(bound, is_estimated=True)
 
     def written(self) -> int:
-        """Tokens that have come, beyond doubt."""
+        """Returns how many tokens have certainly arrived."""
         return 0
 
     def has_written(self, more_than: int) -> bool:
         return self.written() > more_than
 
     def likely(self) -> int:
-        """Tokens that have come, as far as one can guess, and rather too many: what an estimate counts."""
+        """Returns how many tokens have probably arrived, rather too many than too few. Estimates count this number."""
         return 0
 
 
 class EventMeter(Meter):
-    """Of a stream that is broken off, what has come says how much was written."""
+    """For a stream that breaks off, estimates the tokens written from what has arrived."""
 
     pieces = 0
     size = 0
-    """In bytes, of all texts."""
+    """In bytes, over all texts."""
     _characters = 0
     _begun = 0
     _ended = 0
     _signs = 0
-    """Words that have begun and that have ended within an event, and signs that are no letters."""
+    """Words that have begun within an event, words that have ended within one, and signs that are not letters."""
     _events_of_signs = 0
     _uncounted_size = 0
     _written = 0
-    """As of when words were counted last."""
+    """As of the last count of words."""
     _is_old = False
-    """Whether something was written after the usage was told."""
+    """Whether text was written after the usage was reported."""
 
     def __init__(self, *, hides: bool = False, has_length: bool = True, thinks: bool = False) -> None:
         """`hides`: the event that only tells the usage is not passed on, as the agent has not asked for it. `thinks`:
@@ -118,7 +118,7 @@ class EventMeter(Meter):
         return bool(document) and self._note(document) and self._hides
 
     def _note(self, document: dict[str, Any]) -> bool:
-        """Returns whether it tells the usage and nothing else."""
+        """Returns whether the event reports the usage and nothing else."""
         self.model = read_model(document) or self.model
         before = self._signs
         is_only_usage = self.read(document)
@@ -164,14 +164,14 @@ class EventMeter(Meter):
 
     @abstractmethod
     def read(self, document: dict[str, Any]) -> bool:
-        """Reads an event. Returns whether it tells the usage and nothing else."""
+        """Reads an event. Returns whether it reports the usage and nothing else."""
 
     def note_usage(self, usage: Usage | None) -> None:
         if usage is not None:
             self.usage, self._is_old = usage, False
 
     def note_unread(self, size: int) -> None:
-        """So many characters of which nobody can tell how many tokens they are: a sound, say."""
+        """Notes characters whose tokens cannot be counted, such as those of a sound."""
         if size:
             self._is_old = True
             self.pieces += 1

@@ -1,4 +1,4 @@
-"""The usage in the answers of OpenAI and of those who speak like it, OpenRouter among them."""
+"""Reads the usage in answers of OpenAI and of compatible providers, including OpenRouter."""
 
 from math import ceil
 from typing import Any
@@ -12,7 +12,9 @@ _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed
 
 
 def read_openai_usage(document: object) -> Usage | None:
-    """The usage of a chat completion, of an embedding or of a response. Sounds may tell seconds instead."""
+    """Returns the usage of a chat completion, an embedding or a response. For sounds, providers may report seconds
+    instead.
+    """
     if not isinstance(document, dict):
         return None
     try:
@@ -26,7 +28,7 @@ def _read(document: dict[str, Any]) -> Usage | None:
     written = count_in(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
     if given is None and written is None:
         return _read_seconds(document) if document.get("type") == "duration" else None
-    # What a model thinks is not in the count of some (xAI), though it is in the total and costs the same.
+    # Some providers (xAI) leave thoughts out of the output count but include them in the total. They cost the same.
     written = max(written or 0, (count_in(document, "total_tokens") or 0) - (given or 0))
     details = document.get("input_tokens_details") or document.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}

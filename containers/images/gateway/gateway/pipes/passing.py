@@ -16,9 +16,9 @@ from gateway.rules.swap import answer_headers
 
 LARGEST_ERROR = 64 * 1024
 READABLE = ("", "gzip", "deflate")
-"""How an answer may be compressed. What nobody can read here could hold the credential, and cost anything."""
+"""The compressions that an answer may have. An unreadable answer could contain the credential and cost any amount."""
 LAST_WITHIN = 5.0
-"""Seconds for the agent to take the last that it is told of an answer that ends before its time."""
+"""Seconds for the agent to accept the last piece of an answer that is cut off."""
 
 
 async def pass_on(
@@ -56,7 +56,7 @@ async def pass_on(
 async def _pass_pieces(
     answer: aiohttp.ClientResponse, response: web.StreamResponse, passage: Passage, relay: Relay
 ) -> None:
-    """The head of the answer goes with the first piece, which therefore is no relay's."""
+    """Sends the answer's head with the first piece, so a relay never passes that piece."""
     is_begun = False
     async for piece in answer.content.iter_any():
         if passed := passage.see(piece):
@@ -70,7 +70,7 @@ async def _pass_pieces(
 
 
 async def _tell_last(response: web.StreamResponse, last: bytes) -> None:
-    """Also where the agent does not take it."""
+    """Ignores an agent that does not accept it."""
     with suppress(aiohttp.ClientError, OSError, TimeoutError):
         async with asyncio.timeout(LAST_WITHIN):
             await response.write(last)
@@ -91,14 +91,14 @@ def _begin(
     elif request.version >= aiohttp.HttpVersion11:
         response.enable_chunked_encoding()
     else:
-        response.force_close()  # the end of the connection is the only one that such an answer has
+        response.force_close()  # only the end of the connection ends such an answer
     return response
 
 
 async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[str]) -> tuple[bytes, web.Response]:
-    """An answer that may quote the credential, or a part of it: an error, or facts about a key.
+    """Passes on an answer that may quote all or part of the credential: an error, or facts about a key.
 
-    Returns the text too. Raises RefusedError.
+    Also returns the text. Raises RefusedError.
     """
     _refuse_no_answer(answer)
     body = bytearray()
@@ -110,7 +110,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
     except (aiohttp.ClientError, TimeoutError, OSError):
         body.clear()
     if coding_of(answer) not in READABLE or len(body) > LARGEST_ERROR:
-        body.clear()  # nobody can tell what it quotes
+        body.clear()  # it cannot be checked for quotes
     quoted = body.decode(errors="replace")
     for form in sorted((form for secret in secrets for form in forms_of(secret)), key=len, reverse=True):
         quoted = quoted.replace(form, "[redacted]")
@@ -121,7 +121,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
 
 
 def coding_of(answer: aiohttp.ClientResponse) -> str:
-    """How it is compressed. Empty where it is not."""
+    """Returns how the answer is compressed; empty if it is not."""
     coding = ",".join(answer.headers.getall("Content-Encoding", ())).strip().lower()
     return "" if coding == "identity" else coding
 

@@ -1,4 +1,4 @@
-"""Passes pieces of an answer on in the moment in which they come, while nothing stands in the way."""
+"""Passes pieces of an answer on the moment they arrive, as long as nothing prevents it."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from gateway.pipes.passage import Passage
 
 
 class Relay:
-    """For an answer in chunks whose head is on its way to the agent."""
+    """For a chunked answer whose head is on its way to the agent."""
 
     def __init__(
         self, request: web.BaseRequest, response: web.StreamResponse, answer: aiohttp.ClientResponse, passage: Passage
@@ -18,7 +18,7 @@ class Relay:
         connection = answer.connection
         self._incoming = connection.protocol if connection else None
         self._spent = answer.spent if isinstance(answer, Answer) else Spent()
-        self._may_pass = response.chunked and "Content-Encoding" not in answer.headers  # else it must be unpacked
+        self._may_pass = response.chunked and "Content-Encoding" not in answer.headers  # otherwise it must be unpacked
         self._content = answer.content
         self._agent = request.protocol
         self._passage = passage
@@ -30,8 +30,8 @@ class Relay:
         return self._passage.pay(len(piece), self._spent.take())
 
     async def go_on(self) -> float:
-        """Returns when the answer ends, breaks off, comes too fast, or the agent does not take it, with the seconds for
-        which nothing more may be passed. Raises what is found in a piece.
+        """Returns when the answer ends, breaks off or arrives too fast, or when the agent does not accept it. The
+        result is the seconds for which nothing more may be passed. Raises errors found in a piece.
         """
         if not self._may_pass or not isinstance(self._incoming, Incoming) or self._is_over():
             return 0.0
@@ -47,7 +47,7 @@ class Relay:
         return wait
 
     def take(self) -> None:
-        """Called within the connection to the upstream, which nothing that is raised here may end."""
+        """Called inside the upstream connection, which must survive any error raised here."""
         if self._is_passing or self._stopped is None or self._stopped.done():
             return
         self._is_passing = True
@@ -113,5 +113,5 @@ class Relay:
 
 
 def framed(piece: bytes) -> bytes:
-    """As one chunk."""
+    """Returns the piece framed as one chunk."""
     return b"%x\r\n%b\r\n" % (len(piece), piece)

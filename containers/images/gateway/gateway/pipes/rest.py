@@ -1,4 +1,4 @@
-"""What an upstream had sent already when its reader hung up."""
+"""Reads what an upstream has already sent when the agent hangs up."""
 
 import asyncio
 from contextlib import suppress
@@ -10,21 +10,21 @@ from gateway.pipes.incoming import Answer
 from gateway.pipes.passage import Meter, Metered, PayFor
 
 REST_SILENCE = 0.2
-"""Seconds for the next piece of an answer whose reader has gone."""
+"""Seconds to wait for the next piece of an answer whose reader is gone."""
 REST_WITHIN = 1.0
-"""Seconds after which only what is there already is read: the upstream has not noticed, and goes on writing."""
+"""Seconds after which only data that has already arrived is read: the upstream has not noticed and keeps writing."""
 AT_ONCE = 0.01
 REST_LONGEST = 10.0
 
 
 class Rest(Enum):
-    """What is known of an answer after its reader has gone."""
+    """What is known about an answer after its reader is gone."""
 
     WHOLE = auto()
     SEEN = auto()
-    """All that has come."""
+    """Everything was read."""
     ENDLESS = auto()
-    """It comes faster than it can be read."""
+    """It arrives faster than it can be read."""
 
 
 async def see_rest(answer: aiohttp.ClientResponse, meter: Meter, pay: PayFor = lambda *_: 0.0) -> Rest:

@@ -1,4 +1,4 @@
-"""What unpacks answers. One that is cut off is none: the library asks that of `deflate`, and not of `gzip`."""
+"""Decompressors for answers that fail on a truncated answer; aiohttp checks that for `deflate` but not for `gzip`."""
 
 import zlib
 from typing import Any
@@ -7,7 +7,7 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 
 class _Unpacker:
-    """As `zlib.decompressobj` makes it."""
+    """Has the interface of `zlib.decompressobj`."""
 
     def __init__(self, **options: Any) -> None:
         self._unpacker = zlib.decompressobj(**options)
@@ -28,7 +28,7 @@ class _Unpacker:
 
 
 class Unpacking:
-    """As the library asks for it: `zlib` with unpackers of our own."""
+    """Has the interface that aiohttp expects: `zlib` with decompressors of our own."""
 
     @staticmethod
     def decompressobj(**options: Any) -> _Unpacker:

@@ -15,9 +15,9 @@ from gateway.rules.refusals import RefusedError, Why
 
 CONNECT_WITHIN = 10.0
 SILENT_FOR = 600.0
-"""Seconds that a provider may think before the next piece of its answer."""
+"""Seconds that a provider may take before the next piece of its answer."""
 IDLE_FOR = 15.0
-"""Seconds that an unused connection is kept: less than upstreams do, so that no request meets one that is closed."""
+"""Seconds that an unused connection is kept: less than upstreams keep it, so that no request meets a closed one."""
 
 
 def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
@@ -80,4 +80,4 @@ async def ask(
 
 
 class NotAskedError(RefusedError):
-    """No connection to the upstream came about."""
+    """No connection to the upstream was established."""

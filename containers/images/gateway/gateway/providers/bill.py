@@ -1,4 +1,4 @@
-"""What a call counts, whatever becomes of it."""
+"""Records what a call costs, no matter how it ends."""
 
 from dataclasses import replace
 
@@ -9,16 +9,16 @@ from gateway.pipes.rest import Rest
 
 
 class Bill:
-    """Nothing until the provider is asked. Then all that was reserved, until its answer says what it has cost."""
+    """Zero until the provider is asked, then the whole reservation, until the answer reports its cost."""
 
     def __init__(self, reservation: Reservation) -> None:
         self.reservation = reservation
         self.usage = Usage()
         self.is_error = True
         self.is_beyond = False
-        """Whether the answer is longer than was asked for, beyond doubt."""
+        """Whether the answer is certainly longer than requested."""
         self.model = ""
-        """That has answered, as far as its answer says."""
+        """The model that has answered, as far as the answer names it."""
 
     @property
     def _bound(self) -> Usage:
@@ -28,12 +28,12 @@ class Bill:
         self.usage = replace(self._bound, is_estimated=True)
 
     def is_longer(self, reservation: Reservation) -> None:
-        """Than was asked for: more is reserved for it."""
+        """Records that more was reserved for an answer that is longer than requested."""
         self.reservation, self.is_beyond = reservation, True
         self.is_asked()
 
     def is_free(self) -> None:
-        """The provider was not reached, or has refused."""
+        """Records that the provider was not reached or has refused."""
         self.usage = Usage()
 
     def is_complete(self, meter: Meter) -> None:
@@ -41,11 +41,11 @@ class Bill:
         self.is_error = False
 
     def is_told(self, meter: Meter) -> None:
-        """The provider has said all, though the agent has not read it."""
+        """Records a complete answer, even if the agent has not read it."""
         self.usage, self.model = meter.final(self._bound), meter.model
 
     def is_left(self, meter: Meter, rest: Rest) -> None:
-        """The agent has gone. Of what comes too fast to be read all that is reserved counts."""
+        """Records that the agent is gone. If the answer arrives too fast to be read, the whole reservation counts."""
         if rest is Rest.WHOLE:
             self.is_told(meter)
         elif rest is Rest.SEEN:

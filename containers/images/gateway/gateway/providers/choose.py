@@ -1,4 +1,4 @@
-"""Which meter reads an answer."""
+"""Chooses the meter that reads an answer."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from gateway.rules.paths import Call
 
 
 def choose_meter(asked: Asked, headers: Mapping[str, str]) -> Meter:
-    """By what the provider sends, which need not be what was asked for."""
+    """Decides by the answer's headers, because a provider need not send what was requested."""
     kind = headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "text/event-stream":
         if asked.call is Call.MESSAGES:

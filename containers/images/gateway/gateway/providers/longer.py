@@ -1,4 +1,4 @@
-"""Answers that are longer than they may be: some providers do not obey that."""
+"""Handles answers that are longer than allowed, because some providers ignore the limit."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from gateway.rules.refusals import RefusedError, Why, shape_in_stream
 from gateway.truth import Truth
 
 LEAST_MORE = 256
-"""Tokens by which more is reserved at the least."""
+"""The least number of tokens by which a reservation grows."""
 
 
 @dataclass(frozen=True, slots=True)

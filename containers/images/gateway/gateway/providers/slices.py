@@ -1,4 +1,4 @@
-"""Work that takes long, in slices: between two of them everybody else has their turn. One work at a time."""
+"""Runs long computations in slices, so that others get their turn between two slices. One computation at a time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator
@@ -8,11 +8,13 @@ from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 Slices = Generator[None, None, T]
-"""Stops where others may have their turn, and returns what came of it."""
+"""Yields whenever others may have their turn, and returns the result."""
 
 
 class Turns:
-    """Of each project one waits for its turn, so that who sends many large requests waits behind their own."""
+    """Lets one computation of each project wait for its turn, so that a project's many large requests wait for each
+    other.
+    """
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
@@ -26,7 +28,7 @@ class Turns:
 
 
 async def do(work: Slices[T], counted: Callable[[], AbstractContextManager[None]]) -> T:
-    """Raises what the work does. `counted` is around each slice."""
+    """Raises the errors of the computation. `counted` is entered around each slice."""
     while True:
         with counted():
             try:

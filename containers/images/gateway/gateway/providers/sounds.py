@@ -1,16 +1,16 @@
-"""What a form says that uploads a sound. The form itself is passed on as it came."""
+"""Reads the form of a sound upload. The form itself is passed on unchanged."""
 
 import re
 
 _BOUNDARY = re.compile(r'boundary=(?:"([^"\r\n]{1,70})"|([^\s;",]{1,70}))')
 _HIDDEN_NAME = re.compile(rb"[;\s]name\s*\*", re.IGNORECASE)
-"""A second way of writing a name, which not every reader knows."""
+"""A second way of writing a field's name, which not every parser supports."""
 MOST_PARTS = 100
 _NAME = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="?([^";\r\n]*)"?', re.IGNORECASE)
 
 
 def read_model(content_type: str, body: bytes) -> str | None:
-    """The model that a form names, or None where it does not name exactly one."""
+    """Returns the model named in a form, or None unless it names exactly one."""
     found = _BOUNDARY.search(content_type)
     if not content_type.lower().startswith("multipart/form-data") or found is None or not content_type.isascii():
         return None

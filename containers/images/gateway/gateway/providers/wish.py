@@ -1,4 +1,4 @@
-"""What an agent asks of its provider."""
+"""An agent's request to its provider."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from gateway.rules.swap import provider_query, request_headers
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What an agent asks for, and whose agent it is."""
+    """A request and the agent that sent it."""
 
     request: web.BaseRequest
     entry: Entry
@@ -51,7 +51,7 @@ def read_wish(request: web.BaseRequest, entry: Entry, provider: Provider) -> Wis
 
 
 def headers_of(wish: Wish) -> dict[str, str]:
-    """With the real key where the provider looks for it."""
+    """Returns the headers with the real key where the provider expects it."""
     found = read_credential(wish.request.headers.items())
     came_in = found[1] if found else ""
     by_name = wish.provider.kind is Kind.ANTHROPIC or (wish.provider.kind is Kind.COMPATIBLE and came_in == "x-api-key")
@@ -61,5 +61,5 @@ def headers_of(wish: Wish) -> dict[str, str]:
     if wish.entry.budget.is_of_money:
         keep_headers_to_price(headers)
     if wish.call not in (Call.TRANSCRIPTION, Call.LOOK):
-        headers["content-type"] = "application/json"  # which the gateway has written
+        headers["content-type"] = "application/json"  # which the gateway wrote itself
     return headers
