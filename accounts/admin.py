@@ -21,7 +21,7 @@ from accounts.errors import InactiveUserError, InvalidTokenError, UnknownKeyErro
 from accounts.models import ApiKey, Notice, OutgoingMail, Role, User
 from accounts.notice_admin import NoticeAdmin
 from accounts.outbox_admin import OutgoingMailAdmin
-from accounts.people_admin import KnowsPeople
+from accounts.people_admin import PeopleAdmin
 from accounts.services.api_keys import revoke_api_key
 from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link
@@ -43,12 +43,12 @@ class UserForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the ty
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("is_superuser") and not cleaned.get("is_staff"):
-            self.add_error("is_staff", "An admin is always staff, too. Tick both.")
+            self.add_error("is_staff", "Every admin is also staff. Tick both.")
         return cleaned
 
 
 @admin.register(User)
-class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class UserAdmin(ReadableByStaff, PeopleAdmin, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Staff add and change ordinary users; only admins change roles, staff and admins. Nobody locks themselves out."""
 
     form = UserForm
@@ -74,7 +74,7 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
         return is_admin(request) or (is_staff(request) and ordinary)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Allows admins to delete others. The database refuses owners of projects, who can be made inactive instead."""
+        """Allows admins to delete others. The database refuses to delete owners of projects: deactivate them."""
         return is_admin(request) and obj != request.user
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[Any]:
@@ -83,13 +83,15 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
         return ["email", *_RIGHTS, "notes", *self.readonly_fields]
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> tuple[str, ...]:
-        """An account that its user has closed gets no rights again: its agents and its row are being deleted."""
+        """An account that its user has closed cannot get its rights back, because its agents and its row are being
+        deleted.
+        """
         if obj is not None and (obj == request.user or obj.closed_at is not None):
             return (*self.readonly_fields, *_RIGHTS)
         return self.readonly_fields if is_admin(request) else (*self.readonly_fields, *_ROLE_FIELDS)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Writes the changed fields only, over a row that the sender may change at this moment, too."""
+        """Writes only the changed fields, because another request may change the row at the same moment."""
         if not change:
             obj.set_unusable_password()
             super().save_model(request, obj, form, change)
@@ -98,7 +100,7 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
             if not self.has_change_permission(request, now):
                 raise PermissionDenied("Only admins change staff and admins.")
             if now.closed_at is not None and not set(_RIGHTS).isdisjoint(form.changed_data):
-                raise PermissionDenied("Its user has closed the account meanwhile, and it is being deleted.")
+                raise PermissionDenied("The user has closed this account meanwhile, and it is being deleted.")
             obj.save(update_fields=form.changed_data)
 
     def response_add(self, request: HttpRequest, obj: User, post_url_continue: str | None = None) -> HttpResponse:
@@ -122,7 +124,7 @@ class UserAdmin(ReadableByStaff, KnowsPeople, admin.ModelAdmin):  # type: ignore
     def reset_second_factor(self, request: HttpRequest, user_id: str) -> HttpResponse:
         user = self._changeable(request, user_id)
         if user == request.user:
-            raise PermissionDenied("Turn your own off in the settings: that asks for its code.")
+            raise PermissionDenied("Turn your own off in the settings, which ask for its code.")
         if not has_second_factor(user):
             raise Http404("This user has no second factor.")
         if request.POST.get("confirm") != user.email:

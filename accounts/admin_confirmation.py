@@ -1,4 +1,4 @@
-"""Admin actions that cannot be undone: they show what they would affect, and act once the user confirms."""
+"""Admin actions that cannot be undone: they show the affected rows, and run once the user confirms."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -68,9 +68,9 @@ class DeclaredLookups(_Base):
             try:
                 self.opts.pk.clean(key, None)
             except ValidationError:
-                raise BadRequest("The selection names a row by what is no key.") from None
+                raise BadRequest("The selection contains something that is not the key of a row.") from None
             if has_control_characters(key):
-                raise BadRequest("The selection names a row by what is no key.")
+                raise BadRequest("The selection contains something that is not the key of a row.")
         return super().response_action(request, queryset, *args, **options)
 
     def get_search_results(

@@ -23,7 +23,7 @@ class BerthAdminSite(AdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseRedirect:
         """Redirects to the sign-in page. Refuses signed-in users who are not staff, instead of asking them again."""
         if request.user.is_authenticated and not self.has_permission(request):
-            raise PermissionDenied("The admin is for staff. Ask an admin for the role, or sign in as somebody else.")
+            raise PermissionDenied("The admin is for staff. Ask an admin for the role, or sign in as someone else.")
         target = request.GET.get("next", "")
         if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
             target = reverse("admin:index")

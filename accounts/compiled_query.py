@@ -92,7 +92,7 @@ class CompiledQuery:
         samples = [adapt_value(sample, has_uuids=has_uuids) for sample in self._samples]
         places = tuple(samples.index(constant) if constant in samples else None for constant in constants)
         if set(range(len(samples))) - set(places):
-            raise ValueError("The query does not hold each of the samples.")
+            raise ValueError("The query does not contain each of the samples.")
         if connection.vendor == "postgresql":
             sql = _write_out(sql, constants, places)
             places = tuple(place for place in places if place is not None)

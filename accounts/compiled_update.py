@@ -57,7 +57,7 @@ class CompiledUpdate:
     def _compile(self, values: Mapping[str, Any]) -> _Statement:
         rows = self._find(*self._samples)
         if type(rows).update is not QuerySet.update:
-            raise TypeError("An update of the rows does more than to write, which would be passed by.")
+            raise TypeError("`update` of these rows does more than write; a compiled statement would skip that.")
         query: Any = rows.order_by().query.chain(UpdateQuery)
         query.add_update_values(dict(values))
         compiler = query.get_compiler(using=connection.alias)
@@ -77,7 +77,7 @@ class CompiledUpdate:
         samples = [adapt_value(sample, has_uuids=has_uuids) for sample in self._samples]
         places = [(first + at, samples.index(each)) for at, each in enumerate(parameters[first:]) if each in samples]
         if {number for _, number in places} != set(range(len(samples))):
-            raise ValueError("The query does not hold each of the samples.")
+            raise ValueError("The query does not contain each of the samples.")
         return tuple(places)
 
 

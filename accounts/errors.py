@@ -8,7 +8,7 @@ class AccountError(Exception):
 
 
 class InvalidCredentialsError(AccountError):
-    """Unknown email, wrong password and inactive user: deliberately one error."""
+    """Unknown email, wrong password or inactive user: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("The email or the password is wrong. Check both and try again.")
@@ -34,7 +34,7 @@ class SecondFactorRequiredError(AccountError):
 
 
 class WrongCodeError(AccountError):
-    """The code is wrong, too old, or was used already: deliberately one error."""
+    """The code is wrong, too old, or was already used: deliberately one error."""
 
     def __init__(self) -> None:
         super().__init__("This code is wrong, too old or already used. Wait for the next code and enter it.")
@@ -73,7 +73,9 @@ class LinkNotValidError(AccountError):
 
 
 class EmailLinkNotValidError(AccountError):
-    """The link for a new email was used, is too old, is another user's, or the user has changed: one error."""
+    """The link for a new email was used, is too old, is another user's, or the user has changed: deliberately one
+    error.
+    """
 
     def __init__(self) -> None:
         super().__init__(
@@ -140,4 +142,6 @@ class MaintenanceError(AccountError):
     retry_after = 300
 
     def __init__(self, notice: str = "") -> None:
-        super().__init__(f"The staff are at work, and nothing can be changed until they are done. {notice}".strip())
+        super().__init__(
+            f"The staff are doing maintenance, and nothing can be changed until they are done. {notice}".strip()
+        )

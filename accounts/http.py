@@ -59,19 +59,20 @@ def client_address(request: HttpRequest | Request) -> str | None:
 
 _SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Macintosh", "CrOS", "Linux")
 _BROWSERS = (("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"), ("Safari", "Safari"))
-"""Returns the first matching name and the text after it in the header. Most programs also claim to be others."""
+"""Prefixes in the header and the names of the browsers, in order of precedence, because most browsers also claim to be
+others."""
 
 
 def client_program(request: HttpRequest | Request) -> str:
-    """Returns what the client calls itself, in two words: `Firefox, Linux`. Only a hint, because a client can claim
-    anything.
+    """Returns the name of the client in at most two words: `Firefox, Linux`. It is only a hint, because a client can
+    claim to be any program.
     """
-    said = request.META.get("HTTP_USER_AGENT", "")[:500]
-    browser = next((name for mark, name in _BROWSERS if f"{mark}/" in said), "")
+    agent = request.META.get("HTTP_USER_AGENT", "")[:500]
+    browser = next((name for mark, name in _BROWSERS if f"{mark}/" in agent), "")
     if not browser:
-        named = "".join(character for character in said.partition("/")[0] if character.isascii())
+        named = "".join(character for character in agent.partition("/")[0] if character.isascii())
         return named[:40].strip() if named.isprintable() else ""
-    system = next((name for name in _SYSTEMS if name in said), "")
+    system = next((name for name in _SYSTEMS if name in agent), "")
     return f"{browser}, {system}" if system else browser
 
 
@@ -108,7 +109,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _forwarded_address(request: HttpRequest | Request) -> str | None:
-    """Returns the address that our first proxy saw, or None without proxies or if too few passed the request on."""
+    """Returns the address that our first proxy saw. Returns None if there are no proxies or too few passed the request
+    on.
+    """
     hops = settings.BERTH_TRUSTED_PROXIES
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     return _address(forwarded[-hops]) if 0 < hops <= len(forwarded) else None

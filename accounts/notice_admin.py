@@ -17,5 +17,5 @@ class NoticeAdmin(EditableByStaff, admin.ModelAdmin):  # type: ignore[type-arg] 
         return is_staff(request) and not Notice.objects.exists()
 
     def save_model(self, request: HttpRequest, obj: Notice, form: Any, change: bool) -> None:  # noqa: FBT001 - Django's signature
-        obj.pk = 1  # also where two add it at the same moment
+        obj.pk = 1  # one row, even if two people add it at the same moment
         super().save_model(request, obj, form, change)

@@ -1,4 +1,4 @@
-"""An index that is added while servers go on writing to its table."""
+"""Adds an index while servers keep writing to its table."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -7,14 +7,14 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, migrations
 
 PATIENCE = 600
-"""Seconds for transactions that have begun before to end. Nobody waits behind this, however long it takes."""
+"""Seconds to wait until earlier transactions end. Nobody waits behind this, however long it takes."""
 
 
 class AddIndexOnline(migrations.AddIndex):
-    """Django's `AddIndex`, for a migration that is no transaction (`atomic = False`) and has nothing else in it.
+    """Django's `AddIndex`, for a migration without a transaction (`atomic = False`) and without other operations.
 
-    PostgreSQL makes the index `CONCURRENTLY`: slower, and nobody's writes wait for it. Where that is cut off, an index
-    is left that every write keeps up and no read may use: the next try makes it anew. What is there already stays.
+    PostgreSQL creates the index `CONCURRENTLY`: slower, but no write waits for it. If that is interrupted, an invalid
+    index remains, which every write maintains and no read may use; the next attempt replaces it. A valid index is kept.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, _before: Any, to_state: Any) -> None:
@@ -55,6 +55,6 @@ def _patient(connection: Any) -> Iterator[None]:
         try:
             yield
         finally:
-            # A pool keeps the connection also after an error, unless it is the connection that has failed.
+            # A pool reuses the connection even after an error, unless the connection itself failed.
             with suppress(DatabaseError, InterfaceError):
                 cursor.execute("SELECT set_config('lock_timeout', %s, false)", [before])

@@ -1,4 +1,4 @@
-"""The outbox in the admin: what waits for the mail server, and what became of the rest."""
+"""The outbox in the admin: mails that wait for the mail server, and the outcome of the others."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from accounts.services.outbox import try_again
 
 
 class OutgoingMailAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """Shows what each mail is about, and for whom; its text is made when it is sent."""
+    """Shows the kind and recipient of each mail. Its text is written when it is sent."""
 
     fields = (
         *("kind", "recipient", "state", "attempts", "next_try_at", "last_error"),
@@ -29,8 +29,8 @@ class OutgoingMailAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type
 
     @admin.display(description="to")
     def recipient(self, mail: Any) -> str:
-        """The address by now. A mail goes to what it is when it is sent."""
-        return mail.email or "a user who is gone"
+        """Returns the user's current address. A mail goes to the address at the time of sending."""
+        return mail.email or "a deleted user"
 
     @admin.action(description="Try the selected mails again now, unless they were sent")
     def send_again(self, request: HttpRequest, chosen: QuerySet[OutgoingMail]) -> None:

@@ -1,4 +1,4 @@
-"""What the list of users tells of each, and the page on which staff invite many."""
+"""The columns of the list of users in the admin, and the page on which staff invite several people."""
 
 import re
 from typing import Any
@@ -23,22 +23,22 @@ from accounts.services.invitations import MOST, Invitation, invite
 from accounts.services.still_signed_in import lock_if_still_signed_in
 
 _BETWEEN = re.compile(r"[\s,;]+")
-"""What stands between two addresses, also where a list comes from a mail or a table."""
+"""Separators between two addresses, also in a list copied from a mail or a table."""
 
 _IN_BRACKETS = re.compile(r"<([^<>\r\n]*)>")
 _ENDS_NAMES = re.compile(r"[;\r\n]")
-"""Names stand before an address in brackets, and may have a comma in them."""
+"""Names precede an address in brackets, and may contain a comma."""
 
 
 class InvitationForm(forms.Form):
     emails = forms.CharField(
         label="Emails",
         widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField", "spellcheck": "false"}),
-        help_text=f"One on each line, or with commas between them; at most {MOST}.",
+        help_text=f"One per line, or separated by commas; at most {MOST}.",
     )
     way = forms.ChoiceField(
         label="How",
-        choices=[("mail", "Send each a mail with a link"), ("links", "Show me the links, to hand over by myself")],
+        choices=[("mail", "Send each a mail with a link"), ("links", "Show me the links, and I will hand them over")],
     )
 
     def __init__(self, data: Any = None) -> None:
@@ -49,12 +49,12 @@ class InvitationForm(forms.Form):
     def clean_emails(self) -> list[str]:
         emails = _read_addresses(self.cleaned_data["emails"])
         if len(emails) > MOST:
-            raise forms.ValidationError(f"These are {len(emails)}. Invite at most {MOST} at a time.")
+            raise forms.ValidationError(f"These are {len(emails)} addresses. Invite at most {MOST} at a time.")
         return emails
 
 
 def _read_addresses(text: str) -> list[str]:
-    """Also of `Ann Lee <ann@example.org>`, as mails have it: what is in the brackets, without the name before them."""
+    """Returns the addresses. For `Ann Lee <ann@example.org>`, as in mails, it returns the address in the brackets."""
     *named, rest = _IN_BRACKETS.split(text)
     found = list[str]()
     for before, address in zip(named[::2], named[1::2], strict=True):
@@ -64,8 +64,8 @@ def _read_addresses(text: str) -> list[str]:
     return [each for each in (*found, *_BETWEEN.split(rest)) if each]
 
 
-class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
-    """For the admin of users."""
+class PeopleAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+    """Base of the admin of users."""
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         now = clock.now()
@@ -95,7 +95,7 @@ class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
 
     @admin.display(description="last seen")
     def last_seen(self, user: Any) -> Any:
-        """When they last signed in, or one of their keys was used."""
+        """Returns when the user last signed in, or last used a key, if that is later."""
         return max(filter(None, (user.last_login, user.key_used_at)), default=None)
 
     def get_urls(self) -> list[URLPattern]:
@@ -104,7 +104,7 @@ class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
 
     @sensitive_variables()
     def invite_view(self, request: HttpRequest) -> HttpResponse:
-        """Shows the links this once, or has each sent by mail. They are stored nowhere."""
+        """Shows the links this once, or queues a mail for each. They are stored nowhere."""
         if not is_staff(request):
             raise PermissionDenied("The admin is for staff.")
         form, made, by_mail = InvitationForm(request.POST or None), [], False
@@ -122,9 +122,9 @@ class KnowsPeople(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for th
         return TemplateResponse(request, "admin/accounts/user/invite.html", page)
 
     def _log_additions(self, request: HttpRequest, made: list[Invitation]) -> None:
-        """As those of the form for one user."""
+        """Writes the same history as the form for one user."""
         for invitation in made:
             if invitation.is_new:
                 self.log_addition(request, invitation.user, [{"added": {}}])
             elif invitation.user is not None:
-                self.log_change(request, invitation.user, "Invited once more, by mail.")
+                self.log_change(request, invitation.user, "Invited again, by mail.")

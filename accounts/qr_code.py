@@ -1,4 +1,4 @@
-"""Draws what a telephone's camera reads."""
+"""Draws QR codes."""
 
 from io import BytesIO
 

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 _REFUSED = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _LINE_BREAKS = frozenset("\n\r\t")
 
-UNSEEN = "Must not hold control characters, invisible ones, or marks that change the direction of text."
+UNSEEN = "Must not contain control characters, invisible ones, or marks that change the direction of text."
 """The message for a name for which `hides_something` returns True."""
 
 _UNSEEN_CATEGORIES = frozenset({*_REFUSED, "Cf", "Co", "Cn"})

@@ -256,7 +256,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "accounts.dashboard.notice.tell_notice",
+                "accounts.dashboard.notice.add_notice",
             ],
         },
     },

@@ -1,1 +1,1 @@
-"""What every view under /api uses: authentication, permissions, parsing and fields; and the views of /api/auth."""
+"""The frame of every view under /api (authentication, permissions, parsing, fields), and the views of /api/auth."""

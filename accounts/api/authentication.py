@@ -14,15 +14,16 @@ from accounts.models import User
 from accounts.services.notice import with_maintenance
 
 _FOUND = "berth.token"
-"""The key in the request's META for what `hand_over` stores. Only reads have it; maintenance never refuses those."""
+"""Key in the request's META under which `hand_over` stores its values. Only reads have it, and maintenance never
+refuses reads."""
 
 USERS = TokenQuery(with_maintenance, "maintenance")
 
 
 class BearerAuthentication(BaseAuthentication):
-    """Reads tokens with the prefix of API keys as such, all others as session tokens.
+    """Treats a token with the prefix of API keys as an API key, and any other as a session token.
 
-    It takes one query, and none for a token that cannot be genuine.
+    Costs one query, or none for a token that cannot be genuine.
     """
 
     def authenticate(self, request: Request) -> tuple[User, Credential] | None:
@@ -58,5 +59,5 @@ def read_token(request: HttpRequest | Request) -> str | None:
 
 
 def hand_over(request: HttpRequest, user: User, credential: Credential) -> None:
-    """Stores the user and credential just found, for one use by `BearerAuthentication` in the request's view."""
+    """Stores the user and credential just found, for one use by `BearerAuthentication` in the view."""
     request.META[_FOUND] = (user, credential)

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.settings import api_settings
 
-from accounts.api.unknown_names import tell_unknown
+from accounts.api.unknown_names import describe_unknown_names
 from accounts.text import UNSEEN, has_control_characters, hides_something
 
 
@@ -22,7 +22,7 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         known = [name for name, field in self.fields.items() if not field.read_only]
-        errors = tell_unknown(data, known=known, noun="field")
+        errors = describe_unknown_names(data, known=known, noun="field")
         try:
             value = super().to_internal_value(data)
         except ValidationError as error:
@@ -34,20 +34,20 @@ class StrictSerializer(serializers.Serializer[Any]):
         return value
 
 
-# For the OpenAPI description: a visible character, and any character that is no control character.
+# Patterns for the OpenAPI description: a visible character, and any character except control characters.
 VISIBLE = r"[^\s\x00-\x1f\x7f-\x9f]"
 _ANY = r"[^\x00-\x1f\x7f-\x9f]"
 
 
 class StrictCharField(serializers.CharField):
-    """A JSON string without control characters; `multiline` allows line breaks and tabs.
+    """A JSON string without control characters. `multiline` allows line breaks and tabs.
 
     `content` is a pattern for the OpenAPI description, for a field whose text is also checked elsewhere.
     """
 
     default_error_messages = {
         "invalid": "Must be a string.",
-        "control": "Must not hold control characters.",
+        "control": "Must not contain control characters.",
     }
 
     def __init__(self, *, multiline: bool = False, content: str = "", **kwargs: Any) -> None:
@@ -57,7 +57,7 @@ class StrictCharField(serializers.CharField):
 
     @property
     def pattern(self) -> str | None:
-        """Returns the pattern for the OpenAPI description, or None for texts of several lines."""
+        """Returns the pattern for the OpenAPI description, or None for a text of several lines."""
         if self.multiline:
             return None
         if not self.trim_whitespace:
@@ -66,10 +66,10 @@ class StrictCharField(serializers.CharField):
         return rf"^\s*({line})?\s*$" if self.allow_blank else rf"^\s*{line}\s*$"
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        # Before the blank check of the base class, which converts any value with str().
+        # This must come before the blank check of the base class, which converts any value with str().
         if data is not serializers.empty and data is not None and not isinstance(data, str):
             self.fail("invalid")
-        # Checks the text as it was sent, before trimming, as the OpenAPI description says.
+        # The limit applies to the text as sent, before trimming, as the OpenAPI description says.
         if isinstance(data, str) and self.max_length is not None and len(data) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return super().run_validation(data)
@@ -82,7 +82,7 @@ class StrictCharField(serializers.CharField):
 
 
 class NameField(StrictCharField):
-    """What somebody is to recognise: nothing in it is invisible or changes the direction of text."""
+    """A name by which people recognise something. It has no invisible characters and no direction marks."""
 
     default_error_messages = {"control": UNSEEN, "invisible": UNSEEN}
 
@@ -97,7 +97,7 @@ class NameField(StrictCharField):
 
 
 class StrictChoiceField(serializers.ChoiceField):
-    """Accepts one of the choices, of exactly its type: neither `"30"` nor `true` is a number."""
+    """Accepts only a choice of exactly the right JSON type: neither `"30"` nor `true` is a number."""
 
     def __init__(self, choices: Sequence[Any], **kwargs: Any) -> None:
         super().__init__(choices, **kwargs)
@@ -111,5 +111,5 @@ class StrictChoiceField(serializers.ChoiceField):
 
 
 def _json_type(choice: object) -> type:
-    """Returns the type that JSON gives the value. The members of enumerations are subclasses of str."""
+    """Returns the type of the value after JSON decoding. Members of text enumerations are subclasses of str."""
     return str if isinstance(choice, str) else type(choice)

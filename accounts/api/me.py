@@ -17,16 +17,16 @@ from accounts.models import Role, Scope, SecondFactor
 
 
 class TokenSerializer(serializers.Serializer[Any]):
-    """The token of this very request."""
+    """The token of the current request."""
 
     kind = serializers.ChoiceField(["session", "key"])
-    name = serializers.CharField(help_text="That of the key, or `session`.")
+    name = serializers.CharField(help_text="The name of the key, or `session`.")
     scope = serializers.ChoiceField(Scope.choices)
-    expires_at = serializers.DateTimeField(allow_null=True, help_text="Null is never.")
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="Null if it never expires.")
 
 
 class LimitsSerializer(serializers.Serializer[Any]):
-    """Requests a minute, of all tokens and pages of the user together."""
+    """Requests per minute, counted for all tokens and pages of the user together."""
 
     reads = serializers.IntegerField()
     commands = serializers.IntegerField()
@@ -36,10 +36,10 @@ class LimitsSerializer(serializers.Serializer[Any]):
 class MeSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     email = serializers.EmailField()
-    name = serializers.CharField(allow_blank=True, help_text="As its user likes to be called.")
+    name = serializers.CharField(allow_blank=True, help_text="The name by which the pages address the user.")
     role = serializers.ChoiceField(Role.choices)
     created_at = serializers.DateTimeField()
-    second_factor = serializers.BooleanField(help_text="Whether signing in takes a code.")
+    second_factor = serializers.BooleanField(help_text="Whether signing in requires a code.")
     token = TokenSerializer()
     limits = LimitsSerializer()
 
@@ -54,9 +54,9 @@ class MeView(RevalidatedView, APIView):
         responses={200: MeSerializer, **UNCHANGED, **problems(401, 429)},
     )
     def get(self, request: AuthenticatedRequest) -> HttpResponse:
-        """Tell who you are, what your token may do and until when, and how many requests a minute you have."""
+        """Show who you are, what your token may do and until when, and how many requests per minute you have."""
         user, token = request.user, request.auth
-        told = {
+        answer = {
             "id": user.pk,
             "email": user.email,
             "name": user.name,
@@ -71,4 +71,4 @@ class MeView(RevalidatedView, APIView):
             },
             "limits": dict(settings.BERTH_LIMITS),
         }
-        return answer_with_etag(request, orjson.dumps(told, option=orjson.OPT_UTC_Z), of=user.pk.bytes)
+        return answer_with_etag(request, orjson.dumps(answer, option=orjson.OPT_UTC_Z), of=user.pk.bytes)

@@ -1,4 +1,4 @@
-"""Adds tokens, strict bodies and errors to the OpenAPI description. The views import it, so spectacular finds it."""
+"""Adds tokens, strict bodies and errors to the OpenAPI description. spectacular finds it through the views."""
 
 from typing import Any
 
@@ -24,18 +24,18 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
 
 class StrictSerializerSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]  # spectacular's registry
-    """Describes that unknown fields are refused."""
+    """Declares that unknown fields are refused."""
 
     target_class = "accounts.api.fields.StrictSerializer"
     match_subclasses = True
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
-        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001 - as spectacular's documentation has it
+        schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # noqa: SLF001 - as in spectacular's documentation
         return {**schema, "additionalProperties": False} if direction == "request" else schema
 
 
 class StrictCharFieldSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # the same
-    """Describes as a pattern which characters a text may hold."""
+    """Declares the pattern of characters that a text may contain."""
 
     target_class = "accounts.api.fields.StrictCharField"
     match_subclasses = True
@@ -52,7 +52,7 @@ class FieldProblemSerializer(serializers.Serializer[Any]):
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
-    """RFC 9457."""
+    """A problem document (RFC 9457)."""
 
     type = serializers.CharField()
     title = serializers.CharField()
@@ -66,21 +66,23 @@ class ProblemSerializer(serializers.Serializer[Any]):
 _DESCRIPTIONS = {
     400: "Something invalid was sent; `errors` names it.",
     401: "No token, or one that is not valid.",
-    403: "Not with this token.",
-    404: "There is no such thing, or it is not yours.",
+    403: "This token does not allow it.",
+    404: "It does not exist, or it is not yours.",
     406: "Answers are JSON only.",
-    409: "Not in the present state.",
+    409: "Not possible in the current state.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "The Idempotency-Key was used with another body.",
     429: "Too many requests; see Retry-After.",
-    502: "The engine refused.",
+    502: "The engine refused the request.",
     503: "The engine or the database does not answer; see `code` and Retry-After.",
 }
 
 
 def problems(*statuses: int) -> dict[Any, OpenApiResponse]:
-    """Returns the problem documents of these statuses for `extend_schema`. Views that require a token also have 429."""
+    """Returns the problem documents of these statuses for `extend_schema`. Adds 429 if 401 is among them, because every
+    view that requires a token has a limit.
+    """
     limited = {429} if 401 in statuses else set()
     return {
         (status, "application/problem+json"): OpenApiResponse(ProblemSerializer, description=_DESCRIPTIONS[status])
@@ -95,7 +97,7 @@ def complete_problems(result: dict[str, Any], generator: Any, request: Any, publ
         if tokens := operation.get("security", []):
             statuses |= {429} if {} in tokens else {401, 429}
         statuses |= {503}  # every view asks the database
-        if operation["operationId"] != "session":  # which alone ignores a parameter that it does not have
+        if operation["operationId"] != "session":  # only `session` ignores unknown parameters
             statuses |= {400}
         if "requestBody" in operation:
             statuses |= {413, 415}
@@ -106,7 +108,7 @@ def complete_problems(result: dict[str, Any], generator: Any, request: Any, publ
 
 
 def name_ids(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:  # noqa: ARG001, FBT001 - spectacular's signature
-    """Says of each id in a path that it is a UUID. The routes take any text, and answer 404 to what is none."""
+    """Declares each id in a path to be a UUID. The routes accept any text and answer 404 if it is not a UUID."""
     for operation in (operation for path in result["paths"].values() for operation in path.values()):
         for parameter in operation.get("parameters", []):
             if parameter["in"] == "path":

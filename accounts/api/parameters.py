@@ -1,4 +1,5 @@
 """The query parameters and headers of requests. Each is declared once, for the view and for the OpenAPI description.
+
 A query parameter that the view does not declare is refused, like an unknown field of a body.
 """
 
@@ -10,7 +11,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 
-from accounts.api.unknown_names import tell_unknown
+from accounts.api.unknown_names import describe_unknown_names
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
@@ -24,14 +25,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class ParameterError(ValueError):
-    """The value is not valid for the parameter. The message says which values are."""
+    """The value is not valid for the parameter. The message says which values are valid."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameter(Generic[T]):
     """`read` parses the text that was sent, or raises `ParameterError`. `default` is the value if nothing was sent.
 
-    With `repeats` the parameter may be sent several times, which means the same as once with commas in between.
+    With `repeats`, the parameter may be sent several times, which means the same as once with commas in between.
     """
 
     name: str
@@ -60,7 +61,7 @@ class Parameter(Generic[T]):
         return [] if value is None else [value]
 
 
-class Asked:
+class ParameterValues:
     """The values of a request's parameters."""
 
     def __init__(self, values: dict[Parameter[Any], Any]) -> None:
@@ -70,11 +71,11 @@ class Asked:
         return cast(T, self._values[parameter])
 
 
-def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Asked:
+def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> ParameterValues:
     """Returns the values. Raises the REST framework's `ValidationError`, which names every wrong parameter."""
     values: dict[Parameter[Any], Any] = {}
     in_query = [each.name for each in declared if each.location == OpenApiParameter.QUERY]
-    errors = tell_unknown(request.query_params, known=in_query, noun="parameter")
+    errors = describe_unknown_names(request.query_params, known=in_query, noun="parameter")
     for parameter in declared:
         try:
             values[parameter] = parameter.find(request)
@@ -82,14 +83,14 @@ def read_parameters(request: Request, declared: Sequence[Parameter[Any]]) -> Ask
             errors[parameter.name] = [ErrorDetail(str(error), code="invalid")]
     if errors:
         raise ValidationError(errors)
-    return Asked(values)
+    return ParameterValues(values)
 
 
 def takes(*parameters: Parameter[Any]) -> Callable[[Method], Method]:
     """Declares the parameters of a method of a `StrictView`."""
 
     def declare(method: Method) -> Method:
-        method.parameters = parameters  # type: ignore[attr-defined]  # where `StrictView` looks for them
+        method.parameters = parameters  # type: ignore[attr-defined]  # `StrictView` reads this
         return method
 
     return declare
@@ -111,23 +112,23 @@ def describe(
 class StrictView(_Base):
     """Reads the parameters before the method begins. All views of /api inherit from it."""
 
-    asked: Asked
+    values: ParameterValues
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
-        self.let_in(request)
+        self.check_request(request)
         method = getattr(self, (request.method or "").lower(), None)
-        declared = getattr(method, "parameters", None)  # none: a method that is not allowed, or OPTIONS
+        declared = getattr(method, "parameters", None)  # None for OPTIONS and for a method that is not allowed
         if declared is None:
             return
         try:
-            self.asked = read_parameters(request, declared)
+            self.values = read_parameters(request, declared)
         except ValidationError:
-            self.check_there_is_one()
+            self.check_object_exists()
             raise
 
-    def let_in(self, request: Request) -> None:
+    def check_request(self, request: Request) -> None:
         """Runs once the request is authenticated and permitted, before its parameters are read."""
 
-    def check_there_is_one(self) -> None:
-        """Raises Http404 if the caller has no such object. It takes precedence over errors in the parameters."""
+    def check_object_exists(self) -> None:
+        """Raises Http404 if the caller has no such object. It takes precedence over errors in parameters."""

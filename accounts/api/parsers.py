@@ -9,11 +9,11 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
 DEPTH_LIMIT = 32
-"""Code that walks through a document does so by recursion, and 64 KiB can hold 32,000 brackets."""
+"""Code that walks through a document is recursive, and 64 KiB can hold 32,000 brackets."""
 
 
 class StrictJSONParser(JSONParser):
-    """Raises `ParseError` for what JSON does not define, and for documents that would break later code."""
+    """Raises `ParseError` for text that is not standard JSON, and for documents that would break later code."""
 
     def parse(
         self,
@@ -25,7 +25,7 @@ class StrictJSONParser(JSONParser):
             document = json.loads(stream.read().decode(), parse_constant=_reject_constant)
         except RecursionError:
             raise _too_deep() from None
-        except ValueError as error:  # broken JSON, bytes that are no UTF-8, an integer of thousands of digits
+        except ValueError as error:  # broken JSON, bytes that are not UTF-8, or an integer of thousands of digits
             raise ParseError(f"This is not well-formed JSON{_place(error)}.") from None
         _check_document(document)
         return document

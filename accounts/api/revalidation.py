@@ -1,6 +1,6 @@
-"""Checks again, while a request is being answered, that its token is still good.
+"""Checks the token of a request again while a slow answer is being prepared.
 
-A user revokes a token that was stolen. An answer that is made after that, such as a new key, a log or a list, must not
+A user revokes a token that was stolen. An answer prepared after that, such as a new key, a log or a list, must not
 reach the thief.
 """
 
@@ -19,7 +19,7 @@ from accounts.services import still_signed_in
 
 
 class TokenRevalidation:
-    """Checks the token before each part of a long answer. `is_due` says when to ask the database again."""
+    """Checks the token before each part of a long answer. `is_due` says when the database must be asked again."""
 
     def __init__(self, request: AuthenticatedRequest) -> None:
         self._request = request
@@ -32,8 +32,8 @@ class TokenRevalidation:
         return time.monotonic() >= self._again_at
 
     def check_token(self) -> None:
-        """Raises `AuthenticationFailed` if the token is revoked or expired, or if the user has signed out, was
-        deactivated, or has another password or role than when the request began.
+        """Raises `AuthenticationFailed` if the token is revoked or expired, or if since the request began the user has
+        signed out, was deactivated, or was given another password or role.
         """
         self._again_at = time.monotonic() + still_signed_in.ASK_AGAIN_AFTER
         found = BearerAuthentication().authenticate(self._request)
@@ -49,7 +49,7 @@ class RevalidatedView(StrictView):
     def make_revalidation(self, request: AuthenticatedRequest) -> TokenRevalidation:
         return TokenRevalidation(request)
 
-    def let_in(self, request: Request) -> None:
+    def check_request(self, request: Request) -> None:
         self.revalidation = self.make_revalidation(request)  # type: ignore[arg-type]  # it is authenticated by now
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:

@@ -12,7 +12,7 @@ from accounts.services.api_keys import DEFAULT_LIFETIME, LIFETIMES
 
 
 class LoginSerializer(StrictSerializer):
-    """Who signs in. `code` belongs to it where there is a second factor."""
+    """The credentials of a user who signs in. `code` is needed if the account has a second factor."""
 
     email = StrictCharField(max_length=LONGEST_EMAIL)
     password = StrictCharField(max_length=LONGEST_PASSWORD, trim_whitespace=False, style={"input_type": "password"})
@@ -20,7 +20,7 @@ class LoginSerializer(StrictSerializer):
         max_length=64,
         required=False,
         allow_blank=True,
-        help_text="Where the account has a second factor: what its authenticator app shows now, or a recovery code.",
+        help_text="Needed if the account has a second factor: the app's current code, or a recovery code.",
     )
 
 
@@ -45,7 +45,7 @@ class SessionSerializer(serializers.Serializer[Any]):
 
 
 class NewKeySerializer(StrictSerializer):
-    """What a key is called, may do, and until when."""
+    """The name, scope and lifetime of a new key."""
 
     name = NameField(max_length=64)
     scope = StrictChoiceField(Scope.choices)
@@ -53,7 +53,7 @@ class NewKeySerializer(StrictSerializer):
         [days for days in LIFETIMES if days is not None],
         default=DEFAULT_LIFETIME,
         allow_null=True,
-        help_text="`null` is for ever.",
+        help_text="`null` means that it never expires.",
     )
 
 
@@ -74,7 +74,7 @@ class ApiKeySerializer(serializers.ModelSerializer[ApiKey]):
 
 
 class IssuedKeySerializer(ApiKeySerializer):
-    """The only answer that holds the key itself."""
+    """A new key. No other answer contains the key itself."""
 
     key = serializers.CharField(read_only=True, help_text="The key. It is not shown again.")
 

@@ -1,4 +1,4 @@
-"""The sessions of a user under /api/auth/sessions, as the settings page has them."""
+"""The user's sessions under /api/auth/sessions, as the settings page lists them."""
 
 from typing import Any
 from uuid import UUID
@@ -20,20 +20,20 @@ from accounts.services.open_sessions import end_session, is_of_token, list_sessi
 
 
 class OpenSessionSerializer(serializers.Serializer[Any]):
-    """Where and when a session began. What it lets in with is not told."""
+    """Where and when a session began. The answer never contains the session's token."""
 
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(SessionKind.choices)
-    program = serializers.CharField(allow_blank=True, help_text="What the client called itself, such as `curl`.")
+    program = serializers.CharField(allow_blank=True, help_text="The client's own name, such as `curl`.")
     address = serializers.IPAddressField(allow_null=True)
     began_at = serializers.DateTimeField()
-    ends_at = serializers.DateTimeField(help_text="When it ends by itself, at the latest.")
-    is_current = serializers.BooleanField(help_text="Whether it is the session of this request.")
+    ends_at = serializers.DateTimeField(help_text="When it expires.")
+    is_current = serializers.BooleanField(help_text="Whether this request uses the session.")
 
 
 class OpenSessionViewSet(RevalidatedView, ViewSet):
     permission_classes: list[type[BasePermission]] = [SessionOnly]
-    goes_on = ("destroy",)
+    works_in_maintenance = ("destroy",)
     throttle_scope = "commands"
 
     @describe(
@@ -44,7 +44,7 @@ class OpenSessionViewSet(RevalidatedView, ViewSet):
     def list(self, request: AuthenticatedRequest) -> Response:
         """List where you are signed in, on the pages and on the API, newest first. At most 50 are listed."""
         rows = list_sessions(user=request.user)
-        return Response([_tell(row, jti=request.auth.jti) for row in rows])
+        return Response([_serialize(row, jti=request.auth.jti) for row in rows])
 
     @describe(
         operation_id="end_session",
@@ -52,14 +52,14 @@ class OpenSessionViewSet(RevalidatedView, ViewSet):
         responses={204: OpenApiResponse(description="The session is over."), **problems(401, 403, 404)},
     )
     def destroy(self, request: AuthenticatedRequest, pk: str) -> Response:
-        """End one of your sessions, which may be the one of this request. API keys are no sessions: revoke those."""
+        """End one of your sessions, possibly that of this request. API keys are not sessions: revoke them instead."""
         end_session(user=request.user, session_id=_read_id(pk))
         return Response(status=204)
 
 
-def _tell(row: OpenSession, *, jti: str | None) -> Any:
-    told = {name: getattr(row, name) for name in ("id", "kind", "program", "address", "began_at", "ends_at")}
-    return OpenSessionSerializer({**told, "is_current": is_of_token(row, jti)}).data
+def _serialize(row: OpenSession, *, jti: str | None) -> Any:
+    values = {name: getattr(row, name) for name in ("id", "kind", "program", "address", "began_at", "ends_at")}
+    return OpenSessionSerializer({**values, "is_current": is_of_token(row, jti)}).data
 
 
 def _read_id(text: str) -> UUID:

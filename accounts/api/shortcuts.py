@@ -1,8 +1,8 @@
-"""Shortcuts past the REST framework for requests that clients poll.
+"""Answers requests that clients poll without the overhead of the REST framework.
 
 One query finds the token's user together with the data for the answer. A shortcut answers only ordinary requests with a
-valid token, if the database alone has the answer. It leaves all others to its view. Both give the same answer, to the
-byte and to the header; tests check that.
+valid token, if the data comes from the database alone. It leaves all others to the view. Both give the same answer,
+byte for byte and header for header; tests check that.
 """
 
 import time
@@ -23,11 +23,11 @@ View = Callable[..., Any]
 Shortcut = Callable[..., HttpResponse | None]
 
 _ACCEPTED = frozenset({"", "*/*", "application/json"})
-"""The `Accept` headers of most clients. The REST framework handles the others."""
+"""The `Accept` headers of most clients. The view handles all others."""
 
 
 def shortened(view: View, shortcut: Shortcut) -> View:
-    """Returns a view that tries the shortcut first. The shortcut returns None to leave the request to the view."""
+    """Returns a view that tries the shortcut first. A shortcut that returns None leaves the request to the view."""
     methods = _allowed_methods(view)
 
     @wraps(view)
@@ -44,7 +44,7 @@ def shortened(view: View, shortcut: Shortcut) -> View:
 
 
 def authenticate(request: HttpRequest, query: TokenQuery, *values: Any) -> Found | None:
-    """Returns what the query finds for the request's token, or None without a valid token or a row."""
+    """Returns what the query finds for the request's token. Returns None if there is no valid token or no row."""
     try:
         token = read_token(request)
         return query.read(token, request, *values) if token else None

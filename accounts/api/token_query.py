@@ -1,4 +1,4 @@
-"""Finds the user of a token in one narrow query, and on request together with what the request asks for."""
+"""Finds the user of a token in one narrow query, which can also read the data that the request asks for."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,12 +24,12 @@ _LAST_USE_GRAIN = timedelta(minutes=1)
 
 
 def _columns(model: "type[Model]", *names: str) -> tuple[str, ...]:
-    """Returns the names in the order of the model, in which `from_db` takes values."""
+    """Returns these names in the order of the model's fields, the order in which `from_db` takes values."""
     return tuple(field.attname for field in model._meta.concrete_fields if field.attname in names)
 
 
 _USER = _columns(User, "id", "email", "is_active", "is_staff", "is_superuser", "session_version")
-"""What a request needs of its user. Django reads the other columns when they are asked for."""
+"""The columns of the user that a request needs. Django reads the others when they are used."""
 
 _KEY = _columns(ApiKey, "id", "user_id", "name", "scope", "expires_at", "last_used_at", "revoked_at", "session_version")
 
@@ -37,9 +37,10 @@ Found = tuple[User, Credential, Sequence[Any]]
 
 
 class TokenQuery:
-    """`write` returns rows for some values, each a UUID or a string like its sample. The first is asked for `columns`.
+    """Reads the token's user together with `columns` of the first row that `write` finds.
 
-    `user` leads from the model of the rows to the token's user, such as `owner__`. Without it they are users.
+    `write` takes values (a UUID or string for each of `samples`) and returns a queryset. `user` is the lookup prefix
+    from that queryset's model to the user, such as `owner__`; it is empty if the queryset contains users.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class TokenQuery:
         self._by_session = CompiledQuery(by_session, UUID(int=1), "the id of a session", *samples)
 
     def read(self, token: str, request: HttpRequest | Request, *values: UUID) -> Found:
-        """The user, what the token may do, and the columns of the row. It asks nothing about a token that cannot be
-        genuine. Raises `InvalidTokenError` where the token is not good, and where there is no row.
+        """Returns the user, the credential, and the columns of the row. A token that cannot be genuine costs no query.
+        Raises `InvalidTokenError` if the token is not valid or there is no row.
         """
         if has_key_prefix(token):
             return self._read_by_key(token, request, values)
@@ -94,7 +95,7 @@ def _split(columns: Sequence[Any]) -> tuple[User, Sequence[Any]]:
 
 
 def _record_use(key: ApiKey, request: HttpRequest | Request) -> None:
-    """Writes when and from where the key was used, at most once a minute. The request goes on if this fails."""
+    """Stores when and from which address the key was used, at most once a minute. The request survives a failure."""
     now = clock.now()
     if is_recent(key.last_used_at, within=_LAST_USE_GRAIN, now=now):
         return

@@ -38,7 +38,7 @@ from accounts.services.sign_in import log_in, log_out
 
 
 class LoginView(StrictView, APIView):
-    # Somebody who sends an expired token must still be able to get a new one.
+    # A client that sends an expired token must still be able to get a new one.
     authentication_classes: list[type[BaseAuthentication]] = []
     permission_classes = [AllowAny]
 
@@ -52,7 +52,7 @@ class LoginView(StrictView, APIView):
     def post(self, request: Request) -> Response:
         """Exchange credentials for a session token, which lives for 12 hours.
 
-        An account with a second factor needs its `code`, too: without one, or with a wrong one, the answer to the right
+        An account with a second factor also needs its `code`. If it is missing or wrong, the answer to the right
         password is 401 with the code `second_factor_required`.
         """
         fields = _validate(LoginSerializer, request)
@@ -65,7 +65,7 @@ class SessionView(APIView):
     throttle_classes: list[type[BaseThrottle]] = []  # always answers 200
 
     def perform_authentication(self, request: Request) -> None:
-        """Ignores a bad token: the answer then says that nobody is authenticated."""
+        """Ignores a bad token. The answer then says that nobody is authenticated."""
         with suppress(AuthenticationFailed):
             super().perform_authentication(request)
 
@@ -76,14 +76,16 @@ class SessionView(APIView):
         responses={200: SessionSerializer, **UNCHANGED},
     )
     def get(self, request: Request) -> HttpResponse:
-        """Tell who the caller is. Never an error: without a valid token `authenticated` is false, with any query."""
+        """Show who the caller is. Never an error: without a valid token, `authenticated` is false."""
         return answer_session(request, request.user if isinstance(request.user, User) else None)
 
 
 class LogoutView(StrictView, APIView):
     permission_classes = [SessionOnly]
-    goes_on = ("",)
-    throttle_classes: list[type[BaseThrottle]] = []  # a thief of the token must not keep its owner from ending it
+    works_in_maintenance = ("",)
+    throttle_classes: list[
+        type[BaseThrottle]
+    ] = []  # a thief of the token must not be able to prevent its owner from ending it
 
     @describe(
         operation_id="logout",
@@ -92,14 +94,14 @@ class LogoutView(StrictView, APIView):
         responses={204: OpenApiResponse(description="The token is refused from now on."), **problems(401, 403)},
     )
     def post(self, request: AuthenticatedRequest) -> Response:
-        """End the session whose token is sent. An API key is no session: revoke it instead."""
+        """End the session whose token is sent. An API key is not a session: revoke it instead."""
         log_out(user=request.user, credential=request.auth)
         return Response(status=204)
 
 
 class ApiKeyViewSet(RevalidatedView, ViewSet):
     permission_classes: list[type[BasePermission]] = [SessionOnly]
-    goes_on = ("destroy",)
+    works_in_maintenance = ("destroy",)
     throttle_scope = "commands"
 
     @describe(
@@ -119,7 +121,7 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
         responses={201: IssuedKeySerializer, **problems(400, 401, 403, 413, 415)},
     )
     def create(self, request: AuthenticatedRequest) -> Response:
-        """Make a key. The answer is the only one that ever holds it."""
+        """Create a key. No other answer contains it."""
         fields = _validate(NewKeySerializer, request)
         row, key = issue_api_key(
             user=request.user,
@@ -147,13 +149,13 @@ class ApiKeyViewSet(RevalidatedView, ViewSet):
         responses={201: IssuedKeySerializer, **problems(401, 403, 404)},
     )
     def rotate(self, request: AuthenticatedRequest, pk: str) -> Response:
-        """Make a key like this one, which goes on for at most 24 hours."""
+        """Create a key like this one, which keeps working for at most another 24 hours."""
         return _issued(*rotate_api_key(user=request.user, session=request.auth, key_id=_key_id(pk)))
 
 
 def answer_session(request: HttpRequest | Request, user: User | None) -> HttpResponse:
-    told = {"authenticated": user is not None, "user": user and {"id": user.pk, "role": user.role.value}}
-    return answer_with_etag(request, orjson.dumps(told))
+    answer = {"authenticated": user is not None, "user": user and {"id": user.pk, "role": user.role.value}}
+    return answer_with_etag(request, orjson.dumps(answer))
 
 
 def _validate(serializer_class: type[StrictSerializer], request: Request) -> dict[str, Any]:

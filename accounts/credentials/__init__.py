@@ -1,1 +1,1 @@
-"""Formats and checks of what proves who somebody is."""
+"""Formats and checks of credentials: API keys, tokens, codes and passwords."""

@@ -1,6 +1,6 @@
-"""The format of API keys: `berth_`, 40 random base62 characters, and the CRC32 of all these in 6 base62 characters.
+"""The format of API keys: `berth_`, 40 random base62 characters, and the CRC32 of both in 6 base62 characters.
 
-The checksum finds typing errors without a query. It proves nothing: only the stored digest does.
+The checksum finds typing errors without a query. It proves nothing; only the stored digest does.
 """
 
 import hashlib
@@ -31,12 +31,12 @@ def is_well_formed(key: str) -> bool:
 
 
 def digest_key(key: str) -> str:
-    """Returns the digest that is stored. A plain SHA-256 is enough for 238 random bits, and is fast."""
+    """Returns the digest that is stored. A plain SHA-256 is enough for 238 random bits, and it is fast."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def hint_key(key: str) -> str:
-    """Returns a part of the key by which its owner recognises it: `berth_Ab…wxyz`."""
+    """Returns the part of the key by which its owner recognises it: `berth_Ab…wxyz`."""
     return f"{key[: len(PREFIX) + 2]}…{key[-4:]}"
 
 

@@ -1,7 +1,7 @@
-"""The sessions of the dashboard, in the database under digests of their keys.
+"""The sessions of the dashboard, stored in the database under digests of their keys.
 
-Only the cookie has the key, so nobody who reads the table, a backup or a replica can use a session in it. The name of
-this module is the setting SESSION_ENGINE.
+Only the cookie contains the key, so nobody who reads the table, a backup or a replica can use a session. The setting
+SESSION_ENGINE is the name of this module.
 """
 
 import hashlib
@@ -23,7 +23,8 @@ from accounts.models import OpenSession
 from accounts.moments import over
 
 DIGEST_LENGTH = 40
-"""In hexadecimal digits, which is 160 bits: as long as the column. A key has 165 random bits, so it needs no salt."""
+"""In hexadecimal digits, which is 160 bits: the length of the column. A key has 165 random bits, so it needs no
+salt."""
 
 
 def digest_session_key(key: str) -> str:
@@ -32,7 +33,7 @@ def digest_session_key(key: str) -> str:
 
 
 class SessionStore(db.SessionStore):
-    """`session_key` is the key itself, as in the cookie; every query is by its digest."""
+    """`session_key` is the key itself, as in the cookie. Every query uses its digest."""
 
     def _get_session_from_db(self) -> Session | None:
         found = _open_rows(self.session_key or "").first()
@@ -44,11 +45,13 @@ class SessionStore(db.SessionStore):
         return super().exists(digest_session_key(session_key))
 
     def is_open(self, session_key: str) -> bool:
-        """Whether it is there and has not expired. `exists` finds an expired one as well, until it is deleted."""
+        """Returns whether the session exists and has not expired. `exists` also finds an expired one until it is
+        deleted.
+        """
         return _open_rows(session_key).exists()
 
     def get_expiry_date(self, **kwargs: Any) -> datetime:
-        """By the clock that reads it, which is the database's where several machines have one."""
+        """Uses the clock that reads it too: the database's clock if several machines share one."""
         expiry: datetime = super().get_expiry_date(**{"modification": clock.now(), **kwargs})
         return expiry
 
@@ -58,9 +61,9 @@ class SessionStore(db.SessionStore):
         return row
 
     def cycle_key(self) -> None:
-        """Gives the session another key, unless it was ended meanwhile: then what it held does not come back.
+        """Gives the session another key. If the session was ended meanwhile, its contents are not restored.
 
-        Django's own makes the new row before it looks for the old one, and so makes one of a session that is gone.
+        Django's method creates the new row before it deletes the old one, and so brings back a session that was ended.
         """
         held, key = dict(self.items()), self.session_key
         with transaction.atomic():
@@ -78,7 +81,7 @@ class SessionStore(db.SessionStore):
             super().delete(digest_session_key(key))
             OpenSession.objects.filter(token=digest_session_key(key)).delete()
 
-    # Nothing here is asynchronous. These keep a view that is from storing or finding keys themselves.
+    # Nothing here is asynchronous. These methods keep an asynchronous view from storing or looking up plain keys.
 
     async def _aget_session_from_db(self) -> Session | None:
         return await sync_to_async(self._get_session_from_db)()
@@ -94,7 +97,9 @@ class SessionStore(db.SessionStore):
 
 
 def _longest() -> timedelta:
-    """One that lasts longer was begun by a clock that has stepped back since. Nothing tells when it ends."""
+    """Returns the longest lifetime. A session that lasts longer was created by a clock that has stepped back since, so
+    its end is unknown.
+    """
     return timedelta(seconds=settings.SESSION_COOKIE_AGE)
 
 
@@ -104,6 +109,6 @@ def _open_rows(key: str) -> QuerySet[Session]:
 
 
 def find_dead_sessions(now: datetime) -> Iterator[QuerySet[Session]]:
-    """Yields the sessions that have expired, and those of an earlier version, which stored the keys themselves."""
+    """Yields expired sessions, and those of an earlier version, which stored the keys themselves."""
     yield Session.objects.filter(over("expire_date", at_most=_longest(), now=now))
     yield Session.objects.alias(length=Length("session_key")).exclude(length=DIGEST_LENGTH)

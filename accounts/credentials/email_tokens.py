@@ -1,6 +1,6 @@
-"""The tokens of links that confirm a new email: signatures over the address and the user as they were when they asked.
+"""The tokens of links that confirm a new email: signatures over the new address and the user at the time of asking.
 
-Nothing is stored. A token is valid for a day, for its user alone, and until the user's email, password or rights change
+Nothing is stored. A token is valid for a day, only for its user, and until the user's email, password or rights change
 or all sessions are ended.
 """
 
@@ -16,28 +16,30 @@ from accounts.moments import is_recent
 
 LIFETIME = timedelta(days=1)
 LONGEST = 2048
-"""Characters. One with the longest address has 700."""
+"""In characters. A token for the longest address has 700."""
 
 _signer = Signer(salt="accounts.credentials.email_tokens")
 
 
 def make_token(user: User, email: str) -> str:
-    said = {"email": email, "at": int(clock.now().timestamp()), "of": _fingerprint(user)}
-    return str(_signer.sign_object(said))
+    content = {"email": email, "at": int(clock.now().timestamp()), "of": _fingerprint(user)}
+    return str(_signer.sign_object(content))
 
 
 def read_token(token: str, user: User) -> str | None:
-    """The address that the token confirms for this user as they are now; None where it does not."""
+    """Returns the address that the token confirms for this user as they are now, or None if the token is not valid."""
     if len(token) > LONGEST:
         return None
     try:
-        said = _signer.unsign_object(token)
+        content = _signer.unsign_object(token)
     except (BadSignature, ValueError):
         return None
-    at = datetime.fromtimestamp(said["at"], UTC)
-    if not is_recent(at, within=LIFETIME, now=clock.now()) or not constant_time_compare(said["of"], _fingerprint(user)):
+    at = datetime.fromtimestamp(content["at"], UTC)
+    if not is_recent(at, within=LIFETIME, now=clock.now()) or not constant_time_compare(
+        content["of"], _fingerprint(user)
+    ):
         return None
-    return str(said["email"])
+    return str(content["email"])
 
 
 def _fingerprint(user: User) -> str:

@@ -1,8 +1,8 @@
-"""Encrypts everything that is stored secretly, and binds each value to its context.
+"""Encrypts every value that is stored secretly, and binds it to its context.
 
-The plaintext is a JSON object that holds the value and the context, such as `{"user": "…", "value": "…"}`. The context
-is checked on read, so that a ciphertext copied to another row is refused. The first of BERTH_ENCRYPTION_KEYS encrypts,
-all of them decrypt.
+The plaintext is a JSON object with the value and the context, such as `{"user": "…", "value": "…"}`. The context is
+checked on read, so that a ciphertext copied to another row is refused. The first of BERTH_ENCRYPTION_KEYS encrypts, all
+of them decrypt.
 """
 
 import json
@@ -28,7 +28,7 @@ def encrypt(value: str, *, context: Mapping[str, str]) -> str:
 
 @sensitive_variables()
 def decrypt(ciphertext: str, *, context: Mapping[str, str]) -> str:
-    """Returns the value that was encrypted in this context. Raises DecryptionError, or its WrongContextError."""
+    """Returns the value encrypted in this context. Raises DecryptionError or its subclass WrongContextError."""
     try:
         content = json.loads(_cipher().decrypt(ciphertext.encode()))
     except (InvalidToken, ValueError, RecursionError):
@@ -53,7 +53,7 @@ def uses_first_key(ciphertext: str) -> bool:
 
 @sensitive_variables("keys")
 def opens(ciphertext: str, *, keys: Iterable[str]) -> bool:
-    """Whether one of these keys decrypts it. What it holds does not matter."""
+    """Returns whether one of these keys decrypts the ciphertext, whichever value and context it contains."""
     try:
         MultiFernet([Fernet(key) for key in keys]).decrypt(ciphertext.encode())
     except InvalidToken:

@@ -1,6 +1,6 @@
 """The codes of a second factor: those of an authenticator app (RFC 6238), and recovery codes for users who lost it.
 
-django-otp computes the codes. We do not use its devices: they store secrets and recovery codes in plain text, and they
+django-otp computes the codes. Its devices are not used: they store secrets and recovery codes in plain text, and they
 compare a code with the last accepted one before they write, so that two simultaneous requests can use one code.
 """
 
@@ -20,7 +20,7 @@ DIGITS = 6
 PERIOD = 30
 """In seconds. Every app supports this period, SHA-1 and six digits; some ignore other values."""
 TOLERANCE = 1
-"""How many codes before and after the current one are accepted too: clocks differ, and people type slowly."""
+"""How many codes before and after the current one are also accepted, because clocks differ and people type slowly."""
 
 _RECOVERY_LENGTH = 24  # of 5 bits each: a plain digest is safe to store from 112 bits on (ASVS 6.5.2)
 _RECOVERY_GROUP = 6
@@ -34,7 +34,7 @@ def make_secret() -> str:
 
 @sensitive_variables("text", "key")
 def is_secret(text: str) -> bool:
-    """Tells whether codes can be computed from the text, as they can from what `make_secret` returns."""
+    """Returns whether codes can be computed from the text, as from the secrets that `make_secret` returns."""
     try:
         key = base64.b32decode(text)
     except ValueError:
@@ -44,7 +44,7 @@ def is_secret(text: str) -> bool:
 
 @sensitive_variables("secret")
 def enrolment_url(*, email: str, secret: str) -> str:
-    """Returns the URL that the QR code holds for the app."""
+    """Returns the URL that the QR code contains for the app."""
     query = urlencode({"secret": secret, "issuer": ISSUER, "algorithm": "SHA1", "digits": DIGITS, "period": PERIOD})
     return f"otpauth://totp/{ISSUER}:{quote(email, safe='@')}?{query}"
 
@@ -57,7 +57,9 @@ def draw_enrolment(*, email: str, secret: str) -> bytes:
 
 @sensitive_variables("secret", "code")
 def matching_step(*, secret: str, code: str, after: int = 0) -> int | None:
-    """Returns the number of the code's period, or None if the code is not current or its period not after `after`."""
+    """Returns the number of the code's period. Returns None if the code is not current or its period is not after
+    `after`.
+    """
     digits = _normalise(code)
     if not _APP_CODE.fullmatch(digits):
         return None
@@ -67,7 +69,7 @@ def matching_step(*, secret: str, code: str, after: int = 0) -> int | None:
 
 
 def make_recovery_code() -> str:
-    """Returns 120 random bits that people can read out: `k3jx7q-…`."""
+    """Returns 120 random bits in a form that people can read out: `k3jx7q-…`."""
     letters = base64.b32encode(secrets.token_bytes(_RECOVERY_LENGTH * 5 // 8)).decode().lower()
     return "-".join(re.findall(f".{{{_RECOVERY_GROUP}}}", letters))
 

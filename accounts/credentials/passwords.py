@@ -1,4 +1,4 @@
-"""Hashes passwords, and validates them by the rules that Django has no validator for."""
+"""Hashes passwords, and validates them by rules for which Django has no validator."""
 
 from django.contrib.auth import password_validation
 from django.contrib.auth.hashers import Argon2PasswordHasher
@@ -22,9 +22,9 @@ class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
 
 
 class CommonPasswordValidator(password_validation.CommonPasswordValidator):
-    """Refuses Django's 20,000 common passwords, and those made by repeating one of them or joining two.
+    """Refuses Django's 20,000 common passwords, and those that repeat one of them or join two.
 
-    Only 187 of the 20,000 have the twelve characters that we require. People lengthen the others like this.
+    Only 187 of the 20,000 have the required twelve characters, and people lengthen the others like this.
     """
 
     def validate(self, password: str, user: User | None = None) -> None:
@@ -36,14 +36,16 @@ class CommonPasswordValidator(password_validation.CommonPasswordValidator):
         if repeated or any(
             self._is_common(plain[:end]) and self._is_common(plain[end:]) for end in range(1, len(plain))
         ):
-            raise ValidationError("This password is too common: it is made of common ones.", code="password_too_common")
+            raise ValidationError(
+                "This password is too common: it consists of common ones.", code="password_too_common"
+            )
 
     def _is_common(self, part: str) -> bool:
         return part in self.passwords
 
 
 class PasswordShapeValidator:
-    """Refuses more than 128 characters, and control characters, which keyboards and JSON bodies do not carry."""
+    """Refuses more than 128 characters, and control characters, which keyboards and JSON bodies cannot send."""
 
     def validate(self, password: str, user: User | None = None) -> None:  # noqa: ARG002 - Django's signature
         if len(password) > LONGEST_PASSWORD:
@@ -51,7 +53,7 @@ class PasswordShapeValidator:
                 f"This password is too long. It may have at most {LONGEST_PASSWORD} characters.", code="too_long"
             )
         if has_control_characters(password):
-            raise ValidationError("This password holds control characters.", code="control")
+            raise ValidationError("This password contains control characters.", code="control")
 
     def get_help_text(self) -> str:
         return f"It may have at most {LONGEST_PASSWORD} characters; spaces count."

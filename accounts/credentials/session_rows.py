@@ -1,7 +1,7 @@
-"""Whether a session lets in whom it let in before: by the versions of its row and of its user's.
+"""Recognises a dashboard session that was checked before, by the versions of its row and of its user's row.
 
-Who was let in by rows that are the same now is let in by them again, until the session ends by itself: nothing else
-is asked of them. PostgreSQL numbers the versions of rows; the queries are for it alone.
+If both rows are unchanged since the session was checked, it is still valid until it expires, and nothing else needs to
+be queried. The versions are those that PostgreSQL gives to rows, so these queries work on PostgreSQL only.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ SESSION_COLUMNS = ("session_row", "session_until", "user_row")
 
 
 class RowVersion(Func):
-    """Of a row of the one table that the query reads: the transaction that wrote it, and its place.
+    """The version of a row in a query of one table: the transaction that wrote it, and its position.
 
     https://www.postgresql.org/docs/current/ddl-system-columns.html
     """
@@ -30,7 +30,7 @@ class RowVersion(Func):
 
 
 class SessionRows(NamedTuple):
-    """Versions of the rows of a session and of its user, and when the session ends. None: there is no such row."""
+    """Versions of the rows of a session and of its user, and when the session ends. None if there is no such row."""
 
     session: str | None
     until: datetime | None
@@ -38,17 +38,17 @@ class SessionRows(NamedTuple):
 
     @classmethod
     def read(cls, columns: Sequence[Any]) -> "SessionRows":
-        """Of a row that begins with `SESSION_COLUMNS`."""
+        """Reads the first columns of a row, which are `SESSION_COLUMNS`."""
         return cls(*columns[: len(SESSION_COLUMNS)])
 
-    def are_those(self, let_in: "SessionRows", now: datetime) -> bool:
-        """Whether they still let in whom they let in as `let_in`."""
+    def match(self, known: "SessionRows", now: datetime) -> bool:
+        """Returns whether the rows have not changed since the session was checked, and it has not expired."""
         longest = timedelta(seconds=settings.SESSION_COOKIE_AGE)
-        return self == let_in and None not in self and lasts(self.until, at_most=longest, now=now)
+        return self == known and None not in self and lasts(self.until, at_most=longest, now=now)
 
 
 def with_session(rows: Any, *, digest: str, user_id: UUID) -> Any:
-    """The rows with `SESSION_COLUMNS`. `digest` is that of the session's key."""
+    """Returns the queryset with `SESSION_COLUMNS`. `digest` is the digest of the session's key."""
     session = Session.objects.filter(session_key=digest)
     return rows.annotate(
         session_row=Subquery(session.annotate(version=RowVersion()).values("version")),

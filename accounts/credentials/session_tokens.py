@@ -1,4 +1,4 @@
-"""Issues, reads and revokes session tokens: JWTs that name a user and the version of their sessions.
+"""Issues, reads and revokes session tokens: JWTs with a user and the version of the user's sessions.
 
 simplejwt encodes and decodes. This module is stricter in four ways: the audience must be exactly ours; the claims must
 have the types that we gave them; a version number of our own ends sessions early (simplejwt's claim is an MD5 of the
@@ -18,7 +18,7 @@ from accounts.errors import InvalidTokenError
 from accounts.models import RevokedSession, User
 from accounts.models.throttle import REVOCATIONS_KEPT_FOR
 
-# Ours have about 350 characters.
+# Our tokens have about 350 characters.
 _MAX_LENGTH = 2048
 
 
@@ -40,9 +40,9 @@ def issue_session(user: User) -> str:
 
 
 def read_session(token: str) -> SessionClaims:
-    """Returns the claims of a token whose signature is ours. The user may be gone, or the session revoked.
+    """Returns the claims of a token with our signature. The user may have been deleted, or the session revoked.
 
-    Raises InvalidTokenError if `issue_session` did not make the token, or the token has expired.
+    Raises InvalidTokenError if `issue_session` did not create the token, or the token has expired.
     """
     if len(token) > _MAX_LENGTH:
         raise InvalidTokenError
@@ -61,11 +61,11 @@ def revoke_session(*, jti: str, expires_at: datetime) -> None:
 
 def _check_types(claims: dict[str, object]) -> SessionClaims:
     user_id, jti, version, expires = (claims[name] for name in ("sub", "jti", "ver", "exp"))
-    if claims["aud"] != settings.SIMPLE_JWT["AUDIENCE"]:  # nor may it be a list that holds ours
+    if claims["aud"] != settings.SIMPLE_JWT["AUDIENCE"]:  # a list that contains our audience is refused too
         raise InvalidTokenError
     if not isinstance(user_id, str) or not isinstance(jti, str) or type(version) is not int or type(expires) is not int:
         raise InvalidTokenError
     ends_at = datetime.fromtimestamp(expires, UTC)
-    if ends_at <= clock.now():  # the library knows this machine's clock alone, and is told to be generous with it
+    if ends_at <= clock.now():  # the library knows only this machine's clock, and its leeway is configured to be wide
         raise InvalidTokenError
     return SessionClaims(uuid.UUID(user_id), uuid.UUID(jti).hex, version, ends_at)

@@ -1,7 +1,8 @@
-"""The tokens of set-password links: signatures over everything about a user that must not have changed meanwhile.
+"""The tokens of set-password links: signatures over everything about a user that must not have changed since.
 
-Nothing is stored. A token is valid for three days, and until the user signs in, gets another password, email or role,
-is made inactive, or all sessions are ended, even if the change is taken back: that raises the version of the sessions.
+Nothing is stored. A token is valid for three days. It ends earlier if the user signs in, gets another password, email
+or role, is deactivated, or all sessions are ended. Undoing such a change does not restore it, because each raises the
+version of the sessions.
 """
 
 import json
@@ -21,7 +22,7 @@ class _SetPasswordTokens(PasswordResetTokenGenerator):
         return json.dumps([timestamp, _covered(user)])
 
     def is_from_future(self, token: str) -> bool:
-        """Whether a genuine token was made before the clock stepped back: nothing tells when its three days end."""
+        """Returns whether a genuine token was created before the clock stepped back. Its age is unknown then."""
         made_at = base36_to_int(token.partition("-")[0])
         return made_at > self._num_seconds(self._now()) + LIMITS_DIFFER.total_seconds()
 
@@ -39,7 +40,7 @@ def is_valid(token: str, user: User) -> bool:
 
 
 def fingerprint(user: User) -> str:
-    """Returns what may be stored in place of a token: it changes with the user as a token does, and opens nothing."""
+    """Returns a value to store in place of a token. It changes with the user as a token does, but gives no access."""
     return salted_hmac(f"{__name__}.fingerprint", json.dumps(_covered(user)), algorithm="sha256").hexdigest()
 
 

@@ -1,1 +1,1 @@
-"""The pages on which people sign in and keep their account."""
+"""The pages on which people sign in and manage their account."""

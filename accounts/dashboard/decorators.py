@@ -16,22 +16,24 @@ Page = Callable[..., HttpResponse]
 
 
 def for_signed_in(view: Page) -> Page:
-    """Sends visitors without a session to the sign-in page, also those whose session ends while the page is made."""
+    """Redirects visitors without a session to the sign-in page, also if the session ends while the page is being
+    prepared.
+    """
 
     @wraps(view)
     def wrapped(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
         except InvalidTokenError:
-            return redirect("accounts:settings")  # which leads to the sign-in
+            return redirect("accounts:settings")  # which redirects to the sign-in page
 
     return login_required(require_http_methods(["GET", "HEAD", "POST"])(wrapped))
 
 
 def counts_as(scope: str) -> Callable[[Page], Page]:
-    """Decorates a page whose forms count against this scope of BERTH_LIMITS. Without it they are commands.
+    """Decorates a page whose forms count against this scope of BERTH_LIMITS. By default they count as commands.
 
-    A scope that has no limit is for what a thief of a session must not keep its owner from.
+    A scope without a limit is for forms that a thief of a session must not be able to block.
     """
 
     def decorate(view: Page) -> Page:
@@ -42,7 +44,7 @@ def counts_as(scope: str) -> Callable[[Page], Page]:
 
 
 def settings_form(view: Page) -> Page:
-    """For a form of the settings page. A GET, as after signing in again, is redirected to that page."""
+    """Decorates the view of a form on the settings page. A GET, as after signing in again, redirects to that page."""
 
     @wraps(view)
     def wrapped(request: SignedInRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -37,7 +37,7 @@ def change_email(request: SignedInRequest) -> HttpResponse:
 @never_cache
 @for_signed_in
 def confirm_new_email(request: SignedInRequest) -> HttpResponse:
-    """Asks first, because programs that look after mailboxes open links, too."""
+    """Asks for confirmation first, because mail filters open links, too."""
     token = request.GET.get("link", "")
     try:
         email = find_new_email(user=request.user, token=token)

@@ -1,4 +1,4 @@
-"""Values that a session holds for a limited time. They stay on the server; the cookie only names the session."""
+"""Session values with a limited lifetime. They stay on the server; the cookie only identifies the session."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ def set_with_expiry(session: SessionBase, name: str, value: Any, *, lifetime: ti
 
 
 def get_unexpired(session: SessionBase, name: str) -> Any:
-    """Returns the value, or None if there is none, it has expired, or the clock has stepped back since."""
+    """Returns the value. Returns None if there is none, it has expired, or the clock has stepped back since."""
     entry, now = session.get(name), clock.now()
     if not entry:
         return None

@@ -21,7 +21,7 @@ from accounts.text import check_hides_nothing
 
 
 def password_field(label: str, *, autocomplete: str, help_text: str = "") -> forms.CharField:
-    """Returns a field that does not strip spaces at the ends: they belong to the password."""
+    """Returns a field that does not strip spaces at the ends, because they belong to the password."""
     widget = forms.PasswordInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(label=label, strip=False, max_length=LONGEST_PASSWORD, widget=widget, help_text=help_text)
 
@@ -73,11 +73,11 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for
     new_password2 = password_field("The same again", autocomplete="new-password")
 
     def validate_password_for_user(self, user: Any, *_field: Any) -> None:
-        """Shows errors of the password at the first of the two fields."""
+        """Shows errors of the password next to the first of the two fields."""
         super().validate_password_for_user(user, "new_password1")
 
     def save(self, commit: bool = True) -> User:  # noqa: FBT001, FBT002, ARG002 - Django's signature
-        """Raises LinkNotValidError if the link was used, or what it covers changed, since the form was found valid."""
+        """Raises LinkNotValidError if since the form was validated the link was used or the user changed."""
         user: User = self.user
         use_set_password_link(user=user, password=self.cleaned_data["new_password1"])
         return user
@@ -88,7 +88,7 @@ class ProfileForm(forms.Form):
         max_length=64,
         required=False,
         validators=[check_hides_nothing],
-        help_text="What the pages call you. Without one they show your email.",
+        help_text="The pages address you by this name. Without one they show your email.",
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
 
@@ -119,7 +119,7 @@ class ChangePasswordForm(forms.Form):
     def save(self, session: SessionBase) -> bool:
         """Changes the password. Returns False, and adds an error, if the current one is wrong.
 
-        Raises InvalidTokenError where `session` has been ended meanwhile.
+        Raises InvalidTokenError if `session` has ended meanwhile.
         """
         try:
             change_password(
@@ -137,19 +137,19 @@ class ChangePasswordForm(forms.Form):
 
 
 class RotateKeyForm(forms.Form):
-    """`id` is that of the new key, and chosen as that of `NewKeyForm`."""
+    """`id` becomes the id of the new key, as in `NewKeyForm`."""
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
 
 
 class NewKeyForm(forms.Form):
-    """`id` is chosen when the form is shown, so that a form sent twice makes one key."""
+    """`id` is chosen when the form is shown, so that a form that is sent twice creates one key."""
 
     id = forms.UUIDField(widget=forms.HiddenInput, initial=uuid.uuid4)
     name = forms.CharField(
         max_length=64,
         validators=[check_hides_nothing],
-        help_text="What will use it, such as “deploy script”.",
+        help_text="What the key is for, such as “deploy script”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scope = forms.ChoiceField(choices=Scope.choices)

@@ -1,4 +1,4 @@
-"""Keeps the session of a request that ends all sessions of its user."""
+"""Keeps the current session when all sessions of its user end."""
 
 from django.contrib.auth import update_session_auth_hash
 
@@ -7,6 +7,6 @@ from accounts.services.open_sessions import note_renewal
 
 
 def keep_session(request: SignedInRequest) -> None:
-    """To be called when the user's new `session_version` is written, and is that of `request.user`."""
+    """Call once the user's new `session_version` is stored and set on `request.user`."""
     update_session_auth_hash(request, request.user)
     note_renewal(user=request.user, session=request.session)

@@ -1,4 +1,4 @@
-"""The pages on which people make, rotate and revoke their API keys."""
+"""The pages on which people create, rotate and revoke their API keys."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from accounts.services.api_keys import issue_api_key, revoke_api_key, rotate_api
 @settings_form
 @sensitive_variables("key")
 def make_key(request: SignedInRequest) -> HttpResponse:
-    """Shows the key without a redirect: that would have to store the key until the next request."""
+    """Shows the key without a redirect, which would have to store the key until the next request."""
     form = NewKeyForm(request.POST)
     if not form.is_valid():
         return show_settings_page(request, key_form=form)
@@ -50,7 +50,7 @@ def revoke_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
         return render(request, "accounts/revoke_key.html", {"key": key})
     try:
         revoke_api_key(key_id=key.pk, owner=request.user, by=request.user)
-    except UnknownKeyError as error:  # revoked since it was looked up
+    except UnknownKeyError as error:  # revoked since the query above
         raise Http404(str(error)) from None
     messages.success(request, f"The key “{key.name}” is revoked.")
     return redirect("accounts:settings")
@@ -59,7 +59,7 @@ def revoke_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
 @for_signed_in
 @sensitive_variables("key")
 def rotate_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
-    """Asks first, and then shows the new key as `make_key` does. The form makes one key, however often it comes."""
+    """Asks for confirmation, then shows the new key as `make_key` does. Repeating the form creates no second key."""
     old = ApiKey.objects.live().lasting().filter(user=request.user, pk=key_id).first()
     if old is None:
         raise Http404("There is no such API key.")
@@ -71,7 +71,7 @@ def rotate_key(request: SignedInRequest, key_id: UUID) -> HttpResponse:
         row, key = rotate_api_key(
             user=request.user, session=request.session, key_id=old.pk, new_id=form.cleaned_data["id"]
         )
-    except UnknownKeyError as error:  # revoked since it was looked up
+    except UnknownKeyError as error:  # revoked since the query above
         raise Http404(str(error)) from None
     except KeyExistsError as error:
         messages.info(request, str(error))

@@ -1,4 +1,4 @@
-"""Rules for all pages of signed-in users: who must set up a second factor, and how many pages a minute has."""
+"""Rules for all pages of signed-in users: the required second factor, and the limit of requests per minute."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.services.second_factor import has_second_factor
 from accounts.throttling.rate_limits import count_request
 
-# The pages that set one up, or sign out.
+# The pages that set up a second factor, or sign in and out.
 _EXEMPT_VIEWS = frozenset(
     f"accounts:{name}"
     for name in (
@@ -26,13 +26,13 @@ _EXEMPT_VIEWS = frozenset(
 
 
 def needs_second_factor(user: User) -> bool:
-    """Returns whether BERTH_REQUIRE_STAFF_MFA applies: staff see what belongs to other people."""
+    """Returns whether BERTH_REQUIRE_STAFF_MFA applies to the user, because staff see the data of other people."""
     required: bool = settings.BERTH_REQUIRE_STAFF_MFA
     return required and user.is_staff and not has_second_factor(user)
 
 
 class SecondFactorRuleMiddleware:
-    """Redirects users who need a second factor from all pages to its own. /api accepts no sessions of the dashboard."""
+    """Redirects users who need a second factor from all pages to its setup. /api accepts no dashboard sessions."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -41,7 +41,7 @@ class SecondFactorRuleMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        # Requests that `config.middleware_of_pages` leads past the pages have no user of a session.
+        # Requests that `config.middleware_of_pages` does not treat as pages have no `user`.
         if not settings.BERTH_REQUIRE_STAFF_MFA or not hasattr(request, "user"):
             return None
         match = request.resolver_match
@@ -57,11 +57,11 @@ _READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 class PageLimitMiddleware:
-    """Counts what a signed-in user asks of the pages, together with what they ask of the API, and as the API does.
+    """Counts requests of a signed-in user to the pages together with those to the API, and by the same rules.
 
-    Reads are counted as reads, by any method: many views of the admin answer each with their page. All else counts
-    against the view's `throttle_scope` (`counts_as`), or as a command, and so does a form that is filled in wrongly:
-    the answer to it is a whole page, too.
+    Reads count as reads, with any reading method, because many views of the admin answer each with a full page. Other
+    requests count against the view's `throttle_scope` (`counts_as`), or as commands. So does a form with errors,
+    because its answer is a full page, too.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -73,7 +73,7 @@ class PageLimitMiddleware:
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:
         match = request.resolver_match
         is_page = match is not None and bool(_COUNTED & set(match.app_names)) and not match.route.startswith("api/")
-        # Health checks never get here: who is signed in stands in the database.
+        # Health checks never get here, because looking up the user needs the database.
         if not is_page or not isinstance(request.user, User):
             return None
         scope = "reads" if request.method in _READING else getattr(view, "throttle_scope", "commands")

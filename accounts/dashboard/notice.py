@@ -1,4 +1,4 @@
-"""The notice on all pages, and what forms answer while the staff are at work."""
+"""Shows the notice on all pages, and refuses forms during maintenance."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,11 +19,11 @@ GO_ON = frozenset(
     f"accounts:{name}"
     for name in ("sign-in", "sign-in-code", "sign-out", "sign-out-everywhere", "end-session", "revoke-key")
 )
-"""What nobody is kept from: signing in, and taking from a thief what they have."""
+"""Always possible: signing in and out, and revoking the sessions and keys of a thief."""
 
 
-def tell_notice(_request: HttpRequest) -> dict[str, Any]:
-    """For all templates. Read where one shows it; a page that can do without one does."""
+def add_notice(_request: HttpRequest) -> dict[str, Any]:
+    """Adds the notice to the context of all templates. It is read only when a template shows it."""
     return {"notice": SimpleLazyObject(_read_if_possible)}
 
 
@@ -35,7 +35,9 @@ def _read_if_possible() -> Notice:
 
 
 class MaintenanceMiddleware:
-    """Answers forms of all but the staff with 503 meanwhile. The admin is theirs anyway; /api has its permissions."""
+    """Answers forms of everyone except staff with 503 during maintenance. Only staff can use the admin, and /api has
+    permissions of its own.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""The session between opening a set-password link and sending the form: it names the user, and holds no token."""
+"""The session between opening a set-password link and sending the form. It names the user but holds no token."""
 
 from datetime import timedelta
 
@@ -15,13 +15,13 @@ _SESSION_KEY = "opened_link"
 
 
 def remember(request: HttpRequest, user: User) -> None:
-    """Remembers under a new session key that the visitor has a valid link of this user, as the user is now."""
+    """Records under a new session key that the visitor has a valid link of this user in the user's current state."""
     request.session.cycle_key()
     set_with_expiry(request.session, _SESSION_KEY, [str(user.pk), fingerprint(user)], lifetime=LIFETIME)
 
 
 def find_user(request: HttpRequest, uid: str) -> User | None:
-    """Returns the user if this session opened a link of theirs, and nothing that the link covers has changed since."""
+    """Returns the user if this session opened a link of theirs and nothing that the link covers has changed since."""
     user_id, remembered = get_unexpired(request.session, _SESSION_KEY) or ("", "")
     user = find_linked_user(uid)
     if user is None or str(user.pk) != user_id or not constant_time_compare(remembered, fingerprint(user)):

@@ -1,4 +1,4 @@
-"""What people are called, and where they are signed in."""
+"""The name and the open sessions of a user, on the settings page."""
 
 from typing import cast
 from uuid import UUID

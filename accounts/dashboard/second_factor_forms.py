@@ -17,7 +17,9 @@ from accounts.services.sign_in import authenticate
 
 
 class PassingCodeInput(forms.TextInput):
-    """Comes back empty: a code that was refused is of no use any more, and the next one would be typed behind it."""
+    """A field that is shown empty after an error: the refused code is useless, and the next one would be appended to
+    it.
+    """
 
     def format_value(self, value: Any) -> None:  # noqa: ARG002 - Django's signature
         return None
@@ -64,9 +66,9 @@ class SignInCodeForm(forms.Form):
 
 
 class RecoveryCodeForm(SignInCodeForm):
-    """The same for users without the app at hand. Its keyboard has letters."""
+    """The same page for users without the app at hand. A phone shows its full keyboard."""
 
-    code = code_field("Recovery code", help_text="One of those you kept. Each works once.")
+    code = code_field("Recovery code", help_text="One of the codes you saved. Each works once.")
 
 
 class PasswordAgainForm(forms.Form):
@@ -89,7 +91,7 @@ class PasswordAgainForm(forms.Form):
 
 
 class PasswordAndCodeForm(PasswordAgainForm):
-    code = code_field(help_text="Of your authenticator app, or a recovery code.")
+    code = code_field(help_text="From your authenticator app, or a recovery code.")
 
     def clean_code(self) -> str:
         code: str = self.cleaned_data["code"]
@@ -102,7 +104,7 @@ class PasswordAndCodeForm(PasswordAgainForm):
 
 
 class PasswordAndAnyCodeForm(PasswordAndCodeForm):
-    """Asks for the code only where the user has a second factor."""
+    """Asks for the code only if the user has a second factor."""
 
     def __init__(self, user: User, address: str | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, address, *args, **kwargs)
@@ -125,7 +127,7 @@ class NewEmailForm(PasswordAndAnyCodeForm):
         return email
 
     def clean_password(self) -> str:
-        """Uses up no try, and no code, for an address that cannot be taken anyway."""
+        """Uses up no attempt and no code if the address cannot be used anyway."""
         return super().clean_password() if "email" in self.cleaned_data else ""
 
     def clean_code(self) -> str:
@@ -133,6 +135,6 @@ class NewEmailForm(PasswordAndAnyCodeForm):
 
 
 class FirstCodeForm(forms.Form):
-    """The code that proves that the app has the secret."""
+    """The code that proves that the app knows the secret."""
 
     code = code_field(help_text="The six digits that the app shows now.", digits_only=True)

@@ -36,7 +36,7 @@ _SETUP_LIFETIME = timedelta(minutes=15)
 @sensitive_post_parameters()
 @for_signed_in
 def begin_second_factor(request: SignedInRequest) -> HttpResponse:
-    """First step: asks for the password, so that somebody who finds an open browser cannot lock its owner out."""
+    """First step: asks for the password, so that someone who finds an open browser cannot lock its owner out."""
     if has_second_factor(request.user):
         return redirect("accounts:settings")
     form = PasswordAgainForm(request.user, client_address(request), request.POST or None)
@@ -51,7 +51,7 @@ def begin_second_factor(request: SignedInRequest) -> HttpResponse:
 @sensitive_variables("secret", "codes")
 @for_signed_in
 def confirm_second_factor(request: SignedInRequest) -> HttpResponse:
-    """Second step: shows the secret, and asks for a code that proves that the app has it."""
+    """Second step: shows the secret, and asks for a code that proves that the app knows it."""
     secret = _secret_being_set_up(request)
     if secret is None:
         return redirect("accounts:second-factor")
@@ -89,7 +89,7 @@ def show_second_factor_picture(request: SignedInRequest) -> HttpResponse:
 
 
 def require_password_and_code(template: str) -> Callable[[Callable[[SignedInRequest], HttpResponse]], Any]:
-    """Decorates a page that shows `template` until password and code are right, and then acts."""
+    """Decorates a page that shows `template` until password and code are right, and only then runs the view."""
 
     def decorate(act: Callable[[SignedInRequest], HttpResponse]) -> Any:
         def view(request: SignedInRequest) -> HttpResponse:
@@ -121,12 +121,14 @@ def turn_off_second_factor(request: SignedInRequest) -> HttpResponse:
 
 @sensitive_variables("codes")
 def _show_codes(request: HttpRequest, codes: list[str], *, title: str) -> HttpResponse:
-    """Shows the codes without a redirect: it would have to store them until the next request."""
+    """Shows the codes without a redirect, which would have to store them until the next request."""
     return render(request, "accounts/recovery_codes.html", {"title": title, "codes": codes})
 
 
 def _secret_being_set_up(request: SignedInRequest) -> str | None:
-    """Returns the secret, or None if none is being set up or it can no longer be read. Then the user begins again."""
+    """Returns the secret. Returns None if none is being set up or it can no longer be read; the user must begin again
+    then.
+    """
     ciphertext = get_unexpired(request.session, _SETUP)
     if ciphertext is None or has_second_factor(request.user):
         return None

@@ -19,7 +19,9 @@ _WITHOUT_TOKEN = "set-password"  # noqa: S105 - stands in the address in place o
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def set_password_page(request: HttpRequest, uidb64: str, token: str) -> HttpResponse:
-    """Takes the token out of the address first, so that no history, log and referrer has the page's address with it."""
+    """Removes the token from the address first, so that the address of the page has none in history, logs and
+    referrers.
+    """
     try:
         if token == _WITHOUT_TOKEN:
             return _show_form(request, uidb64)

@@ -1,4 +1,4 @@
-"""The page of the settings, which the forms on it answer with, too."""
+"""The settings page, which also shows the errors of its forms."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from accounts.services.open_sessions import is_session, list_sessions
 
 
 def show_settings_page(request: SignedInRequest, **context: Any) -> HttpResponse:
-    """The settings of who is signed in, with what `context` has in place of the rest."""
+    """Shows the settings of the signed-in user. `context` overrides the default values."""
     page = {
         "address": settings.BERTH_PUBLIC_URL,
         "password_form": ChangePasswordForm(request.user, client_address(request)),

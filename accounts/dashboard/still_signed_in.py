@@ -1,4 +1,4 @@
-"""A page that took long is not shown to somebody whose session was ended meanwhile."""
+"""Withholds a page that took long if its session was ended meanwhile."""
 
 import time
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from accounts.services import still_signed_in
 
 
 class StillSignedInMiddleware:
-    """Asks the database again where the answer took so long that its session may have been ended since.
+    """Checks the session again if the answer took so long that the session may have been ended since.
 
-    What was done stays done: the answer is the sign-in page, as it would be to the next request.
+    The work that was done is not undone. The answer is the sign-in page, as for the next request.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -32,7 +32,7 @@ class StillSignedInMiddleware:
 
 
 def is_still_in(request: HttpRequest, user: User) -> bool:
-    """Whether the session is open, and is one of this user as they are now. It may have got another key meanwhile."""
+    """Returns whether the session is open and belongs to this user in their current state. Its key may have changed."""
     now = User.objects.filter(pk=user.pk, is_active=True).first()
     key = request.session.session_key
     if now is None or not key or not cast(SessionStore, request.session).is_open(key):

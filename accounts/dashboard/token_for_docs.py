@@ -1,4 +1,4 @@
-"""Gives the page that describes the API a token: /api, which that page is below, takes no cookie."""
+"""Gives the page that describes the API a token, because /api accepts no cookie."""
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -12,7 +12,7 @@ from accounts.services.page_tokens import issue_page_token
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_for_docs(request: HttpRequest) -> HttpResponse:
-    """Tells who is signed in, with the form that makes the token; and makes it where that is sent."""
+    """Shows who is signed in and the form that creates the token. Creates the token if the form is sent."""
     if request.method == "POST":
         return _make_token(request)
     return render(request, "accounts/token_for_docs.html")

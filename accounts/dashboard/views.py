@@ -30,7 +30,7 @@ from accounts.services.sign_in import sign_out_everywhere
 
 class SignInView(auth_views.LoginView):
     template_name = "accounts/sign_in.html"
-    form_class = SignInForm  # type: ignore[assignment]  # Django's own is one for a username
+    form_class = SignInForm  # type: ignore[assignment]  # Django's form has a username
     redirect_authenticated_user = True
     extra_context = {"sign_up_is_open": settings.BERTH_SIGNUP == "open"}
 
@@ -42,7 +42,7 @@ class SignInView(auth_views.LoginView):
 
     def complete_sign_in(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
-        # A point in time, because a number of seconds would start again with every change to the session.
+        # A point in time, because a duration would start again with every change to the session.
         self.request.session.set_expiry(clock.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE))
         note_dashboard_session(
             user=form.user,
@@ -62,7 +62,7 @@ class SignInView(auth_views.LoginView):
 
 
 class SignInCodeView(SignInView):
-    """The second page, for users with a second factor. Only this one opens a session that gives access."""
+    """The second page of the sign-in, for users with a second factor. Only it opens a session that gives access."""
 
     template_name = "accounts/sign_in_code.html"
 
@@ -92,7 +92,7 @@ class SignInCodeView(SignInView):
 
 class SignOutView(auth_views.LogoutView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Ends the session first: as long as there is one, its pages are given tokens."""
+        """Ends the session before its page tokens, because an open session could be given new ones."""
         user = request.user
         response = super().post(request, *args, **kwargs)
         if isinstance(user, User):
@@ -126,5 +126,5 @@ def end_all_sessions(request: SignedInRequest) -> HttpResponse:
 
 
 def _with_next(path: str, target: str) -> str:
-    """Adds the page to show after signing in. The caller has checked that it is on this site."""
+    """Adds the page to show after signing in. The caller has checked that it belongs to this site."""
     return f"{path}?{urlencode({REDIRECT_FIELD_NAME: target})}" if target else path

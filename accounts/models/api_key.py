@@ -46,7 +46,7 @@ class ApiKey(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     hint = models.CharField(max_length=16, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    lifetime_days = models.PositiveSmallIntegerField(null=True, help_text="As asked for; empty is for ever.")
+    lifetime_days = models.PositiveSmallIntegerField(null=True, help_text="As chosen; empty if the key never expires.")
     expires_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True, editable=False)
     last_used_ip = models.GenericIPAddressField("last used from", null=True, editable=False)
@@ -54,7 +54,7 @@ class ApiKey(models.Model):
     # The user's version when the key was created for a page: such a key ends with the user's sessions. Null for
     # others.
     session_version = models.PositiveIntegerField(null=True, editable=False)
-    # Rotated: another key has its name, and this one has at most a day left.
+    # Rotated: another key has taken over the name, and this one works for at most another day.
     replaced = models.BooleanField(default=False, db_default=False, editable=False)
 
     objects: ClassVar["models.Manager[ApiKey]"] = ApiKeyQuerySet.as_manager()

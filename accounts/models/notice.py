@@ -17,13 +17,13 @@ class Notice(models.Model):
         default="",
         db_default="",
         validators=[check_hides_nothing, MaxLengthValidator(LONGEST)],
-        help_text="Stands on every page, the sign-in included. Empty: none.",
+        help_text="Shown on every page, including the sign-in page. Leave empty to show none.",
     )
     is_maintenance = models.BooleanField(
         "maintenance",
         default=False,
         db_default=False,
-        help_text="Changes are refused, but for those of the staff, and every page says so. Agents go on.",
+        help_text="Only staff may change anything, and every page says so. Agents keep running.",
     )
 
     def __str__(self) -> str:

@@ -9,10 +9,10 @@ from django.utils import timezone
 from accounts import clock
 
 TRIED_FOR = timedelta(days=3)
-"""How long a mail is tried."""
+"""How long sending a mail is tried."""
 
 FIRST_PAUSE = timedelta(minutes=1)
-"""Longer than one try takes, so that no other process begins a second one meanwhile."""
+"""Longer than one attempt takes, so that no other process begins a second one meanwhile."""
 
 LONGEST_PAUSE = timedelta(hours=1)
 
@@ -24,7 +24,7 @@ def give_up_time() -> datetime:
 class MailState(models.TextChoices):
     WAITING = "waiting", "Waiting"
     SENT = "sent", "Sent"
-    NOT_NEEDED = "not needed", "Not needed any more"
+    NOT_NEEDED = "not needed", "No longer needed"
     REFUSED = "refused", "Refused by the mail server"
     GIVEN_UP = "given up", "Given up after three days"
 
@@ -67,5 +67,5 @@ class OutgoingMail(models.Model):
 
 
 def pause_after(attempts: int) -> timedelta:
-    """One minute after the first try, twice as long after each further one, one hour at most."""
+    """Returns one minute after the first attempt, twice as long after each further one, and at most one hour."""
     return min(FIRST_PAUSE * (1 << min(max(attempts - 1, 0), 16)), LONGEST_PAUSE)

@@ -12,7 +12,7 @@ class SecondFactor(models.Model):
     """An authenticator app that has proved to hold the secret. A user with this row needs its codes to sign in."""
 
     user = models.OneToOneField(User, models.CASCADE, primary_key=True, related_name="second_factor")
-    # The column has its first name: a server of an older version may still use it.
+    # The column keeps its first name, because a server of an older version may still use it.
     secret_ciphertext = models.TextField(db_column="sealed_secret", editable=False)
     # The period of the last accepted code: neither that code nor an older one is accepted again.
     last_step = models.PositiveBigIntegerField(editable=False)

@@ -1,4 +1,4 @@
-"""The rows by which requests are refused: revoked sessions, failed sign-ins, and usage."""
+"""The rows by which requests are refused: revoked sessions, failed sign-ins, and usage counters."""
 
 from datetime import datetime, timedelta
 
@@ -40,7 +40,7 @@ class UsageCounter(models.Model):
 
     subject = models.CharField(max_length=64)
     scope = models.CharField(max_length=20)
-    window = models.PositiveBigIntegerField(help_text="Lengths of the window since 1970.")
+    window = models.PositiveBigIntegerField(help_text="Number of the time window, counted since 1970.")
     spent = models.PositiveIntegerField(default=0)
 
     class Meta:

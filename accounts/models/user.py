@@ -29,7 +29,7 @@ _ENDS_SESSIONS = frozenset({*_RIGHTS, "password", "session_version"})
 
 
 def _version_after(values: Mapping[str, Any], *, otherwise: Any) -> Case:
-    """The next version of a row that differs from the values, which are at least one, else `otherwise`."""
+    """Returns an expression for the next version if the row differs from `values` (at least one), else `otherwise`."""
     differs = Q()
     for name, value in values.items():
         differs |= ~Q(**{name: value})
@@ -39,7 +39,7 @@ def _version_after(values: Mapping[str, Any], *, otherwise: Any) -> Case:
 
 class UserQuerySet(models.QuerySet["User"]):
     def update(self, **values: Any) -> int:
-        """Does what Django's does, and ends the sessions of the users whose rights it changes. See `User.save`."""
+        """Does what Django's does, and ends the sessions of users whose rights it changes. See `User.save`."""
         rights = {name: value for name, value in values.items() if name in _RIGHTS}
         if rights:
             otherwise = values.get("session_version", F("session_version"))
@@ -59,7 +59,7 @@ class UserManager(BaseUserManager["User"]):
         return self.get(email=self.normalize_email(username))
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
-        """Creates a user. Without a password nobody can sign in until somebody follows a set-password link."""
+        """Creates a user. Without a password nobody can sign in until someone follows a set-password link."""
         if not email:
             raise ValueError("A user needs an email address.")
         address = self.normalize_email(email)
@@ -78,7 +78,9 @@ class User(AbstractBaseUser, PermissionsMixin):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     email = models.EmailField(unique=True, max_length=LONGEST_EMAIL, error_messages={"unique": "This email is taken."})
     name = models.CharField(max_length=64, blank=True, default="", db_default="", validators=[check_hides_nothing])
-    is_active = models.BooleanField("active", default=True, help_text="Clear it to refuse sessions and keys at once.")
+    is_active = models.BooleanField(
+        "active", default=True, help_text="Untick to refuse the user's sessions and keys at once."
+    )
     is_staff = models.BooleanField("staff", default=False, help_text="May use the admin.")
     notes = models.CharField(
         max_length=300,
@@ -89,11 +91,11 @@ class User(AbstractBaseUser, PermissionsMixin):
         help_text="For the staff; the user does not see them.",
     )
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
-    # When its user had it deleted: it is gone as soon as the last of its projects is.
+    # When the user deleted the account. The row is deleted as soon as the last of its projects is.
     closed_at = models.DateTimeField(null=True, editable=False)
-    # Sessions and set-password links carry the version under which they were made; raising it ends them all. It is not
-    # a time, because two events may fall into one second, and not the password hash, because Django rehashes that at
-    # sign-in.
+    # Sessions and set-password links contain the version at the time they were created; raising it ends them all. It is
+    # not a time, because two events may happen in one second, and not the password hash, because Django rehashes that
+    # at sign-in.
     session_version = models.PositiveIntegerField(default=1, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
@@ -116,14 +118,15 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     @classmethod
     def normalize_username(cls, username: str) -> str:
-        """Normalises the field that names a user, here the email. Django's `clean()` calls this."""
+        """Normalises the field that identifies a user, here the email. Django's `clean()` calls this."""
         return normalise_email(username)
 
     def save(self, *, update_fields: Iterable[str] | None = None, **options: Any) -> None:
         """Does what Django's does, and ends all sessions and set-password links if it changes rights or the password.
 
-        It is done here and in `update`, because a form, a command and a shell have nothing else in common. The database
-        compares and counts, so that an object that was read earlier neither misses a change nor sets the version back.
+        This is done here and in `update`, because a form, a command and a shell have nothing else in common. The
+        database compares and counts, so that an object that was read earlier neither misses a change nor sets the
+        version back.
         """
         fields = None if update_fields is None else set(update_fields)
         if self._state.adding or options.get("force_insert") or (fields is not None and not fields & _ENDS_SESSIONS):
@@ -143,17 +146,17 @@ class User(AbstractBaseUser, PermissionsMixin):
         self.refresh_from_db(using=options.get("using"), fields=["session_version"])
 
     def clean(self) -> None:
-        """Does what Django's does, and refuses a new email whose one spelling is no address or too long."""
+        """Does what Django's does, and refuses a new email that is too long or, once normalised, not an address."""
         super().clean()
         if User.objects.filter(pk=self.pk, email=self.email).exists():
-            return  # the staff can still change a user whose email was taken when less was checked
+            return  # staff may change users whose email passed older rules
         try:
             self.email = clean_email(self.email)
         except ValidationError as error:
             raise ValidationError({"email": error}) from None
 
     def end_sessions(self) -> None:
-        """Ends every session of this user, once `session_version` is saved."""
+        """Ends every session of this user once `session_version` is saved."""
         self.session_version += 1
 
     def set_password(self, raw_password: str | None) -> None:
@@ -172,9 +175,10 @@ class User(AbstractBaseUser, PermissionsMixin):
         return check_password(raw_password, encoded, store_rehash)
 
     def _get_session_auth_hash(self, secret: str | bytes | None = None) -> str:
-        """Returns what dashboard sessions are tied to. Django uses the password hash, which rehashing changes.
+        """Returns the value to which dashboard sessions are tied. Django uses the password hash, which rehashing
+        changes.
 
-        The role is in it for the sake of changes that are made past this class, by hand in the database.
+        The role is included because of changes made by hand in the database, past this class.
         """
         tied_to = f"{self.pk}:{self.session_version}:{self.role}"
         return salted_hmac("accounts.User.session_version", tied_to, secret=secret, algorithm="sha256").hexdigest()

@@ -1,1 +1,1 @@
-"""What a user may do: sign in, sign up, manage API keys and a second factor."""
+"""What users can do: sign in, sign up, and manage API keys and a second factor."""

@@ -28,10 +28,10 @@ def issue_api_key(
     lifetime_days: int | None,
     key_id: uuid.UUID | None = None,
 ) -> tuple[ApiKey, str]:
-    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError, and InvalidTokenError where
-    `session`, or all of the user's, have been ended since `user` was read: keys outlive sessions.
+    """Returns the row and the key, which is not stored. Raises KeyLimitReachedError. Raises InvalidTokenError if
+    `session`, or all sessions of the user, have ended since `user` was read, because keys outlive sessions.
 
-    A caller that chooses `key_id` cannot make two keys by repeating the call: the second raises KeyExistsError.
+    A caller that chooses `key_id` cannot create two keys by repeating the call: the second call raises KeyExistsError.
     """
     key = make_key()
     now = clock.now()
@@ -60,10 +60,10 @@ def rotate_api_key(
 ) -> tuple[ApiKey, str]:
     """Returns a new key of the same name, scope and lifetime, and its row. The old key works for at most another day.
 
-    A caller that chooses `new_id` cannot make two keys by repeating the call, as with `issue_api_key`.
+    A caller that chooses `new_id` cannot create two keys by repeating the call, as with `issue_api_key`.
 
-    Raises UnknownKeyError, what `issue_api_key` raises, and KeyLimitReachedError: during that day both keys are live
-    and count.
+    Raises UnknownKeyError and the errors of `issue_api_key`. KeyLimitReachedError is possible because during that day
+    both keys are live and count.
     """
     with transaction.atomic():
         old = ApiKey.objects.lasting().select_for_update().filter(user=user, pk=key_id, revoked_at=None).first()
@@ -85,7 +85,7 @@ def rotate_api_key(
 
 
 def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) -> None:
-    """Revokes the key: the next request is refused. Raises UnknownKeyError if there is no such key (of the owner)."""
+    """Revokes the key: the next request is refused. Raises UnknownKeyError if there is no such key (of `owner`)."""
     keys = ApiKey.objects.filter(pk=key_id, revoked_at=None)
     if owner is not None:
         keys = keys.filter(user=owner)
@@ -95,7 +95,8 @@ def revoke_api_key(*, key_id: uuid.UUID, owner: User | None = None, by: User) ->
 
 
 def _check_key_limit(user: User, session: SignedInBy) -> None:
-    """Raises KeyLimitReachedError and InvalidTokenError. Locks the user's row: two requests cannot both make the last.
+    """Raises KeyLimitReachedError or InvalidTokenError. Locks the user's row, so that two requests cannot both create
+    the last key.
 
     SQLite has no row locks and needs none: its transactions here are IMMEDIATE, so there is one writer at a time.
     """

@@ -35,4 +35,4 @@ def send_code_alarm(*, user: User, address: str | None) -> None:
 def render_code_alarm(mail: OutgoingMail, _user: User) -> Letter:
     facts = {"public_url": settings.BERTH_PUBLIC_URL, "address": mail.facts["address"], "at": mail.created_at}
     text = render_to_string("accounts/code_alarm_mail.txt", facts)
-    return Letter(subject="Somebody knows your Berth password", text=text)
+    return Letter(subject="Someone knows your Berth password", text=text)

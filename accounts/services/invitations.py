@@ -30,8 +30,8 @@ MAILS_PER_ACCOUNT = 3
 
 HAS_ACCOUNT = "This email has an account."
 NO_ROOM = "Too many mails are waiting for the mail server. Invite these people later, or by a link."
-ENOUGH = f"You have invited {MAILS_A_DAY} people by mail today. Go on tomorrow, or by links."
-ENOUGH_FOR_ONE = "Who has this email was invited often enough today."
+ENOUGH = f"You have invited {MAILS_A_DAY} people by mail today. Continue tomorrow, or use links."
+ENOUGH_FOR_ONE = "This person has been invited often enough today."
 
 
 class Invitation(NamedTuple):
@@ -84,7 +84,7 @@ def _make_link(email: str, by: User) -> Invitation:
 
 def _mail(email: str, by: User) -> Invitation:
     known = User.objects.filter(email=email).first()
-    if known is not None and not _has_never_come(known):
+    if known is not None and not _was_never_used(known):
         raise _NotInvitedError(HAS_ACCOUNT)
     user = known or User.objects.create_user(email)
     window = counters.current_window(DAY)
@@ -99,7 +99,7 @@ def _mail(email: str, by: User) -> Invitation:
     return Invitation(email, user=user, is_new=known is None)
 
 
-def _has_never_come(user: User) -> bool:
+def _was_never_used(user: User) -> bool:
     """Returns whether this is an ordinary account that nobody has used yet. Staff get links by hand only."""
     return user.is_active and user.role == Role.USER and user.last_login is None and not user.has_usable_password()
 
@@ -107,7 +107,7 @@ def _has_never_come(user: User) -> bool:
 def render_invitation(mail: OutgoingMail, user: User) -> Letter | None:
     """Skips people who have signed in meanwhile, and invitations by someone who is no longer staff."""
     by = User.objects.filter(pk=mail.facts["by"], is_active=True, is_staff=True).first()
-    if by is None or not _has_never_come(user):
+    if by is None or not _was_never_used(user):
         return None
     facts = {
         "by": by.email,

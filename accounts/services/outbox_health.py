@@ -12,27 +12,27 @@ from accounts.moments import future, not_recent
 from accounts.services.outbox import BROKEN
 
 LATE_AFTER = timedelta(minutes=10)
-TOLD_FOR = timedelta(days=7)
+REPORTED_FOR = timedelta(days=7)
 
 SEVERAL = 3
 """Number of people whose mails the server refuses in a row before this counts as a fault of the server."""
 
 _OF_ONE_MAIL = Q(last_error__startswith=smtplib.SMTPDataError.__name__) | Q(last_error__startswith=BROKEN)
-"""What the server says of one mail or one recipient, and what is none of its."""
+"""Errors that concern one mail or one recipient: those of the server about it, and mails that could not be written."""
 
 
 def describe_trouble() -> str:
     """Returns a sentence for staff about the state of the mails; empty if all is well."""
     now = clock.now()
     late = _find_late(now)
-    lost = OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__gt=now - TOLD_FOR)
+    lost = OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__gt=now - REPORTED_FOR)
     waiting, unsent = late.count(), lost.count()
     if not waiting + unsent:
         return ""
     newest = (late if waiting else lost).order_by("-next_try_at").values_list("last_error", flat=True).first()
     return (
         f"Mails to users: {waiting} wait for the mail server, {unsent} were refused or given up in the last week "
-        f"(at last: {newest or 'no answer'}). The list of outgoing mails names them, and has them tried again."
+        f"(last error: {newest or 'no answer'}). The list of outgoing mails shows them and can try them again."
     )
 
 
@@ -43,7 +43,7 @@ def describe_outage() -> str:
     refuses those of one person after another, for example because it no longer relays for anyone.
     """
     now = clock.now()
-    given_up = OutgoingMail.objects.filter(state=MailState.GIVEN_UP, ended_at__gt=now - TOLD_FOR)
+    given_up = OutgoingMail.objects.filter(state=MailState.GIVEN_UP, ended_at__gt=now - REPORTED_FOR)
     late = (_find_late(now) | given_up).exclude(_OF_ONE_MAIL)
     newest = late.order_by("-created_at").values_list("created_at", "last_error").first()
     if newest is None:
@@ -53,23 +53,23 @@ def describe_outage() -> str:
     if sent.exists():
         return _describe_refusals(now)
     return (
-        f"Mails do not arrive: {late.count()} could not be sent, and the mail server has taken none since "
-        f"{since:%Y-%m-%d %H:%M} UTC (at last: {error or 'no answer'}). Look at it and at BERTH_EMAIL_URL."
+        f"Mails do not arrive: {late.count()} could not be sent, and the mail server has accepted none since "
+        f"{since:%Y-%m-%d %H:%M} UTC (last error: {error or 'no answer'}). Check it and BERTH_EMAIL_URL."
     )
 
 
 def _describe_refusals(now: datetime) -> str:
     sent = OutgoingMail.objects.filter(~future("ended_at", now=now), state=MailState.SENT)
     latest = sent.order_by("-ended_at").values_list("ended_at", flat=True).first()
-    begin = max(now - TOLD_FOR, latest) if latest else now - TOLD_FOR
+    begin = max(now - REPORTED_FOR, latest) if latest else now - REPORTED_FOR
     refused = OutgoingMail.objects.filter(_OF_ONE_MAIL, created_at__gt=begin)
     people = refused.values("user_id").distinct().count()
     if people < SEVERAL:
         return ""
     error = refused.order_by("-created_at").values_list("last_error", flat=True).first()
     return (
-        f"Mails do not arrive: those to {people} people were refused, and the mail server has taken none since "
-        f"{begin:%Y-%m-%d %H:%M} UTC (at last: {error}). Look at it and at BERTH_EMAIL_URL."
+        f"Mails do not arrive: those to {people} people were refused, and the mail server has accepted none since "
+        f"{begin:%Y-%m-%d %H:%M} UTC (last error: {error}). Check it and BERTH_EMAIL_URL."
     )
 
 

@@ -32,8 +32,8 @@ def enrol_second_factor(
 ) -> list[str]:
     """Returns the recovery codes, which are not stored. Ends all sessions; the caller keeps its own by renewing it.
 
-    Raises WrongCodeError if the code does not prove that the app has the secret, SecondFactorExistsError, and
-    InvalidTokenError where `session`, or all of the user's, have been ended since `user` was read: none comes back.
+    Raises WrongCodeError if the code does not prove that the app knows the secret, SecondFactorExistsError, and
+    InvalidTokenError if `session`, or all sessions of the user, have ended since `user` was read.
     """
     step = matching_step(secret=secret, code=code)
     if step is None:
@@ -55,10 +55,10 @@ def enrol_second_factor(
 
 @sensitive_variables("code")
 def check_second_factor(*, user: User, code: str, address: str | None) -> None:
-    """Accepts a code of the app, or a recovery code: each one once, even if two requests bring it at the same moment.
+    """Accepts a code of the app, or a recovery code. Each works once, even if two requests send it at the same moment.
 
-    Raises TooManyAttemptsError before anything is checked, WrongCodeError, and SecondFactorUnreadableError: then only
-    recovery codes are accepted.
+    Raises TooManyAttemptsError before anything is checked, WrongCodeError, and SecondFactorUnreadableError if the
+    secret cannot be read; only recovery codes are accepted then.
     """
     check_code_limit(user=user, address=address)
     try:

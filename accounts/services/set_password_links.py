@@ -1,4 +1,4 @@
-"""Makes and follows the links that staff give to users who have no password or forgot it."""
+"""Creates and follows the links that staff give to users who have no password or forgot it."""
 
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from accounts.models import User
 def make_set_password_link(*, user: User, by: User) -> str:
     """Returns a link to a page that sets the user's password. It works once, within three days. It is not stored.
 
-    It leads to BERTH_PUBLIC_URL, and never to the host that a request names, which its sender chooses.
+    It leads to BERTH_PUBLIC_URL, never to the `Host` of a request, which the sender chooses.
     `accounts.credentials.set_password_tokens` says what ends it earlier. Raises InactiveUserError.
     """
     if not user.is_active:
@@ -31,7 +31,7 @@ def make_set_password_link(*, user: User, by: User) -> str:
 
 
 def find_linked_user(uid: str) -> User | None:
-    """Returns the active user that the first part of a link names."""
+    """Returns the active user whom the first part of a link identifies, or None."""
     try:
         user_id = UUID(urlsafe_base64_decode(uid).decode())
     except ValueError:
@@ -51,8 +51,8 @@ def open_set_password_link(*, uid: str, token: str) -> User:
 def use_set_password_link(*, user: User, password: str) -> None:
     """Sets the password, which has passed the password validators, and ends all sessions and links of the user.
 
-    `user` is as it was when the link was checked. One UPDATE compares all that the link covers with what is there, so
-    that of many who use a link at once one is let in. Raises LinkNotValidError for the others.
+    `user` is the row as it was when the link was checked. One UPDATE compares everything that the link covers with the
+    current row, so that only one of several simultaneous uses succeeds. Raises LinkNotValidError for the others.
     """
     encoded = make_password(password)
     unchanged = User.objects.filter(

@@ -30,7 +30,7 @@ def authenticate(*, email: str, password: str, address: str | None) -> User:
     check_limit(email=email, address=address)
     user = User.objects.filter(email=normalise_email(email)).first()
     if user is None:
-        make_password(password)  # takes as long as checking one
+        make_password(password)  # takes as long as checking a password
         correct = False
     else:
         correct = user.check_password(password)
@@ -45,10 +45,10 @@ def authenticate(*, email: str, password: str, address: str | None) -> User:
 
 @sensitive_variables("password", "code", "token")
 def log_in(*, email: str, password: str, code: str = "", address: str | None, program: str = "") -> tuple[str, User]:
-    """Returns a session token for the API, and its user. `program` is what the caller calls itself, for its list.
+    """Returns a session token for the API, and its user. `program` is the caller's own name, for the list of sessions.
 
-    Raises what `authenticate` raises. If the user has a second factor and the password is right, it also raises
-    SecondFactorRequiredError for a missing or wrong code, and what else `check_second_factor` raises.
+    Raises the errors of `authenticate`. If the user has a second factor and the password is right, it also raises
+    SecondFactorRequiredError for a missing or wrong code, and the other errors of `check_second_factor`.
     """
     user = authenticate(email=email, password=password, address=address)
     if has_second_factor(user):
@@ -69,7 +69,7 @@ def log_out(*, user: User, credential: Credential) -> None:
     """Ends the session of this token, and no other."""
     if credential.jti is not None and credential.expires_at is not None:
         with transaction.atomic():
-            # Who makes a key in this session has the user locked: it is there before the session ends, or never.
+            # Creating a key in this session locks the user, so the key exists before the session ends, or never.
             User.objects.select_for_update().filter(pk=user.pk).first()
             revoke_session(jti=credential.jti, expires_at=credential.expires_at)
             OpenSession.objects.filter(token=credential.jti).delete()
@@ -87,8 +87,8 @@ def sign_out_everywhere(*, user: User) -> None:
 def change_password(*, user: User, session: SignedInBy, current: str, new: str, address: str | None) -> None:
     """Sets the password `new`, which has passed the password validators, and ends all sessions.
 
-    The caller keeps its own by renewing it. Raises what `authenticate` raises, because somebody who found an open
-    browser gets no more attempts than anyone else, and InvalidTokenError where `session` was ended meanwhile.
+    The caller keeps its own by renewing it. Raises the errors of `authenticate`, because someone who found an open
+    browser gets no more attempts than anyone else, and InvalidTokenError if `session` has ended meanwhile.
     """
     checked = authenticate(email=user.email, password=current, address=address)
     encoded, version = make_password(new), user.session_version
@@ -96,8 +96,9 @@ def change_password(*, user: User, session: SignedInBy, current: str, new: str, 
         lock_if_still_signed_in(user, session)
         unchanged = User.objects.filter(pk=user.pk, password=checked.password, session_version=version)
         if not unchanged.update(password=encoded, session_version=version + 1):
-            raise InvalidCredentialsError  # somebody else was faster, with the same password
-    # As it was written, and not as it may be by now: a request that ends all sessions at this moment ends this too.
+            raise InvalidCredentialsError  # another request with the same password was faster
+    # The version that was written here, not the current one: a request that ends all sessions now must end this one
+    # too.
     user.password, user.session_version = encoded, version + 1
     audit.record("password_set", user=user.pk)
 

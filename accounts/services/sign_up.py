@@ -1,4 +1,4 @@
-"""Lets people make their own accounts if `BERTH_SIGNUP` is open. A link in a mail proves that the address is theirs."""
+"""Lets people create their own accounts if `BERTH_SIGNUP` is open. A link in a mail proves their address."""
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -20,17 +20,17 @@ KIND = "sign-up"
 HOUR = 3600
 ASKED_PER_ADDRESS = 10
 MAILS_PER_ACCOUNT = 3
-"""In an hour. Further requests get the same answer, but no mail is sent."""
+"""Per hour. Further requests get the same answer, but no mail is sent."""
 
 WHEN_FULL = 600
-"""Seconds after which somebody may ask again, where the mail server has not taken the mails of others."""
+"""Seconds after which someone may ask again while the mail server has not accepted the mails of others."""
 
 
 def send_sign_up_link(request: HttpRequest, *, email: str) -> None:
-    """Leaves a mail with a set-password link to the account with this email, and creates the account if there is none.
+    """Queues a mail with a set-password link to the account with this email, and creates the account if there is none.
 
-    The caller cannot tell a known email from an unknown one, an inactive user, or one that has had its mails, not even
-    by the time it takes: each kind of account costs one written row and one mail. Raises `TooManyAttemptsError`.
+    The caller cannot distinguish a known email, an unknown one, an inactive user and one that has had its mails, not
+    even by the time the call takes: each costs one written row and one mail. Raises `TooManyAttemptsError`.
     """
     address = client_address(request)
     window = counters.current_window(HOUR)
@@ -55,14 +55,14 @@ def _get_or_create(email: str) -> User:
                 return User.objects.create_user(email)
             User.objects.filter(pk=user.pk).update(email=F("email"))  # takes as long as creating one
             return user
-    except IntegrityError:  # somebody asked at the same moment
+    except IntegrityError:  # another request for this email at the same moment
         return User.objects.get(email=email)
 
 
 def render_sign_up_mail(_mail: OutgoingMail, user: User) -> Letter | None:
-    """The link is made now, so that it is stored nowhere and as old as the mail.
+    """Writes the mail. The link is created now, so it is stored nowhere and is as old as the mail.
 
-    Without a link the mail says that the account is not active: only the owner of the mailbox learns that.
+    The mail has no link if the account is not active: only the owner of the mailbox learns that.
     """
     if settings.BERTH_SIGNUP != "open":
         return None

@@ -1,1 +1,1 @@
-"""Limits how often something may be done, counted for all processes together."""
+"""Limits how often something may be done, with counts that all processes share."""

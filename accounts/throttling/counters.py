@@ -1,7 +1,7 @@
-"""Counters that all processes share: how much a subject has used of something in the current window of time.
+"""Counters that all processes share: how much a subject has used of something in the current time window.
 
-A window is a number: how many lengths of it have passed since 1970. Only the latest window of each subject and scope
-is kept, so there are as many rows as users, and an old row counts for nothing. Each change is one atomic statement.
+A window is a number: how many window lengths have passed since 1970. Only the latest window of each subject and scope
+is stored, and an older row counts as zero. Each change is one atomic statement.
 """
 
 from datetime import datetime
@@ -14,12 +14,12 @@ from accounts.models import UsageCounter
 
 
 def window_at(moment: datetime, length: int) -> int:
-    """Returns the window of `length` seconds that the moment is in."""
+    """Returns the number of the window, `length` seconds long, that contains the moment."""
     return int(moment.timestamp() // length)
 
 
 def current_window(length: int) -> int:
-    """Returns the window of `length` seconds that it is now in."""
+    """Returns the number of the current window of `length` seconds."""
     return window_at(clock.now(), length)
 
 
@@ -29,9 +29,9 @@ def seconds_until_end(window: int, length: int) -> int:
 
 
 def consume(*, subject: str, scope: str, window: int, limit: int, amount: int = 1) -> bool:
-    """Counts the whole `amount` if the limit leaves room for it, else nothing. Returns whether it did.
+    """Counts the whole `amount` if the limit allows it, and otherwise nothing. Returns whether it counted.
 
-    A machine whose clock is behind counts in the window that the others are in already.
+    A machine whose clock is behind counts in the window that the others have already reached.
     """
     counter = UsageCounter.objects.filter(subject=subject, scope=scope)
     room = counter.filter(_current(window), spent__lte=limit - amount)
@@ -45,24 +45,24 @@ def consume(*, subject: str, scope: str, window: int, limit: int, amount: int = 
 
 
 def give_back(*, subject: str, scope: str, window: int, amount: int = 1) -> None:
-    """Takes back what was consumed in this window and turned out not to count."""
+    """Undoes what was consumed in this window and turned out not to count."""
     counter = UsageCounter.objects.filter(subject=subject, scope=scope, window=window, spent__gte=amount)
     counter.update(spent=F("spent") - amount)
 
 
 def count_spent(*, subject: str, scope: str, window: int) -> int:
-    """Returns how much has been consumed in this window, or in a later one that others are in already."""
+    """Returns how much has been consumed in this window, or in a later one that other machines have already reached."""
     counter = UsageCounter.objects.filter(_current(window), subject=subject, scope=scope)
     return counter.values_list("spent", flat=True).first() or 0
 
 
 def forget_before(*, scope: str, window: int) -> None:
-    """Deletes old counters of subjects that may never come again, such as addresses."""
+    """Deletes old counters of subjects that may never return, such as addresses."""
     UsageCounter.objects.filter(scope=scope, window__lt=window).delete()
 
 
 def _current(window: int) -> Q:
-    """This window, or the next, in which a machine may be whose clock is ahead. One beyond was never: the clock that
-    counted there has stepped back.
+    """Returns the condition for this window or the next one, which a machine may have reached whose clock is ahead. A
+    later window was counted by a clock that has stepped back since, and is ignored.
     """
     return Q(window__gte=window, window__lte=window + 1)

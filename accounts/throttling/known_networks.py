@@ -1,7 +1,8 @@
-"""The networks from which a user has passed the second factor: there the tries of others do not count.
+"""The networks from which a user has passed the second factor. Attempts from elsewhere do not count there.
 
-Somebody who has stolen a password can use up the tries of a code, which are few for all of the world together. The
-owner keeps tries of their own where they have signed in before. So there are at most `MOST` times more.
+Someone who has stolen a password can use up the attempts at a code, which are few for the whole world together. The
+owner keeps separate attempts in networks where they have signed in before, so there are at most `MOST` times more
+attempts.
 """
 
 from datetime import timedelta
@@ -16,7 +17,7 @@ KEPT_FOR = timedelta(days=90)
 
 
 def remember_network(*, user: User, address: str | None) -> None:
-    """Notes that the user was there, and forgets all but the last `MOST`. An unknown address is no place."""
+    """Records that the user was there, and deletes all but the last `MOST` networks. Ignores an unknown address."""
     if address is None:
         return
     network, now = client_network(address), clock.now()

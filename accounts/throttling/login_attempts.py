@@ -1,13 +1,14 @@
-"""How often a password, or the code of a second factor, may be tried.
+"""Limits the attempts at a password and at the code of a second factor.
 
-A password: ten times in a row per account and client, then not for 15 minutes; and per client 100 failures in 15
-minutes, however many accounts they are spread over. A code: ten times per account, from anywhere. Only somebody who
-knows the password can try codes, and a million codes are few for an attacker with a thousand addresses. Networks from
-which the user has passed the second factor have ten of their own, so that a thief of the password locks nobody out.
+Password: ten attempts in a row for each account and client, then none for 15 minutes; and 100 failures in 15 minutes
+for each client, for all accounts together. Code: ten attempts for each account, from anywhere. Only someone who knows
+the password can try codes, and a million codes are few for an attacker with a thousand addresses. Each network from
+which the user has passed the second factor has ten attempts of its own, so that a thief of the password cannot lock the
+user out.
 
-An attempt is counted before anything is checked, and by one conditional UPDATE, so that attackers who come at the same
-moment share the ten. The 15 minutes start again with each attempt: between two resets there are 15 minutes without
-any, so there are never more than ten checks in any 15 minutes. A refused attempt does not prolong them.
+An attempt is counted before anything is checked, by one conditional UPDATE, so that simultaneous attackers share the
+ten. The 15 minutes start again with each attempt: between two resets there are 15 minutes without any attempt, so there
+are never more than ten checks in any 15 minutes. A refused attempt does not prolong them.
 """
 
 import hashlib
@@ -32,14 +33,14 @@ _ADDRESS_SCOPE = "failed_logins"
 _ADDRESS_WINDOW = int(WINDOW.total_seconds())
 _ANYWHERE = "anywhere"
 _ROUNDS = 100
-"""A successful sign-in deletes the counter, sometimes just when another request begins to count on it. Eight users of
-one account who sign in without a pause have been seen to do so five times in a row."""
+"""Number of retries. A successful sign-in deletes the counter, sometimes just when another request begins to count on
+it. With eight users of one account who sign in without a pause, this happened five times in a row."""
 
 
 def check_limit(*, email: str, address: str | None) -> None:
-    """Counts an attempt to give the password. Raises TooManyAttemptsError when none is left.
+    """Counts an attempt at the password. Raises TooManyAttemptsError if none is left.
 
-    The address counts first: once it is closed, it creates no more counters of accounts that may not exist.
+    Counts for the address first, so that a blocked address creates no counters for accounts that may not exist.
     """
     client, window = client_network(address), counters.current_window(_ADDRESS_WINDOW)
     if not counters.consume(subject=client, scope=_ADDRESS_SCOPE, window=window, limit=ADDRESS_LIMIT):
@@ -52,7 +53,9 @@ def check_limit(*, email: str, address: str | None) -> None:
 
 
 def reset_attempts(*, email: str, address: str | None) -> None:
-    """Clears the account's failures after the right password. This attempt does not count against the client either."""
+    """Clears the account's failures after the right password. The attempt that succeeded does not count against the
+    client.
+    """
     client, window = client_network(address), counters.current_window(_ADDRESS_WINDOW)
     _clear_attempts(account_digest(email), client)
     counters.give_back(subject=client, scope=_ADDRESS_SCOPE, window=window)
@@ -60,33 +63,39 @@ def reset_attempts(*, email: str, address: str | None) -> None:
 
 
 def check_code_limit(*, user: User, address: str | None) -> None:
-    """Counts an attempt to give a code. Raises TooManyAttemptsError when none is left."""
+    """Counts an attempt at a code. Raises TooManyAttemptsError if none is left."""
     _consume_attempt(_code_digest(user), _place(user, address))
 
 
 def are_codes_used_up(*, user: User, address: str | None) -> bool:
-    """Whether the attempt that was just counted was the last."""
+    """Returns whether the attempt that was just counted was the last one."""
     counter = LoginCounter.objects.filter(account=_code_digest(user), address=_place(user, address))
     return counter.filter(attempts__gte=LIMIT).exists()
 
 
 def reset_code_attempts(*, user: User, address: str | None) -> None:
-    """Clears the user's failures after a right code: those of this network, or those of all that are not known."""
+    """Clears the user's failures after a right code: those of a known network, or those of all unknown networks
+    together.
+    """
     _clear_attempts(_code_digest(user), _place(user, address))
 
 
 def _place(user: User, address: str | None) -> str:
-    """Returns where attempts to give a code count together: in a network that the user is known in, or anywhere."""
+    """Returns the name under which attempts at a code are counted: the network if the user is known there, else
+    anywhere.
+    """
     return client_network(address) if is_known_network(user=user, address=address) else _ANYWHERE
 
 
 def account_digest(email: str) -> str:
-    """Returns what stands for an account, which may not exist: people also type passwords into the email field."""
+    """Returns the digest that identifies an account. It need not exist: people also type passwords into the email
+    field.
+    """
     return hashlib.sha256(normalise_email(email).encode()).hexdigest()
 
 
 def _code_digest(user: User) -> str:
-    """Returns what stands for the codes of a user. No email is spelled like this."""
+    """Returns the digest that identifies the codes of a user. It differs from that of any email."""
     return hashlib.sha256(f"second factor of {user.pk}".encode()).hexdigest()
 
 
@@ -116,7 +125,7 @@ def _increment(account: str, client: str) -> bool:
 
 
 def _start_counter(account: str, client: str, now: datetime) -> bool:
-    """Counts the first attempt. Returns False if there is a counter already."""
+    """Counts the first attempt. Returns False if a counter already exists."""
     try:
         with transaction.atomic():
             LoginCounter.objects.create(account=account, address=client, attempts=1, last_attempt_at=now)

@@ -1,9 +1,9 @@
-"""How many requests a user may make in a minute, counted for all processes together, and the headers that say so.
+"""Limits the requests of a user per minute, counted for all processes together, and adds headers with the state.
 
-Each request needs a permit. Permits come from a count that all processes share, and adding to it is a write, which a
-read should not cost. So a process takes permits for reads in batches and grants them from memory. It never grants more
-than it has taken, and all together never take more than the limit. Permits that are left over at the end of the minute
-are lost: at most one batch of each process.
+Each request needs a permit. Permits come from a count that all processes share. Adding to it is a write, which a read
+should not cost, so a process takes permits for reads in batches and grants them from memory. It never grants more than
+it has taken, and all processes together never take more than the limit. Permits left over at the end of the minute are
+lost: at most one batch for each process.
 """
 
 import logging
@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 PERIOD = 60
 BATCH = 20
 LOCK_SECONDS = 4.0
-"""For which a request waits for others of the same user, which ask the shared count."""
+"""How long a request waits for other requests of the same user that are asking the shared count."""
 
 _META_KEY = "berth.rate_limit"
 
 
 @dataclass(frozen=True, slots=True)
 class RateLimitState:
-    """The state after a request: `remaining` of `limit` requests, and `reset` seconds until all are back."""
+    """The state after a request: `remaining` of `limit` requests, and `reset` seconds until all are available again."""
 
     allowed: bool
     scope: str
@@ -45,8 +45,8 @@ class RateLimitState:
 class _Permits:
     """The permits of one user, scope and window: `available` in this process, `remaining` in the shared count.
 
-    The lock is held while the shared count is asked, so that threads of one user do not take a batch each. None of
-    them waits for a database connection meanwhile: it has the one over which the user was authenticated.
+    The lock is held while the shared count is asked, so that threads of one user do not take a batch each. None of them
+    waits for a database connection meanwhile, because each still has the one that authenticated the user.
     """
 
     window: int
@@ -56,7 +56,7 @@ class _Permits:
 
 
 class RateLimiter:
-    """Grants the requests of one process."""
+    """Grants the requests that this process answers."""
 
     def __init__(self) -> None:
         self._window = 0
@@ -66,7 +66,7 @@ class RateLimiter:
     def acquire(self, *, subject: str, scope: str, limit: int) -> RateLimitState:
         """Uses up one of the subject's requests of this minute, if one is left.
 
-        Raises `OperationalError` where the database keeps the requests that came before waiting.
+        Raises `OperationalError` if the database keeps earlier requests of the subject waiting for too long.
         """
         permits = self._find(subject, scope, limit)
         with _holding(permits.lock):
@@ -89,7 +89,7 @@ class RateLimiter:
 @contextmanager
 def _holding(lock: Lock) -> Iterator[None]:
     if not lock.acquire(timeout=LOCK_SECONDS):
-        raise OperationalError("Other requests of this user wait for the count of their requests.")
+        raise OperationalError("Other requests of this user are waiting for the count of their requests.")
     try:
         yield
     finally:
@@ -97,13 +97,13 @@ def _holding(lock: Lock) -> Iterator[None]:
 
 
 class _CountLostError(Exception):
-    """Redis has lost the count that was just made, or counts to what is no number."""
+    """Redis has lost the count just made, or the counter is not a number."""
 
 
 def _take(subject: str, scope: str, window: int, limit: int) -> tuple[int, int]:
     """Takes permits from the shared count. Returns how many it got, and how many remain for all processes."""
     if settings.BERTH_COUNT_IN_CACHE:
-        from redis.exceptions import RedisError  # noqa: PLC0415 - a tenth of a start, for nothing where there is no Redis
+        from redis.exceptions import RedisError  # noqa: PLC0415 - a tenth of the start-up time, only paid with Redis
 
         try:
             return _take_from_cache(subject, scope, window, limit)
@@ -139,9 +139,10 @@ rate_limiter = RateLimiter()
 
 
 def count_request(meta: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
-    """Counts a request of the user, and stores the state in its META for the headers. Returns None without a limit.
+    """Counts a request of the user, and stores the state in its META for the headers. Returns None if there is no
+    limit.
 
-    A request counts once, however often this is asked about it.
+    Counts each request only once, even if called several times.
     """
     counted = meta.get(_META_KEY)
     if isinstance(counted, RateLimitState):
@@ -155,7 +156,7 @@ def count_request(meta: dict[str, object], *, user: User, scope: str) -> RateLim
 
 
 def count_again(meta: dict[str, object], *, user: User, scope: str) -> RateLimitState | None:
-    """Counts one more of the things that a request does, where it does several of a kind."""
+    """Counts one more action of a request that performs several."""
     meta.pop(_META_KEY, None)
     return count_request(meta, user=user, scope=scope)
 

@@ -1,4 +1,4 @@
-"""Which rows of accounts count for nothing any more, so that they may be deleted."""
+"""Selects the rows of accounts that no longer matter and may be deleted."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -17,16 +17,16 @@ from accounts.throttling.login_attempts import WINDOW
 from accounts.throttling.rate_limits import PERIOD
 
 CLOCKS_DIFFER = LIMITS_DIFFER
-"""A machine whose clock is behind still needs rows that have expired for the others."""
+"""A machine whose clock is behind still needs rows that have expired for the other machines."""
 
 REVOKED_KEYS_KEPT_FOR = timedelta(days=30)
 EXPIRED_KEYS_KEPT_FOR = timedelta(days=365)
-"""How long a key is still known of that lets nobody in any more. Its owner sees those that have expired."""
+"""How long a key stays listed after it stopped working. Its owner sees the expired ones."""
 
 SENT_KEPT_FOR = timedelta(days=7)
 UNSENT_KEPT_FOR = timedelta(days=30)
 MOST_ENDED = 10_000
-"""How long, and how many, mails that are sent or given up stay listed for the staff."""
+"""How long, and how many, mails stay listed for the staff after they were sent or given up."""
 
 WINDOW_SECONDS = {
     "failed_logins": int(WINDOW.total_seconds()),
@@ -39,11 +39,11 @@ WINDOW_SECONDS = {
     "invitations": 86_400,
     "invited": 86_400,
 }
-"""Lengths of the windows of `UsageCounter`, by scope; those of the request limits are `PERIOD`."""
+"""Window lengths of `UsageCounter`, by scope. Those of the request limits are `PERIOD`."""
 
 
 def find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
-    """Yields the rows of each table that count for nothing at `now`."""
+    """Yields the rows of each table that no longer matter at `now`."""
     yield UsageCounter.objects.filter(_windows_over(now - CLOCKS_DIFFER))
     yield LoginCounter.objects.filter(last_attempt_at__lte=now - WINDOW - CLOCKS_DIFFER)
     yield KnownNetwork.objects.filter(used_at__lte=now - KEPT_FOR - CLOCKS_DIFFER)
@@ -55,7 +55,7 @@ def find_expired(now: datetime) -> Iterator[QuerySet[Any]]:
     yield ApiKey.objects.filter(expires_at__lte=now - EXPIRED_KEYS_KEPT_FOR)
     yield OutgoingMail.objects.filter(state__in=ENDED_WELL, ended_at__lte=now - SENT_KEPT_FOR)
     yield OutgoingMail.objects.filter(state__in=ENDED_BADLY, ended_at__lte=now - UNSENT_KEPT_FOR)
-    # Waiting for so long are only those of a server that sends no mails any more.
+    # Mails wait this long only if the installation no longer sends any.
     yield OutgoingMail.objects.filter(ended_at=None, give_up_at__lte=now - TRIED_FOR - UNSENT_KEPT_FOR)
     newest = OutgoingMail.objects.exclude(ended_at=None).order_by("-ended_at").values_list("ended_at", flat=True)
     if (oldest_kept := newest[MOST_ENDED : MOST_ENDED + 1].first()) is not None:

@@ -110,7 +110,7 @@ class _QuickLook:
 
     def _lets_in(self, known: _LetIn, rows: SessionRows | None, now: datetime) -> bool:
         self._rows = rows
-        return known.by is not None and rows is not None and rows.are_those(known.by, now)
+        return known.by is not None and rows is not None and rows.match(known.by, now)
 
     def _is_allowed(self, known: _LetIn) -> bool:
         """Counts the request like the middleware of pages. Returns whether it is within the limit."""

@@ -61,7 +61,7 @@ def test_each_run_is_one_query_and_is_logged_as_such(alice: User) -> None:
 
 def test_a_sample_that_the_query_does_not_hold_is_refused() -> None:
     query = CompiledQuery(lambda _pk: User.objects.values_list("id"), UUID(int=1))
-    with pytest.raises(ValueError, match="does not hold each"):
+    with pytest.raises(ValueError, match="does not contain each"):
         query.rows(UUID(int=2))
 
 

@@ -60,6 +60,6 @@ def test_what_cannot_be_used_is_told_by_the_name_of_the_variable(settings: Any, 
 
 def test_an_ordinary_user_is_not_made_an_admin(settings: Any) -> None:
     settings.BERTH_ADMIN_EMAIL = UserFactory.create(email="ada@example.com").email
-    with pytest.raises(CommandError, match="is a user, but no admin"):
+    with pytest.raises(CommandError, match="is a user but not an admin"):
         ensure_admin()
     assert not User.objects.filter(is_superuser=True).exists()

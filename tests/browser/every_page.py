@@ -26,7 +26,7 @@ DOCS = "/api/docs"
 FACTS = {
     "request_id": "req_5f0c8a4be2d147f6",
     "sentence": "The database does not answer.",
-    "error": "The staff are at work on this installation. Try again later; agents run on.",
+    "error": "The staff are doing maintenance on this installation. Try again later; agents keep running.",
     "seconds": 12,
 }
 """What the pages of errors are given."""

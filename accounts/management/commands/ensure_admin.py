@@ -1,4 +1,4 @@
-"""Makes the first superuser if there is none."""
+"""Creates the first superuser if there is none."""
 
 import secrets
 from typing import Any
@@ -16,7 +16,7 @@ DEFAULT_EMAIL = "admin@berth.localhost"
 
 
 class Command(BaseCommand):
-    help = "Make the first superuser from BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD, unless there is one."
+    help = "Create the first superuser from BERTH_ADMIN_EMAIL and BERTH_ADMIN_PASSWORD, unless there is one."
     requires_current_database = True
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             message = f"BERTH_ADMIN_EMAIL or BERTH_ADMIN_PASSWORD cannot be used: {' '.join(error.messages)}"
             raise CommandError(message) from None
         if User.objects.filter(email=candidate.email).exists():
-            raise CommandError(f"{email} is a user, but no admin. Set BERTH_ADMIN_EMAIL to somebody else's.")
+            raise CommandError(f"{email} is a user but not an admin. Set BERTH_ADMIN_EMAIL to another address.")
         User.objects.create_superuser(email, password)
         self.stdout.write(f"Admin: {candidate.email}")
         if not settings.BERTH_ADMIN_PASSWORD:

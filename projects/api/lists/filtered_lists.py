@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from rest_framework.utils.urls import replace_query_param
 
 from accounts.api.etags import answer_with_etag
-from accounts.api.parameters import Asked, Parameter, ParameterError
+from accounts.api.parameters import Parameter, ParameterError, ParameterValues
 from accounts.http import AuthenticatedRequest
 from projects.api.fast_json import render_list, render_with
 from projects.api.lists.pagination import CURSOR, LIMIT, MAX_LIMIT
@@ -57,40 +57,40 @@ PARAMETERS = (STATUS, TEXT, SORT, INCLUDE, LIMIT, CURSOR)
 _SECRET = ("telegram_token_ciphertext", "api_key_ciphertext")
 
 
-def is_queried(asked: Asked) -> bool:
+def is_queried(values: ParameterValues) -> bool:
     """Returns whether the request asks for anything but pages of the usual list."""
-    return bool(asked[STATUS] or asked[TEXT] or asked[INCLUDE]) or asked[SORT] != NEWEST_FIRST
+    return bool(values[STATUS] or values[TEXT] or values[INCLUDE]) or values[SORT] != NEWEST_FIRST
 
 
-def answer_query(request: AuthenticatedRequest, asked: Asked) -> HttpResponse:
+def answer_query(request: AuthenticatedRequest, values: ParameterValues) -> HttpResponse:
     owner = request.user.pk
-    position = _read_position(asked)
+    position = _read_position(values)
     selection = select(
         with_statuses(refresh_rows(OwnRows(owner)[:])),
-        statuses=asked[STATUS],
-        text=asked[TEXT],
-        sort=asked[SORT],
+        statuses=values[STATUS],
+        text=values[TEXT],
+        sort=values[SORT],
         read_bots=lambda: dict(Project.objects.filter(owner_id=owner).values_list("pk", "bot_username")),
     )
-    page = cut_page(selection.chosen, sort=asked[SORT], position=position, size=_page_size(asked))
+    page = cut_page(selection.chosen, sort=values[SORT], position=position, size=_page_size(values))
     url = request.build_absolute_uri()
     links = [f'<{replace_query_param(url, "cursor", to.spell())}>; rel="{name}"' for name, to in page.others]
     headers = {"Link": ", ".join(links)} if links else {}
-    return answer_with_etag(request, _render(page.rows, owner, asked[INCLUDE]), of=owner.bytes, headers=headers)
+    return answer_with_etag(request, _render(page.rows, owner, values[INCLUDE]), of=owner.bytes, headers=headers)
 
 
-def _read_position(asked: Asked) -> Position | None:
-    cursor = asked[CURSOR]
+def _read_position(values: ParameterValues) -> Position | None:
+    cursor = values[CURSOR]
     if cursor is None:
         return None
     position = Position.read(cursor)
-    if position is None or position.sort != asked[SORT]:
+    if position is None or position.sort != values[SORT]:
         refuse_parameter("cursor", "Take the cursor from the Link header of the page before, with the same sort.")
     return position
 
 
-def _page_size(asked: Asked) -> int | None:
-    return asked[LIMIT] or (MAX_LIMIT if asked[CURSOR] is not None else None)
+def _page_size(values: ParameterValues) -> int | None:
+    return values[LIMIT] or (MAX_LIMIT if values[CURSOR] is not None else None)
 
 
 def _render(known: Sequence[Known[ProjectRow | Project]], owner: UUID, include: tuple[str, ...]) -> bytes:

@@ -106,7 +106,7 @@ class BulkControlView(OwnProjectsViewSet):
         serializer = BulkControlSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         ids, action = serializer.validated_data["ids"], Action(serializer.validated_data["action"])
-        act, key = partial(self._act_on_each, ids, action), self.asked[IDEMPOTENCY_KEY]
+        act, key = partial(self._act_on_each, ids, action), self.values[IDEMPOTENCY_KEY]
         if key is None:
             answer = Answer({"results": act()}, is_replay=False)
         else:

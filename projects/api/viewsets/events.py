@@ -65,10 +65,10 @@ class EventsView(RevalidatedView, ViewSet):
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponseBase:
         """List the events of all your projects, newest first; or follow them."""
-        if self.asked[FOLLOW]:
+        if self.values[FOLLOW]:
             return self._follow(request)
         events = Event.objects.filter(owner_id=request.user.pk)
-        limit, cursor, since = self.asked[LIMIT], self.asked[CURSOR], self.asked[SINCE]
+        limit, cursor, since = self.values[LIMIT], self.values[CURSOR], self.values[SINCE]
         page, more = read_page(events, limit=limit, cursor=cursor, since=since)
         headers = link_to_next(request, page, more=more)
         return Response(OwnEventSerializer(page, many=True).data, headers=headers)
@@ -76,7 +76,7 @@ class EventsView(RevalidatedView, ViewSet):
     def _follow(self, request: AuthenticatedRequest) -> HttpResponseBase:
         if self.revalidation is None:
             raise TypeError("The view has no revalidation.")
-        number, after = self.asked[LAST_EVENT_ID], None
+        number, after = self.values[LAST_EVENT_ID], None
         if number is not None:
             after = Event.objects.filter(owner_id=request.user.pk, pk=number).first()
             if after is None:

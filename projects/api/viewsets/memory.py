@@ -21,4 +21,4 @@ class ProjectMemoryViewSet(OwnProjectsViewSet):
     def destroy(self, request: AuthenticatedRequest, id: str) -> Response:
         """Delete the agent's memory permanently. The agent starts again with an empty one, or stays stopped."""
         project = clear_memory(project=self.get_object(), actor=find_actor(request))
-        return Response(show_detail(self.settle(project, self.asked[WAIT])))
+        return Response(show_detail(self.settle(project, self.values[WAIT])))

@@ -24,7 +24,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
     serializer_class = ProjectDetailSerializer  # type: ignore[assignment]  # it serializes a snapshot
     pagination_class = None  # the only list with pages reads them itself
     lookup_field = "id"
-    goes_on = ("validate",)  # it changes nothing
+    works_in_maintenance = ("validate",)  # it changes nothing
     request: AuthenticatedRequest
     revalidation: Revalidation | None = None  # set by `make_revalidation`
 
@@ -49,7 +49,7 @@ class OwnProjectsViewSet(RevalidatedView, GenericViewSet[Project]):
             raise Http404
         return project
 
-    def check_there_is_one(self) -> None:
+    def check_object_exists(self) -> None:
         if self.lookup_field in self.kwargs:
             self.get_object()
 

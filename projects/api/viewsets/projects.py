@@ -52,8 +52,8 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def list(self, request: AuthenticatedRequest) -> HttpResponse:
         """List your projects, newest first, optionally filtered, sorted and in pages."""
-        if is_queried(self.asked):
-            return answer_query(request, self.asked)
+        if is_queried(self.values):
+            return answer_query(request, self.values)
         return PolledList(request).answer(partial(self._read_rows, request))
 
     @describe(
@@ -65,7 +65,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def create(self, request: AuthenticatedRequest) -> Response:
         """Deploy an agent."""
-        wait, key = self.asked[WAIT], self.asked[IDEMPOTENCY_KEY]
+        wait, key = self.values[WAIT], self.values[IDEMPOTENCY_KEY]
         serializer = NewProjectSerializer(data=request.data, context={"owner": request.user})
         serializer.is_valid(raise_exception=True)
 
@@ -129,7 +129,7 @@ class ProjectViewSet(OwnProjectsViewSet):
         Behind the gateway, a new token, key or budget is in force at once. An agent that crashed because of its
         credential is started again.
         """
-        project, restart = self.get_object(), self.asked[RESTART]
+        project, restart = self.get_object(), self.values[RESTART]
         serializer = ProjectChangeSerializer(project, data=request.data)
         serializer.is_valid(raise_exception=True)
         change = serializer.build()
@@ -171,7 +171,7 @@ class ProjectViewSet(OwnProjectsViewSet):
     )
     def control(self, request: AuthenticatedRequest, id: str) -> Response:
         """Start, stop or restart the agent. The response comes when the engine has carried it out."""
-        project, wait = self.get_object(), self.asked[WAIT]
+        project, wait = self.get_object(), self.values[WAIT]
         serializer = ControlSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         action = Action(serializer.validated_data["action"])
@@ -192,9 +192,9 @@ class ProjectViewSet(OwnProjectsViewSet):
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """Returns the caller's projects, or those of the requested page, and the page's headers."""
-        if self.asked[LIMIT] is None and self.asked[CURSOR] is None:
+        if self.values[LIMIT] is None and self.values[CURSOR] is None:
             return OwnRows(request.user.pk)[:], {}
         pages = LinkPagination()
-        source: Any = OwnRows(request.user.pk) if self.asked[CURSOR] is None else own_rows(request.user.pk)
+        source: Any = OwnRows(request.user.pk) if self.values[CURSOR] is None else own_rows(request.user.pk)
         page: Sequence[Any] = pages.paginate_queryset(source, request, view=self) or []
         return [ProjectRow._make(row) for row in page], pages.get_headers()

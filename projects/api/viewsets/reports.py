@@ -46,7 +46,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
 
         On a Swarm this is only known for agents on the manager's own node. For others this is a 502.
         """
-        project, since = self.get_object(), self.asked[STATS_SINCE]
+        project, since = self.get_object(), self.values[STATS_SINCE]
         if since is not None:
             return Response(SeriesSerializer(read_series(project, since=since, now=clock.now())).data)
         usage = read_usage(project)
@@ -61,7 +61,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
     def events(self, request: AuthenticatedRequest, id: str) -> Response:
         """List who did what to the project, when and from where, newest first."""
         events = Event.objects.filter(project_id=self.get_object().id)
-        limit, cursor, since = self.asked[LIMIT], self.asked[CURSOR], self.asked[event_pages.SINCE]
+        limit, cursor, since = self.values[LIMIT], self.values[CURSOR], self.values[event_pages.SINCE]
         page, more = read_page(events, limit=limit, cursor=cursor, since=since)
         headers = link_to_next(request, page, more=more)
         return Response(EventSerializer(page, many=True).data, headers=headers)
@@ -93,8 +93,8 @@ class ProjectLogsView(OwnProjectsViewSet):
     )
     def logs(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
         """Read the agent's log, without its credentials: at most 1 MB. With `follow` it continues with new lines."""
-        project, tail, since = self.get_object(), self.asked[TAIL], self.asked[SINCE]
-        follows, run = self.asked[FOLLOW], self.asked[RUN]
+        project, tail, since = self.get_object(), self.values[TAIL], self.values[SINCE]
+        follows, run = self.values[FOLLOW], self.values[RUN]
         if run is None or run == current_number(project):
             lines = read_logs(project=project, tail=tail, since=since, follow=follows)
         else:

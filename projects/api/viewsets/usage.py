@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from accounts import clock
 from accounts.api.openapi import problems
-from accounts.api.parameters import Asked, describe
+from accounts.api.parameters import ParameterValues, describe
 from accounts.http import AuthenticatedRequest
 from projects.api.parameters import choice, moment, refuse_parameter
 from projects.api.serializers.budget import UsageLineSerializer
@@ -41,12 +41,12 @@ class ProjectUsageView(OwnProjectsViewSet):
     def usage(self, request: AuthenticatedRequest, id: str) -> HttpResponseBase:
         """List what the agent has used by model, oldest first."""
         project = self.get_object()
-        by = self.asked[BY]
-        since, until = _read_span(self.asked, LONGEST[by])
+        by = self.values[BY]
+        since, until = _read_span(self.values, LONGEST[by])
         lines = list_usage(project=project, since=since, until=until, by=by)
         if len(lines) > MOST_LINES:
             refuse_parameter("since", "This is more than one answer holds. Ask for a shorter time.")
-        if self.asked[FORMAT] == "csv":
+        if self.values[FORMAT] == "csv":
             name = f'attachment; filename="usage-{project.pk}.csv"'
             return HttpResponse(
                 write_csv(lines), content_type="text/csv; charset=utf-8", headers={"Content-Disposition": name}
@@ -54,10 +54,10 @@ class ProjectUsageView(OwnProjectsViewSet):
         return Response(UsageLineSerializer(lines, many=True).data)
 
 
-def _read_span(asked: Asked, longest: timedelta) -> tuple[datetime, datetime]:
-    until = asked[UNTIL] or clock.now()
+def _read_span(values: ParameterValues, longest: timedelta) -> tuple[datetime, datetime]:
+    until = values[UNTIL] or clock.now()
     try:
-        since = asked[SINCE] or until - USUAL
+        since = values[SINCE] or until - USUAL
     except OverflowError:  # before the year 1
         refuse_parameter("until", "There is no usage before that. Set a later time.")
     if until - since > longest:

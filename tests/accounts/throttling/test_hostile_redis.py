@@ -31,7 +31,7 @@ def serve(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
     """Starts a Redis in which the service counts."""
     started: list[HostileRedis] = []
     monkeypatch.setattr(cache_backend, "WITHIN", 0.2)
-    monkeypatch.setattr(cache_backend, "patience", cache_backend._Patience())
+    monkeypatch.setattr(cache_backend, "breaker", cache_backend._Breaker())
 
     def start(talk: Talk, tls: ssl.SSLContext | None = None, options: str = "") -> HostileRedis:
         server = HostileRedis(talk, tls)
@@ -101,24 +101,24 @@ def test_many_at_once_wait_together_and_then_not_at_all(serve: Serve) -> None:
 def test_after_a_pause_one_thread_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("config.cache_backend.time.monotonic", lambda: now)
-    patience = cache_backend._Patience()
+    breaker = cache_backend._Patience()
 
     def is_asked() -> bool:
         try:
-            patience.check("one")
+            breaker.check("one")
         except RedisError:
             return False
         return True
 
     assert is_asked()
-    patience.note("one", answers=False)
+    breaker.note("one", answers=False)
     assert not is_asked()
-    patience.check("another")
+    breaker.check("another")
     now += cache_backend.PAUSE
     assert [is_asked() for _ in range(3)] == [True, False, False]
     now += cache_backend.PAUSE
     assert [is_asked() for _ in range(3)] == [True, False, False]
-    patience.note("one", answers=True)
+    breaker.note("one", answers=True)
     assert [is_asked() for _ in range(3)] == [True] * 3
 
 

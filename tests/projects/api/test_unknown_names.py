@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from accounts.api.parameters import StrictView
 from accounts.api.serializers import LoginSerializer, NewKeySerializer
-from accounts.api.unknown_names import suggest, tell_unknown
+from accounts.api.unknown_names import describe_unknown_names, suggest
 from projects.api.serializers.budget import OwnBudgetSerializer
 from projects.api.serializers.control import ControlSerializer
 from projects.api.serializers.project import NewProjectSerializer, ProjectChangeSerializer
@@ -112,7 +112,7 @@ def test_a_misspelled_field_gets_a_suggestion(serializer: str) -> None:
     known = FIELDS[serializer]
     for name in known:
         for wrong in set(misspelled(name)) - set(known):
-            (error,) = tell_unknown([wrong], known=known, noun="field").values()
+            (error,) = describe_unknown_names([wrong], known=known, noun="field").values()
             assert str(error[0]) == f"There is no such field: did you mean {name}? Send it under that name.", wrong
 
 
