@@ -1,1 +1,1 @@
-"""One archive of the database and, on request, of what agents remember; and the way back from it."""
+"""Creates and restores archives of the database and, on request, of the agents' memories."""

@@ -1,6 +1,6 @@
-"""The archive as a file: a plain tar of plain files, written and read piece by piece.
+"""The archive as a file: a plain tar of plain files, written and read in pieces.
 
-It is read without `tarfile`'s own walk, which follows long names, sparse files and extensions that a member announces.
+`tarfile`'s own reading is not used, because it follows long names, sparse files and extensions that a member announces.
 Here a member is a file with a short name, and anything else ends the reading.
 """
 
@@ -19,7 +19,7 @@ from config.backup.errors import BackupError
 BLOCK = tarfile.BLOCKSIZE
 PIECE = 1024 * 1024
 LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one row."""
+"""Maximum bytes of one row."""
 
 _NAME = re.compile(r"manifest\.json|seal\.json|tables/[a-z_]{1,40}\.[a-z_]{1,40}\.jsonl|memory/[0-9]{1,9}\.tar")
 
@@ -43,16 +43,16 @@ class Member:
 
 
 class ArchiveWriter:
-    """Writes members one after the other. How long one is need not be known before."""
+    """Writes members one after another. The length of a member need not be known in advance."""
 
     def __init__(self, file: BinaryIO, *, moment: float) -> None:
-        """`moment` is when the members are said to be from, in seconds of the epoch."""
+        """`moment` is the modification time of the members, in seconds since 1970."""
         self._file = file
         self._moment = moment
 
     @contextmanager
     def member(self, name: str) -> Iterator[Member]:
-        """Where the block raises, the archive is as it was before."""
+        """Adds a member, which the block writes. If the block raises, the archive is restored to its previous state."""
         start = self._file.tell()
         self._file.write(bytes(BLOCK))
         member = Member(self._file)
@@ -81,7 +81,7 @@ class _Place:
 
 
 class Content:
-    """A member that is being read, from its beginning to its end."""
+    """A member that is being read from its beginning to its end."""
 
     def __init__(self, file: BinaryIO, place: _Place) -> None:
         self._file = file
@@ -90,7 +90,7 @@ class Content:
         file.seek(place.offset)
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes; none at the end of the member."""
+        """Returns at most `size` bytes; none at the end of the member."""
         wanted = min(self._left, PIECE if size < 0 else size)
         return self._count(self._file.read(wanted), wanted)
 
@@ -98,25 +98,27 @@ class Content:
         while self._left:
             line = self._file.readline(min(self._left, LONGEST_LINE))
             if not line.endswith(b"\n"):
-                raise BackupError("The archive is damaged: a row of it has no end. Use another backup.")
+                raise BackupError("The archive is damaged: one of its rows has no end. Use another backup.")
             yield self._count(line, len(line))
 
     def finish(self) -> str:
-        """Reads what is left, and returns the digest of all."""
+        """Reads the rest, and returns the digest of the whole member."""
         while self.read():
             pass
         return self._digest.hexdigest()
 
     def _count(self, piece: bytes, wanted: int) -> bytes:
         if len(piece) < wanted:
-            raise BackupError("The archive has become shorter while it was read. Copy it anew.")
+            raise BackupError("The archive has become shorter while it was read. Copy it again.")
         self._left -= len(piece)
         self._digest.update(piece)
         return piece
 
 
 class ArchiveReader:
-    """Knows where each member is. Raises `BackupError` for a file that is no archive, or not all of one."""
+    """Finds the members of an archive. Raises `BackupError` for a file that is not an archive, or
+    not a complete one.
+    """
 
     def __init__(self, file: BinaryIO, name: str) -> None:
         self._file = file
@@ -129,7 +131,7 @@ class ArchiveReader:
     def open(cls, path: Path) -> Iterator[Self]:
         try:
             if not stat.S_ISREG(path.stat().st_mode):
-                raise BackupError(f"{path} is no file. Name the archive that `manage.py backup` has written.")
+                raise BackupError(f"{path} is not a file. Name the archive that `manage.py backup` has written.")
             file = path.open("rb")
         except OSError as error:
             raise BackupError(
@@ -140,7 +142,7 @@ class ArchiveReader:
                 yield cls(file, str(path))
             except OSError as error:
                 if error.filename is not None:
-                    raise  # of another file
+                    raise  # an error of another file
                 raise BackupError(f"{path} cannot be read ({error.strerror}). Check the disk that it is on.") from None
 
     @property
@@ -166,16 +168,16 @@ class ArchiveReader:
             raise BackupError(f"{self._name} is damaged: something follows its end. Use another backup.")
 
     def _read_header(self, offset: int, length: int) -> bytes | None:
-        """None at the end of the archive."""
+        """Returns None at the end of the archive."""
         self._file.seek(offset)
         block = self._file.read(BLOCK)
         if len(block) < BLOCK:
-            what = "is cut off" if self._places else "is no archive of `manage.py backup`"
-            raise BackupError(f"{self._name} {what}: it has {length} bytes. Copy it anew, or use another backup.")
+            what = "is cut off" if self._places else "is not an archive of `manage.py backup`"
+            raise BackupError(f"{self._name} {what}: it has {length} bytes. Copy it again, or use another backup.")
         return block if block.strip(b"\0") else None
 
     def _parse(self, block: bytes, *, is_first: bool) -> tarfile.TarInfo:
-        """Refuses links, devices, directories, sparse files and extensions, and names that no archive of ours has."""
+        """Refuses links, devices, directories, sparse files, extensions, and names that our archives never contain."""
         try:
             info = tarfile.TarInfo.frombuf(block, "ascii", "strict")
         except (tarfile.HeaderError, UnicodeError, ValueError):
@@ -183,5 +185,5 @@ class ArchiveReader:
         if info is not None and info.type == tarfile.REGTYPE and info.size >= 0 and _NAME.fullmatch(info.name):
             return info
         if is_first:
-            raise BackupError(f"{self._name} is no archive of `manage.py backup`. Name one that is.")
-        raise BackupError(f"{self._name} is damaged, or somebody has changed it. Use another backup.")
+            raise BackupError(f"{self._name} is not an archive of `manage.py backup`. Name one that is.")
+        raise BackupError(f"{self._name} is damaged, or someone has changed it. Use another backup.")

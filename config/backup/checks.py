@@ -1,4 +1,4 @@
-"""What has to be so before a restore writes anything."""
+"""The checks that must pass before a restore writes anything."""
 
 from datetime import datetime
 
@@ -32,16 +32,16 @@ SECRET_COLUMNS = {
 
 
 def check_version(manifest: Manifest) -> None:
-    """Raises `BackupError` where the archive is of a newer version, or of another instance."""
+    """Raises `BackupError` if the archive is from a newer version, or from another instance."""
     require_known({(app, name) for app, name in manifest.migrations}, what="The archive")
     if _numbers(manifest.version) > _numbers(settings.BERTH_VERSION):
         raise BackupError(
-            f"The archive is of version {manifest.version} of Berth, and this is {settings.BERTH_VERSION}. Install "
+            f"The archive is from version {manifest.version} of Berth, and this is {settings.BERTH_VERSION}. Install "
             "that version first."
         )
     if manifest.instance != settings.BERTH_INSTANCE:
         raise BackupError(
-            f"The archive is of the instance {manifest.instance}, and this is {settings.BERTH_INSTANCE}. Set "
+            f"The archive is from the instance {manifest.instance}, and this is {settings.BERTH_INSTANCE}. Set "
             f"BERTH_INSTANCE={manifest.instance}."
         )
 
@@ -52,16 +52,18 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 @sensitive_variables("keys")
 def check_contents(reader: ArchiveReader, manifest: Manifest, *, keys: list[str]) -> int:
-    """Reads all of the archive. Returns how many credentials the keys do not open, though they are the right ones.
+    """Reads the whole archive. Returns how many credentials cannot be decrypted although the keys are the right ones.
 
-    Raises `BackupError` where anything is not as it was written, and where the keys are wrong.
+    Raises `BackupError` if a part differs from what was written, or if the keys are wrong.
     """
     models_by_label = {
         model._meta.label_lower: model for model in archived_models([(app, name) for app, name in manifest.migrations])
     }
     described = {table.model: table.columns for table in manifest.tables}
     if described != {label: columns_of(model) for label, model in models_by_label.items()}:
-        raise BackupError("The archive has other tables than its version. Restore it with the version that made it.")
+        raise BackupError(
+            "The tables of the archive do not match its version. Restore it with the version that created it."
+        )
     closed: list[str] = []
     for table in manifest.tables:
         closed += _check_table(reader.content(table.member), table, models_by_label[table.model], keys)
@@ -74,13 +76,13 @@ def check_contents(reader: ArchiveReader, manifest: Manifest, *, keys: list[str]
 
 
 def _check_table(content: Content, table: Table, model: type[models.Model], keys: list[str]) -> list[str]:
-    """Returns the model's label for each ciphertext that the keys do not open."""
+    """Returns the model's label once for each ciphertext that the keys do not decrypt."""
     fields = SECRET_COLUMNS.get(table.model, ())
     closed: list[str] = []
     rows = 0
     for row in parse_rows(model, content.lines()):
         rows += 1
-        ciphertexts = [row.get(name) for name in fields]  # an older archive lacks the newer ones
+        ciphertexts = [row.get(name) for name in fields]  # older archives lack some columns
         closed += [table.model for each in ciphertexts if each and not opens(each, keys=keys)]
     if content.finish() != table.sha256 or rows != table.rows:
         raise _damaged(table.member)
@@ -88,19 +90,19 @@ def _check_table(content: Content, table: Table, model: type[models.Model], keys
 
 
 def _damaged(member: str) -> BackupError:
-    return BackupError(f"The archive is damaged: {member} is not as it was written. Use another backup.")
+    return BackupError(f"The archive is damaged: {member} differs from what was written. Use another backup.")
 
 
 def check_nothing_runs() -> None:
-    """Raises `BackupError` where Berth serves this database or this address."""
+    """Raises `BackupError` if Berth is serving this database or this address."""
     if is_taken(settings.BERTH_HOST, settings.BERTH_PORT):
         where = f"{settings.BERTH_HOST}:{settings.BERTH_PORT}"
         raise BackupError(f"Something listens on {where}. If it is Berth, stop it: a restore replaces its database.")
     for instance, until in _read_leases():
         if lasts(until, at_most=LEASE, now=clock.now()):
             raise BackupError(
-                f"A watcher of the instance {instance} is at work on this database. Stop Berth on every machine, and "
-                f"wait {LEASE.seconds} seconds where it was killed."
+                f"A watcher of the instance {instance} is using this database. Stop Berth on every machine, and "
+                f"wait {LEASE.seconds} seconds if it was killed."
             )
 
 
@@ -108,13 +110,13 @@ def _read_leases() -> list[tuple[str, datetime | None]]:
     try:
         return list(Watch.objects.values_list("instance", "lease_until")) if _has_table(Watch) else []
     except DatabaseError:
-        return []  # of an older version or damaged: `check_empty` says so
+        return []  # an older version or a damaged database, which `check_empty` reports
 
 
 def check_empty(*, replace: bool) -> str:
-    """Returns what the database holds, in words; empty where it holds nobody and nothing.
+    """Returns a description of the rows in the database; empty if there are no users and no projects.
 
-    Raises `BackupError` where it holds something, unless it may be replaced.
+    Raises `BackupError` if there are some, unless they may be replaced.
     """
     try:
         users, projects = (model._default_manager.count() if _has_table(model) else 0 for model in (User, Project))
@@ -123,9 +125,7 @@ def check_empty(*, replace: bool) -> str:
     else:
         held = f"{counted(users, 'user')} and {counted(projects, 'project')}" if users or projects else ""
     if held and not replace:
-        raise BackupError(
-            f"The database is not empty: it holds {held}. To lose that, say --replace; make a backup of it before."
-        )
+        raise BackupError(f"The database is not empty: it contains {held}. Back it up first; --replace deletes it.")
     return held
 
 

@@ -1,4 +1,4 @@
-"""Makes a backup while everything runs."""
+"""Creates a backup while everything keeps running."""
 
 import time
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 @dataclass(slots=True)
 class _Copied:
-    """What was read of the database at one moment."""
+    """The rows of the database at one moment."""
 
     at: datetime
     applied: set[Migration]
@@ -38,9 +38,9 @@ class _Copied:
 
 
 def make_backup(path: Path, *, with_memory: bool = False, say: Say = lambda _: None) -> Manifest:
-    """Writes the archive, and returns what it says of itself. Raises `BackupError`; then there is no new file.
+    """Writes the archive, and returns its manifest. Raises `BackupError`, and then leaves no new file.
 
-    The rows are those of one moment. What agents remember is of a later one, each agent's of one of its own.
+    All rows are from one moment. The memory of each agent is from a later moment of its own.
     """
     _prepare()
     with whole_file(path) as file:
@@ -58,13 +58,13 @@ def make_backup(path: Path, *, with_memory: bool = False, say: Say = lambda _: N
 
 
 def _prepare() -> None:
-    """The database gets its id and the proof of its keys, where it was never served. Raises `BackupError`."""
+    """Gives a database that was never served its id and key check. Raises `BackupError`."""
     try:
         if read_applied() and not Installation.objects.filter(pk=1).values_list("pk").exists():
             read_installation()
         check_keys()
     except ImproperlyConfigured as error:
-        raise BackupError(str(error)) from None  # nobody could use what is encrypted in it
+        raise BackupError(str(error)) from None  # nobody could use the credentials in the archive
     except DatabaseError as error:
         raise BackupError(f"The database cannot be used ({_first_line(error)}). Nothing was written.") from None
 

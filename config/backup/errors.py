@@ -1,7 +1,7 @@
-"""What keeps a backup or a restore from being done."""
+"""The error that stops a backup or a restore."""
 
 from django.core.management.base import CommandError
 
 
 class BackupError(CommandError):
-    """The message is one sentence for the operator, or two, and holds no secret."""
+    """The message has one or two sentences for the operator, and contains no secret."""

@@ -1,4 +1,4 @@
-"""The keys of an installation as a file of their own, which is never part of an archive."""
+"""The keys of an installation in a separate file, which is never part of an archive."""
 
 import json
 import os
@@ -23,7 +23,7 @@ Keys = Mapping[str, str]
 
 
 def current_keys() -> Keys:
-    """Those that this process has."""
+    """Returns the keys of this process."""
     return {
         SECRET: settings.SECRET_KEY,
         TOKEN: settings.BERTH_TOKEN_KEY,
@@ -37,17 +37,19 @@ def encryption_keys(keys: Keys) -> list[str]:
 
 @sensitive_variables()
 def write_key_file(path: Path) -> None:
-    """Raises `BackupError`, also where the file holds other keys: a backup may depend on them."""
+    """Writes the keys. Raises `BackupError`, also if the file contains other keys, because a backup
+    may depend on them.
+    """
     keys = current_keys()
     if path.exists() and read_key_file(path) != keys:
-        raise BackupError(f"{path} holds other keys, which older backups may need. Name another file for these.")
+        raise BackupError(f"{path} contains other keys, which older backups may need. Name another file for these.")
     content = json.dumps({"product": "berth", "format": 1, "keys": dict(keys)}, indent=1)
     write_whole(path, content.encode() + b"\n")
 
 
 @sensitive_variables()
 def read_key_file(path: Path) -> Keys:
-    """Raises `BackupError` where it is none."""
+    """Raises `BackupError` if the file is not a key file."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1) if path.is_file() else b""
@@ -58,18 +60,20 @@ def read_key_file(path: Path) -> Keys:
         value = None
     keys = value.get("keys") if isinstance(value, dict) and value.get("product") == "berth" else None
     if not isinstance(keys, dict) or set(keys) != set(NAMES) or not all(_is_text(key) for key in keys.values()):
-        raise BackupError(f"{path} is no key file of `manage.py backup --with-keys`. Name the one of this archive.")
+        raise BackupError(
+            f"{path} is not a key file of `manage.py backup --with-keys`. Name the key file of this archive."
+        )
     try:
         for key in keys[ENCRYPTION].split(","):
             Fernet(key)
     except ValueError:
-        raise BackupError(f"{path} is damaged: it holds no encryption key. Use another copy of it.") from None
+        raise BackupError(f"{path} is damaged: it contains no encryption key. Use another copy of it.") from None
     return {name: keys[name] for name in NAMES}
 
 
 @sensitive_variables()
 def require_installable(keys: Keys) -> None:
-    """Raises `BackupError` where the environment sets another value, which would win over the file."""
+    """Raises `BackupError` if the environment sets another value, because it would override the file."""
     current = current_keys()
     for name in NAMES:
         if env.text(name) and keys[name] != current[name]:
@@ -81,8 +85,8 @@ def require_installable(keys: Keys) -> None:
 
 @sensitive_variables()
 def install_keys(keys: Keys) -> list[str]:
-    """Writes the key files of the data directory. Returns the names of those that took the place of others, which are
-    kept beside them. May be run again after a kill.
+    """Writes the key files of the data directory. Returns the names of those that replaced others, which are kept next
+    to them. May be run again after a kill.
     """
     replaced = []
     current = current_keys()

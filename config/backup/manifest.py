@@ -1,4 +1,4 @@
-"""What an archive says of itself."""
+"""The manifest of an archive: its contents, their digests, and its origin."""
 
 import hashlib
 import hmac
@@ -16,11 +16,11 @@ from config.backup.errors import BackupError
 from containers.foreign_json import read_json
 
 FORMAT = 1
-"""Of the archive. A change that this code could not read gets the next number."""
+"""Format of the archive. A change that this code could not read needs the next number."""
 
 MANIFEST, SEAL = "manifest.json", "seal.json"
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a manifest, which has some hundred for each agent."""
+"""Maximum bytes of a manifest, which has some hundred for each agent."""
 
 WRONG_KEY = (
     "The archive was made with an encryption key that is not here. Name the key file of the same installation with "
@@ -30,7 +30,7 @@ WRONG_KEY = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A member. `size` is in bytes."""
+    """A member of the archive. `size` is in bytes."""
 
     member: str
     size: int
@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Part):
-    """The rows of a model, by its label. `sequence` is the last number that the table has given out."""
+    """The rows of a model, by its label. `sequence` is the last number that the table has assigned."""
 
     model: str
     columns: list[str]
@@ -49,7 +49,9 @@ class Table(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory(Part):
-    """What an agent remembers: its volume. `image`: any that reaches it; `settled`: nothing was written meanwhile."""
+    """The memory of an agent, which is its volume. `image` is any image that can read it. `settled`: nothing was
+    written to it during the copy.
+    """
 
     key: str
     volume: str
@@ -84,7 +86,7 @@ class Manifest:
 
 @sensitive_variables("keys")
 def write_manifest(writer: ArchiveWriter, manifest: Manifest, *, keys: list[str]) -> None:
-    """The manifest and its seal, by which a change and a wrong key are told."""
+    """Adds the manifest and its seal, which reveals a later change or a wrong key."""
     content = json.dumps(asdict(manifest), indent=1, sort_keys=True).encode()
     with writer.member(MANIFEST) as member:
         member.write(content)
@@ -95,9 +97,11 @@ def write_manifest(writer: ArchiveWriter, manifest: Manifest, *, keys: list[str]
 
 @sensitive_variables("keys")
 def read_manifest(reader: ArchiveReader, *, keys: Iterable[str]) -> Manifest:
-    """The manifest of an archive whose members are those that it names. Raises `BackupError`."""
+    """Returns the manifest, which lists exactly the members of the archive. Raises `BackupError`."""
     if not {MANIFEST, SEAL} <= set(reader.names):
-        raise BackupError("The archive is cut off: it does not say what is in it. Copy it anew, or use another backup.")
+        raise BackupError(
+            "The archive is cut off: its list of contents is missing. Copy it again, or use another backup."
+        )
     content, seal = (_read(reader, name) for name in (MANIFEST, SEAL))
     found = _load(seal)
     if found.get("sha256") != hashlib.sha256(content).hexdigest() or found.get("check") != _check(found):
@@ -112,7 +116,7 @@ def read_manifest(reader: ArchiveReader, *, keys: Iterable[str]) -> Manifest:
     manifest = _build(values)
     named = {part.member: part.size for part in manifest.parts}
     if {name: reader.size(name) for name in reader.names if name not in {MANIFEST, SEAL}} != named:
-        raise BackupError("The archive is damaged: it does not hold what it says it holds. Use another backup.")
+        raise BackupError("The archive is damaged: its contents differ from its list of contents. Use another backup.")
     return manifest
 
 
@@ -134,7 +138,7 @@ def _load(content: bytes) -> dict[str, Any]:
 
 
 def _build(values: dict[str, Any]) -> Manifest:
-    """It carries our seal, so that what does not fit was made by another version."""
+    """The manifest carries our seal, so if it does not fit, another version created it."""
     try:
         memory = values["memory"]
         tables = [Table(**each) for each in values["tables"]]
@@ -151,12 +155,12 @@ def _build(values: dict[str, Any]) -> Manifest:
 
 
 def _check(seal: dict[str, Any]) -> str:
-    """Tells a seal that was damaged from one that was made with another key."""
+    """Distinguishes a damaged seal from one that was made with another key."""
     return hashlib.sha256(f"{seal.get('sha256')} {seal.get('hmac')}".encode()).hexdigest()
 
 
 @sensitive_variables("key")
 def _sign(content: bytes, key: str) -> str:
-    """By a key of its own, which is made from the encryption key and tells nothing of it."""
+    """Signs with a key of its own, which is derived from the encryption key and reveals nothing about it."""
     own = hmac.new(key.encode(), b"berth backup archive", hashlib.sha256).digest()
     return hmac.new(own, content, hashlib.sha256).hexdigest()

@@ -1,6 +1,6 @@
-"""Remembers in the data directory that a restore has begun, so that nothing is served from half of one.
+"""Records in the data directory that a restore has begun, so that a half-restored installation is never served.
 
-A process that was killed leaves it. Berth then does not start until the restore was run again or given up.
+A killed process leaves the marker. Berth then does not start until the restore was run again or abandoned.
 """
 
 import fcntl
@@ -20,7 +20,9 @@ LOCK = "restore.lock"
 
 @dataclass(slots=True, kw_only=True)
 class Marker:
-    """`archive` is the id of the archive; `memory` are the agents whose memory is back; `finished`: all is done."""
+    """`archive` is the archive's id, `memory` lists the agents whose memory is restored, and `finished` means that all
+    is done.
+    """
 
     archive: str
     installation: str
@@ -40,28 +42,28 @@ def _path() -> Path:
 
 
 def read_marker() -> Marker | None:
-    """The marker of the last restore; None where there was none, or where what is there cannot be read."""
+    """Returns the marker of the last restore, or None if there is none. Raises `BackupError` if it cannot be read."""
     try:
         return Marker(**json.loads(_path().read_bytes()))
     except FileNotFoundError:
         return None
     except (ValueError, TypeError):
-        raise BackupError(f"{_path()} cannot be read. Delete it to start, or to restore anew.") from None
+        raise BackupError(f"{_path()} cannot be read. Delete it to start Berth, or to restore again.") from None
 
 
 def require_no_restore() -> None:
-    """Raises `BackupError` where a restore is under way or was killed."""
+    """Raises `BackupError` if a restore is in progress or was killed."""
     marker = read_marker()
     if marker is not None and not marker.finished:
         raise BackupError(
-            "A restore has begun and not ended. Run `manage.py restore` with the same archive again, or delete "
-            f"{_path()} to go on with the database as it is."
+            "A restore has begun but not finished. Run `manage.py restore` with the same archive again, or delete "
+            f"{_path()} to continue with the database as it is."
         )
 
 
 @contextmanager
 def only_one() -> Iterator[None]:
-    """Raises `BackupError` where another process restores."""
+    """Raises `BackupError` if another process is restoring."""
     path = Path(settings.BERTH_DATA_DIR) / LOCK
     try:
         path.touch(mode=0o600)
@@ -73,5 +75,5 @@ def only_one() -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BackupError("Another restore is under way here. Wait for it.") from None
+            raise BackupError("Another restore is running here. Wait for it.") from None
         yield

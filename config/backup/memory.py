@@ -1,4 +1,4 @@
-"""What agents remember, in an archive: one member for each agent, streamed, one at a time."""
+"""The memories of agents in an archive: one member for each agent, streamed, one at a time."""
 
 import hashlib
 import tarfile
@@ -17,15 +17,15 @@ from projects.services.inventory.memory import KeptMemory, list_memories, read_m
 Say = Callable[[str], None]
 
 TRIES = 5
-"""How often a memory is read that is written to meanwhile."""
+"""How often a memory is read if it changes during the reading."""
 
 
 class _NotKeptError(Exception):
-    """Of what was copied nothing is kept."""
+    """The copy is discarded."""
 
 
 def write_memories(writer: ArchiveWriter, *, say: Say) -> list[Memory]:
-    """Adds all that there are to the archive. Raises `BackupError`."""
+    """Adds all memories to the archive. Raises `BackupError`."""
     try:
         kept = list_memories()
         written = []
@@ -34,31 +34,30 @@ def write_memories(writer: ArchiveWriter, *, say: Say) -> list[Memory]:
             if (memory := _write(writer, each, f"memory/{number}.tar", say)) is not None:
                 written.append(memory)
     except EngineError as error:
-        raise BackupError(f"What agents remember cannot be read: {error} Nothing was written.") from None
+        raise BackupError(f"The agents' memories cannot be read: {error} Nothing was written.") from None
     return written
 
 
 def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, say: Say) -> Memory | None:
-    """A memory is whole where it is the same when it is read a second time: then nothing in it changed between.
-
-    The last try is kept even so, and said to be unsettled. None where it is gone by now.
+    """Copies a memory, and reads it again to check that nothing changed in between. The last attempt is kept even if
+    something did, and is marked as not settled. Returns None if the memory is too large or no longer exists.
     """
     for attempt in range(1, TRIES + 1):
         settled: bool | None = None
         with suppress(_NotKeptError), writer.member(name) as member:
             settled = _copy(kept, member, is_last=attempt == TRIES)
         if member.size == 0:
-            say(f"  The memory of {kept.key} is gone: the project was deleted meanwhile.")
+            say(f"  The memory of {kept.key} no longer exists: the project was deleted meanwhile.")
             return None
         if kept.most and member.size > kept.most:
             most = f"{kept.most // MIB} MiB"
             say(f"  The memory of {kept.key} is NOT in the archive: it would be more than {most} there.")
-            say("  On the disk it takes much less: its agent keeps files with large holes.")
+            say("  On the disk it takes much less, because its agent has files with large holes.")
             return None
         if settled is not None:
             break
     if not settled:
-        say(f"  The agent of {kept.key} writes all the time: its memory may be from between two moments.")
+        say(f"  The agent of {kept.key} writes all the time, so the copy of its memory may be inconsistent.")
     return Memory(
         member=name, size=member.size, sha256=member.sha256, key=kept.key, volume=kept.volume,
         labels=dict(kept.labels), image=kept.image, settled=bool(settled),
@@ -66,7 +65,9 @@ def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, say: Say) -> Memo
 
 
 def _copy(kept: KeptMemory, member: Member, *, is_last: bool) -> bool:
-    """Returns whether it is whole. Raises `_NotKeptError` where it is not, and there is another try; or is gone."""
+    """Returns whether the copy is consistent. Raises `_NotKeptError` if it is not and there is another attempt, or if
+    the memory is gone or too large.
+    """
     for piece in read_memory(kept):
         member.write(piece)
         if kept.most and member.size > kept.most:
@@ -78,7 +79,9 @@ def _copy(kept: KeptMemory, member: Member, *, is_last: bool) -> bool:
 
 
 def _digest(kept: KeptMemory) -> str:
-    """Of a part only where it has become too much since the first reading, so that the two differ."""
+    """Reads hardly more than `most` bytes. The digests then differ, because the memory has grown since the first
+    reading.
+    """
     digest, size = hashlib.sha256(), 0
     for piece in read_memory(kept):
         digest.update(piece)
@@ -89,7 +92,7 @@ def _digest(kept: KeptMemory) -> str:
 
 
 def check_memories(reader: ArchiveReader, manifest: Manifest) -> None:
-    """Raises `BackupError` where a memory could write anywhere but to its volume, or the engine lacks an image."""
+    """Raises `BackupError` if a memory could write outside its volume, or if the engine lacks an image."""
     for memory in manifest.memory or []:
         content = cast("IO[bytes]", reader.content(memory.member))
         try:
@@ -98,7 +101,9 @@ def check_memories(reader: ArchiveReader, manifest: Manifest) -> None:
         except (tarfile.TarError, EOFError):
             safe = False
         if not safe:
-            raise BackupError(f"The memory of {memory.key} holds what no agent can have made. Use another backup.")
+            raise BackupError(
+                f"The memory of {memory.key} contains entries that no agent can have created. Use another backup."
+            )
     try:
         require_images(_kept(memory) for memory in manifest.memory or [])
     except EngineError as error:
@@ -106,7 +111,7 @@ def check_memories(reader: ArchiveReader, manifest: Manifest) -> None:
 
 
 def _is_safe(entry: tarfile.TarInfo) -> bool:
-    """A file, a directory or a link, below the directory of the volume."""
+    """Returns whether the entry is a file, directory, link or pipe below the directory of the volume."""
     inside = _is_inside(entry.name) and (not entry.islnk() or _is_inside(entry.linkname))
     return inside and (entry.isreg() or entry.isdir() or entry.issym() or entry.islnk() or entry.isfifo())
 
@@ -119,7 +124,7 @@ def _is_inside(name: str) -> bool:
 def restore_memories(
     reader: ArchiveReader, manifest: Manifest, *, done: list[str], note: Callable[[str], None], say: Say
 ) -> None:
-    """Puts them into volumes of their own, in the place of those that there are. `done` are left as they are.
+    """Restores the memories into volumes, replacing the existing ones. Skips the agents in `done`.
 
     Raises `BackupError`.
     """

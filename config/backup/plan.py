@@ -1,4 +1,4 @@
-"""What a restore is going to do, made from an archive and from what is here, before anything is written."""
+"""Plans a restore, from the archive and the current database, before anything is written."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +19,7 @@ from projects.models import Installation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreOptions:
-    """What the operator asked for. `keys_path` is the key file; without one the keys of this process are used."""
+    """The operator's options. `keys_path` is the key file; without it the keys of this process are used."""
 
     archive: Path
     keys_path: Path | None = None
@@ -29,9 +29,9 @@ class RestoreOptions:
 
 @dataclass(slots=True, kw_only=True)
 class Plan:
-    """What will be done. `held`: what the present database loses, in words. `is_done`: there is nothing to do.
+    """What a restore will do. `held` describes what the current database will lose. `is_done`: nothing is left to do.
 
-    `has_begun`: a run before this one did not end.
+    `has_begun`: an earlier run did not finish.
     """
 
     manifest: Manifest
@@ -47,7 +47,9 @@ class Plan:
 def make_plan(options: RestoreOptions, reader: ArchiveReader, manifest: Manifest, keys: Keys) -> Plan:
     check_version(manifest)
     if options.with_memory and manifest.memory is None:
-        raise BackupError("The archive holds no memory: it was made without --with-memory. Restore without it.")
+        raise BackupError(
+            "The archive contains no memories: it was made without --with-memory. Restore it without that option."
+        )
     marker, is_again = _read_marker(manifest)
     held = check_empty(replace=options.replace or is_again)
     has_begun = is_again and not marker.finished
@@ -65,7 +67,7 @@ def make_plan(options: RestoreOptions, reader: ArchiveReader, manifest: Manifest
 
 
 def _read_marker(manifest: Manifest) -> tuple[Marker, bool]:
-    """The marker of this archive, and whether it has begun to be restored here, or has been."""
+    """Returns the marker of this archive, and whether a restore of it has begun here or is finished."""
     marker = read_marker()
     if marker is not None and marker.archive == manifest.id:
         is_ours = not marker.finished or _holds(manifest.installation)

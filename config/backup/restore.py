@@ -1,4 +1,4 @@
-"""Brings a backup back. Everything is checked before anything is written, and a run that was killed is run again."""
+"""Restores a backup. Everything is checked before anything is written, and a killed run can be repeated."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ from projects.services.alerts.service_health import note_backup
 IN_USE = "Something else uses the database. Stop Berth on every machine, then run this again; nothing was changed."
 
 UNSEEN = 1000
-"""More pairing codes than somebody makes for one project between a backup and its restore."""
+"""More pairing codes than anyone creates for one project between a backup and its restore."""
 
 Say = Callable[[str], None]
 
@@ -41,7 +41,7 @@ Say = Callable[[str], None]
 @contextmanager
 @sensitive_variables("keys")
 def planned_restore(options: RestoreOptions) -> Iterator["Restore"]:
-    """Checks all that can be checked, and writes nothing. Raises `BackupError`."""
+    """Checks everything that can be checked, and writes nothing. Raises `BackupError`."""
     keys = read_key_file(options.keys_path) if options.keys_path else current_keys()
     with only_one(), ArchiveReader.open(options.archive) as reader:
         manifest = read_manifest(reader, keys=encryption_keys(keys))
@@ -56,7 +56,9 @@ class Restore:
         self.plan = plan
 
     def carry_out(self, say: Say = lambda _: None) -> None:
-        """May be run again after a kill at any point, and then ends as if there had been none. Raises `BackupError`."""
+        """May be run again after a kill at any point; the result is the same as without the kill.
+        Raises `BackupError`.
+        """
         marker = self.plan.marker
         if marker.finished:
             marker.finished, marker.memory = False, []
@@ -65,7 +67,7 @@ class Restore:
             self._carry_out(say)
         except Exception:
             if not self._has_changed_anything:
-                marker.remove()  # Berth may go on with what it has
+                marker.remove()  # Berth may continue with its current data
             raise
         finally:
             forget_installation_id()
@@ -95,7 +97,7 @@ class Restore:
         found = archived_models(wanted)
         with transaction.atomic():
             for model in found:
-                model._default_manager.all().delete()  # what migrations have shipped
+                model._default_manager.all().delete()  # rows that migrations have created
             for table, model in zip(self.plan.manifest.tables, found, strict=True):
                 self._fill_table(table, model, say)
         migrate_to(say=say)
@@ -123,10 +125,11 @@ class Restore:
 
 
 def settle_rows() -> None:
-    """What was so when the backup was made and is not so any more.
+    """Adjusts rows that were true when the backup was made and no longer are.
 
-    Everybody signs in anew: sessions that were ended since would go on. What no agent is seen to run yet counts for
-    nothing against it. Pairing codes get numbers that no agent has seen, since it takes each number once.
+    Everyone must sign in again, because sessions that have ended since would be valid again. An agent that is not seen
+    to run yet must not be held responsible. Pairing codes get numbers that no agent has seen, because an agent accepts
+    each number only once.
     """
     User.objects.update(session_version=F("session_version") + 1)
     Installation.objects.update(held_because="", held_since=None)

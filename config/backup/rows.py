@@ -1,4 +1,4 @@
-"""Rows as lines of JSON, which mean the same on every database: one array for each, in the order of the columns."""
+"""Rows as lines of JSON that are the same for every database: one array per row, in the order of the columns."""
 
 import json
 from base64 import b64encode
@@ -18,7 +18,7 @@ BATCH = 500
 """Rows that are held in memory at a time."""
 
 ROWS_TOLD = 20 * BATCH
-"""Rows of one table after which the progress is told."""
+"""Rows of one table between two reports of the progress."""
 
 
 def columns_of(model: type[models.Model]) -> list[str]:
@@ -26,14 +26,14 @@ def columns_of(model: type[models.Model]) -> list[str]:
 
 
 def read_rows(model: type[models.Model]) -> Iterator[bytes]:
-    """All rows of the table, in the order of their keys."""
+    """Yields all rows of the table in the order of their keys."""
     rows = model._default_manager.order_by("pk").values_list(*columns_of(model))
     for row in rows.iterator(chunk_size=BATCH):
         yield json.dumps(row, default=_encode, separators=(",", ":")).encode() + b"\n"
 
 
 def parse_rows(model: type[models.Model], lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The values of each row by their columns. Raises `BackupError` for a line that is none."""
+    """Yields the values of each row by column. Raises `BackupError` for a line that is not a row of this table."""
     fields = [(field.attname, _reader(field)) for field in model._meta.concrete_fields]
     for number, line in enumerate(lines, start=1):
         try:
@@ -42,12 +42,12 @@ def parse_rows(model: type[models.Model], lines: Iterable[bytes]) -> Iterator[di
         except (ValueError, TypeError, ValidationError, RecursionError):
             what = f"row {number} of {model._meta.label_lower}"
             raise BackupError(
-                f"The archive cannot be read: {what} is no row of this table. Use another backup."
+                f"The archive cannot be read: {what} is not a row of this table. Use another backup."
             ) from None
 
 
 def write_rows(model: type[models.Model], rows: Iterable[dict[str, Any]]) -> Iterator[int]:
-    """Stores the rows as they are, and yields how many after each batch. Nothing is computed from them."""
+    """Stores the rows unchanged, and yields their number after each batch."""
     done = 0
     batch: list[models.Model] = []
     for row in rows:
@@ -68,7 +68,7 @@ def _write(model: type[models.Model], batch: list[models.Model]) -> int:
 def _encode(value: Any) -> Any:
     match value:
         case datetime() | date() | time():
-            return value.isoformat()  # to the microsecond, which Django's own encoder cuts
+            return value.isoformat()  # to the microsecond, which Django's own encoder cuts off
         case Decimal() | UUID():
             return str(value)
         case timedelta():
@@ -80,7 +80,7 @@ def _encode(value: Any) -> Any:
 
 
 def _reader(field: "models.Field[Any, Any]") -> Callable[[Any], Any]:
-    """What makes a value of the column of what stands in the line."""
+    """Returns the function that converts a value of the line to a value of the column."""
     if isinstance(field, models.JSONField):
         return lambda value: value
 

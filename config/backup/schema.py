@@ -1,4 +1,4 @@
-"""Which tables a database has, by the migrations that were applied to it."""
+"""The tables of a database, as determined by the migrations that were applied to it."""
 
 from collections.abc import Callable, Collection
 from functools import cache
@@ -22,34 +22,34 @@ OF_ONE_MACHINE = {
     *("projects.sample", "sessions.session", "projects.alertdelivery", "projects.trouble", "accounts.opensession"),
     *("projects.servicetrouble", "projects.batch", "projects.batchitem"),
 }
-"""Not in an archive: who watches, what the engine's machine and its gateway are, which requests are under way, what
-agents used of the machine minute by minute, who has signed in, which alerts wait, what is in trouble, and how far the
-staff's actions on many projects are."""
+"""Not in an archive: the leading watcher, the engine's machine and its gateway, requests in progress, the agents' use
+of the machine by the minute, who is signed in, waiting alerts, current troubles, and the progress of staff actions on
+many projects."""
 
 
 def copies() -> ModuleType:
-    """How the database in use is read as a whole, and replaced."""
+    """Returns the module that reads and replaces whole databases of the current kind."""
     return postgresql if connection.vendor == "postgresql" else sqlite
 
 
 def read_applied() -> set[Migration]:
-    """The migrations that were applied; none where the database is empty."""
+    """Returns the migrations that were applied; none if the database is empty."""
     return set(MigrationRecorder(connection).applied_migrations())
 
 
 @cache
 def _loader() -> MigrationLoader:
-    """The migrations of this version. No database is asked which it has."""
+    """Loads the migrations of this version, without asking a database which ones it has."""
     return MigrationLoader(None)
 
 
 def known() -> set[Migration]:
-    """Every migration of this version."""
+    """Returns every migration of this version."""
     return set(_loader().disk_migrations)
 
 
 def models_of(applied: Collection[Migration]) -> list[type[models.Model]]:
-    """The models as they are after these migrations, with those of the tables between two of them."""
+    """Returns the models as of these migrations, including the automatic tables of many-to-many relations."""
     return _models_of(frozenset(applied))
 
 
@@ -68,13 +68,13 @@ def archived_models(applied: Collection[Migration]) -> list[type[models.Model]]:
 
 
 def tables_of(applied: Collection[Migration]) -> set[str]:
-    """All tables of Berth in a database to which these were applied."""
+    """Returns all tables of Berth in a database to which these migrations were applied."""
     own = {model._meta.db_table for model in models_of(applied)} if applied else set()
     return own | {MigrationRecorder.Migration._meta.db_table, settings.CACHES["default"]["LOCATION"]}
 
 
 def migrate_to(applied: Collection[Migration] | None = None, *, say: Callable[[str], None] = lambda _: None) -> None:
-    """Applies these migrations, or else all of this version, to the database in use."""
+    """Applies these migrations, by default all of this version, to the current database."""
     if read_applied() == (known() if applied is None else set(applied)):
         return
     executor = MigrationExecutor(connection, lambda *what: _report(say, *what))
@@ -82,16 +82,16 @@ def migrate_to(applied: Collection[Migration] | None = None, *, say: Callable[[s
 
 
 def require_known(applied: Collection[Migration], *, what: str) -> None:
-    """Raises `BackupError` where a newer version made it."""
+    """Raises `BackupError` if a newer version created it."""
     if unknown := sorted(set(applied) - known()):
         raise BackupError(
-            f"{what} is of a newer version of Berth than this one, which does not know the migration "
+            f"{what} is from a newer version of Berth than this one, which does not know the migration "
             f"{unknown[0][0]}.{unknown[0][1]}. Install that version first."
         )
 
 
 def _last_of(applied: Collection[Migration]) -> list[Migration]:
-    """Those of them that no other one needs."""
+    """Returns the migrations on which no other one depends."""
     wanted = set(applied)
     needed = {parent.key for key in wanted for parent in _loader().graph.node_map[key].parents}
     return sorted(wanted - needed)
@@ -99,6 +99,6 @@ def _last_of(applied: Collection[Migration]) -> list[Migration]:
 
 def _report(say: Callable[[str], None], action: str, migration: Any = None, _fake: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
     if action == "apply_start":
-        # Tables that are to be changed must have no check of a row left to be made.
+        # PostgreSQL refuses to change tables with deferred checks that are still to be made.
         connection.check_constraints()
         say(f"… Migrating {migration.app_label}.{migration.name}")

@@ -12,20 +12,20 @@ from typing import BinaryIO
 from config.backup.errors import BackupError
 
 DRAFT = ".draft"
-"""How the name of an unfinished file ends. It begins with a dot."""
+"""Suffix of the name of an unfinished file. The name begins with a dot."""
 
 
 @contextmanager
 def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
-    """A file with mode 0600 that takes the place of `path` at the end; where anything fails, that stays as it was.
+    """Yields a file with mode 0600 that replaces `path` at the end. If anything fails, `path` stays as it was.
 
-    What a killed process has left of the same file is written over. With `for_owner` the file belongs to the owner of
-    the directory, also where root runs this. Raises `BackupError`.
+    Overwrites an unfinished file that a killed process has left. With `for_owner` the file belongs to the owner of the
+    directory, even if root runs this. Raises `BackupError`.
     """
     draft = path.with_name(f".{path.name}{DRAFT}")
     try:
         if path.exists() and not path.is_file():
-            raise BackupError(f"{path} is no file. Name another one.")
+            raise BackupError(f"{path} is not a file. Name another one.")
         with _open(draft) as file, _removed_on_error(draft):
             if for_owner:
                 give_to_owner(draft, path.parent)
@@ -49,7 +49,7 @@ def _removed_on_error(draft: Path) -> Iterator[None]:
 
 
 def give_to_owner(path: Path, directory: Path) -> None:
-    """An operator may be root where Berth is not, and has to be able to read its files."""
+    """An operator may run this as root although Berth does not run as root. Berth must be able to read its files."""
     if os.geteuid() == 0:
         owner = directory.stat()
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
@@ -62,7 +62,7 @@ def write_whole(path: Path, content: bytes, *, for_owner: bool = False) -> None:
 
 
 def remove_drafts(directory: Path, pattern: str) -> None:
-    """Removes what killed processes have left of files whose names match. Others may be writing some just now."""
+    """Removes unfinished files of killed processes whose names match. Skips those that another process is writing."""
     for draft in directory.glob(f".{pattern}{DRAFT}"):
         with suppress(OSError), draft.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,7 +70,7 @@ def remove_drafts(directory: Path, pattern: str) -> None:
 
 
 def sync_directory(directory: Path) -> None:
-    """Makes renames in it outlast a loss of power."""
+    """Makes renames in the directory survive a loss of power."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -79,12 +79,14 @@ def sync_directory(directory: Path) -> None:
 
 
 def _open(draft: Path) -> BinaryIO:
-    """The draft, empty, which nobody else writes. A name that somebody else has prepared there is not followed."""
+    """Opens the draft, empty and locked against other processes. Does not follow a name that
+    someone else has prepared.
+    """
     descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _require_own(descriptor, draft)
-        with _removed_on_error(draft):  # it is ours from here on
+        with _removed_on_error(draft):  # it belongs to this process from here on
             os.fchmod(descriptor, 0o600)
             os.ftruncate(descriptor, 0)
             return os.fdopen(descriptor, "w+b")
@@ -101,13 +103,15 @@ def _require_own(descriptor: int, draft: Path) -> None:
         or found.st_uid not in {os.geteuid(), draft.parent.stat().st_uid}
         or found.st_nlink != 1
     ):
-        raise OSError(errno.EEXIST, "somebody else has a file of this name", str(draft))
+        raise OSError(errno.EEXIST, "another user has a file of this name", str(draft))
 
 
 def _sentence(path: Path, error: OSError) -> str:
     if error.errno in {errno.EWOULDBLOCK, errno.EAGAIN}:
         return f"Another process is writing {path} just now. Wait for it, or name another file."
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return f"There is no room left for {path}. Make room, or name a file on another disk; nothing has been changed."
+        return (
+            f"There is no space left for {path}. Free some, or name a file on another disk; nothing has been changed."
+        )
     reason = error.strerror or type(error).__name__
     return f"{path} cannot be written ({reason}). Name a file in a directory that you may write to."

@@ -1,4 +1,4 @@
-"""Says in words what an archive or a database holds."""
+"""Describes the contents of an archive or a database in words."""
 
 from config.backup.manifest import Manifest
 
@@ -6,7 +6,7 @@ _KINDS = {"accounts.user": "user", "projects.project": "project", "projects.even
 
 
 def count_kinds(manifest: Manifest) -> str:
-    """Such as `2 users, 1 project, 30 events, 1 agent's memory`."""
+    """Returns for example `2 users, 1 project, 30 events, 1 agent's memory`."""
     words = [counted(manifest.counts.get(model, 0), name) for model, name in _KINDS.items()]
     if manifest.memory is not None:
         words.append(counted(len(manifest.memory), "agent's memory", "agents' memories"))

@@ -1,1 +1,1 @@
-"""The connection to the database: every wait for it ends, and every fault of it is told from an error of ours."""
+"""The connection to the database: every wait for it ends, and its faults are distinguished from our own errors."""

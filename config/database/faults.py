@@ -1,4 +1,4 @@
-"""Which errors are faults of the database, that may be over in a moment, and not mistakes of ours."""
+"""Distinguishes faults of the database, which may be over in a moment, from mistakes of ours."""
 
 from enum import Enum
 
@@ -9,17 +9,20 @@ from config.database.limits import has_failed
 
 
 class InUseError(Exception):
-    """Somebody else uses the database that is to be replaced."""
+    """Another process uses the database that a restore should replace."""
 
 
 class Fault(Enum):
-    """What is the matter, a sentence about it for people, and the seconds after which another try makes sense."""
+    """A sentence about the fault for people, and the seconds after which another attempt makes sense."""
 
     SILENT = ("The database does not answer. Try again in a few seconds.", 5)
-    BUSY = ("The database is busy: what this needs is in use, or took too long. Try again in a few seconds.", 5)
-    READ_ONLY = ("The database takes no changes at the moment. Try again later, or tell the staff.", 30)
-    FULL = ("The database has no room left. Tell the staff of this installation.", 60)
-    OUTDATED = ("The database is not what this version of Berth needs. Tell the staff of this installation.", 60)
+    BUSY = (
+        "The database is busy: a row is locked, or a query takes too long. Try again in a few seconds.",
+        5,
+    )
+    READ_ONLY = ("The database accepts no changes at the moment. Try again later, or tell the staff.", 30)
+    FULL = ("The database has no space left. Tell the staff of this installation.", 60)
+    OUTDATED = ("The database does not match this version of Berth. Tell the staff of this installation.", 60)
 
     def __init__(self, sentence: str, retry_after: int) -> None:
         self.sentence = sentence
@@ -27,7 +30,7 @@ class Fault(Enum):
 
     @property
     def summary(self) -> str:
-        """The first of its sentences, which does not say what to do."""
+        """Returns the first sentence, which does not say what to do."""
         return self.sentence.partition(". ")[0] + "."
 
 
@@ -53,13 +56,13 @@ _SQLITE = {
     "SQLITE_FULL": Fault.FULL,
 }
 _ABORTED = "25P02"
-"""in_failed_sql_transaction: what follows an error, of which it says nothing."""
+"""in_failed_sql_transaction: follows an earlier error, and says nothing about it."""
 
 _MISTAKES = (IntegrityError, DataError, NotSupportedError)
 
 
 def find_fault(error: BaseException | None) -> Fault | None:
-    """The fault that the error tells of; None for a mistake of ours, and for what is no error of a database."""
+    """Returns the fault that caused the error. Returns None for a mistake of ours, and for an error of another kind."""
     if not isinstance(error, Error) or isinstance(error, _MISTAKES):
         return None
     cause = error.__cause__
@@ -69,12 +72,12 @@ def find_fault(error: BaseException | None) -> Fault | None:
     if "no such table" in str(error) or "no such column" in str(error):
         return Fault.OUTDATED
     if has_failed():
-        return Fault.SILENT  # it follows from the fault before: a connection that was closed in mid-transaction
+        return Fault.SILENT  # a consequence of the earlier fault: the connection was closed in mid-transaction
     return Fault.SILENT if _is_of_the_server(error, state, name) else None
 
 
 def _is_of_the_server(error: Error, state: str, name: str) -> bool:
     if isinstance(error, ProgrammingError) or state == _ABORTED or name == "SQLITE_ERROR":
         return False
-    # A plain DatabaseError is SQLite's word for a file that is damaged.
+    # SQLite reports a damaged file as a plain DatabaseError.
     return isinstance(error, OperationalError | InternalError | InterfaceError) or type(error) is DatabaseError

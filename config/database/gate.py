@@ -1,4 +1,4 @@
-"""Keeps requests from a database that answers nobody: one tries, and the others are told at once."""
+"""Keeps requests from a database that answers nobody: one request tries, and the others fail at once."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from config.stillness import STILLNESS
 
 
 class Gate:
-    """Open until somebody could not connect. Then one at a time may try, until one succeeds."""
+    """Open until a thread could not connect. Then one thread at a time may try, until one succeeds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -20,10 +20,10 @@ class Gate:
 
     @contextmanager
     def passing(self, *, is_patient: bool) -> Iterator[None]:
-        """Connect inside. Raises `OperationalError` where another thread is trying.
+        """Connect inside the block. Raises `OperationalError` if another thread is trying.
 
-        `is_patient`: a failure says that the server answers nobody, and not just that this thread had no time. Where
-        this process stood still meanwhile it says nothing.
+        `is_patient`: a failure means that the server answers nobody, and not only that this thread had no time left. If
+        this process stood still meanwhile, a failure means nothing.
         """
         began = time.monotonic()
         is_trying = self._is_shut and self._try()
@@ -41,6 +41,6 @@ class Gate:
     def _try(self) -> bool:
         with self._lock:
             if self._is_tried:
-                raise OperationalError("The database did not answer lately. One connection at a time is tried.")
+                raise OperationalError("The database did not answer recently. Only one connection at a time is tried.")
             self._is_tried = True
         return True

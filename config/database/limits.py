@@ -1,7 +1,7 @@
-"""How long a thread waits for the database.
+"""Limits how long a thread waits for the database.
 
 Each wait is limited. The waits of a request are also limited together, and end with the request's own time. Once the
-database has failed a request, what is left to clean up gets little more.
+database has failed a request, the cleanup gets little more.
 """
 
 import time
@@ -14,23 +14,24 @@ LOCK = 8.0
 """Seconds for which PostgreSQL lets a statement wait for a lock."""
 
 MIGRATION_LOCK = 2.0
-"""The same for a migration. All others wait behind it meanwhile, and have time left when it gives way."""
+"""The same for a migration. Everyone else waits behind it meanwhile, and has time left when it gives way."""
 
 STATEMENT = 10.0
-"""Seconds that PostgreSQL spends on a statement, with its waiting for locks."""
+"""Maximum seconds that PostgreSQL spends on a statement, including waits for locks."""
 
 ANSWER = 12.0
-"""Seconds until an answer of the server is there. More than it may take, so that this is for a server that hangs."""
+"""Maximum seconds until the server answers. It exceeds the server's own limits, so it only applies if the server
+hangs."""
 
 REQUEST = 12.0
-"""Seconds that all waits of a request take together, which leaves most of its time to the engine."""
+"""Maximum seconds of all waits of a request together, which leaves most of its time to the engine."""
 
 AFTER_FAULT = 3.0
 """Seconds that a request may still wait after the database has failed it."""
 
 
 class _Limits(Deadline):
-    """Those of this thread. Without `until` and `left` it serves no request."""
+    """The limits of this thread. Without `until` and `left` it serves no request."""
 
     left: float | None = None
     has_failed = False
@@ -42,7 +43,7 @@ _limits = _Limits()
 
 @contextmanager
 def request_limits(seconds: float) -> Iterator[None]:
-    """For a request that has so many seconds left."""
+    """Sets the limits of a request that has this many seconds left."""
     _limits.until, _limits.left, _limits.has_failed = time.monotonic() + seconds, REQUEST, False
     try:
         yield
@@ -52,13 +53,13 @@ def request_limits(seconds: float) -> Iterator[None]:
 
 
 def time_limit(seconds: float) -> AbstractContextManager[None]:
-    """Limits all waits inside to `seconds` together. Of nested limits the one that ends first holds."""
+    """Limits all waits inside to `seconds` together. Of nested limits, the one that ends first applies."""
     return _limits.within(seconds)
 
 
 @contextmanager
 def without_limits() -> Iterator[None]:
-    """For migrations, which may take as long as they need."""
+    """Lifts the limits for migrations, which may take as long as they need."""
     _limits.are_lifted = True
     try:
         yield
@@ -67,7 +68,7 @@ def without_limits() -> Iterator[None]:
 
 
 def seconds_left() -> float | None:
-    """What the next wait may take; zero where the time is over, None where nothing limits it."""
+    """Returns how many seconds the next wait may take: zero if the time is over, None if nothing limits it."""
     if _limits.are_lifted:
         return None
     seconds = ANSWER
@@ -80,7 +81,7 @@ def seconds_left() -> float | None:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Counts the time inside as time of the request that was spent on waiting."""
+    """Counts the time inside as waiting time of the request."""
     began = time.monotonic()
     try:
         yield
@@ -90,12 +91,12 @@ def waiting() -> Iterator[None]:
 
 
 def note_fault() -> None:
-    """The database has failed this thread's request."""
+    """Notes that the database has failed this thread's request."""
     if _limits.left is not None:
         _limits.has_failed = True
         _limits.left = min(_limits.left, AFTER_FAULT)
 
 
 def has_failed() -> bool:
-    """Whether the database has failed this thread's request before."""
+    """Returns whether the database has already failed this thread's request."""
     return _limits.has_failed

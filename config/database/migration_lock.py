@@ -1,4 +1,4 @@
-"""Lets one process at a time migrate a database, on however many machines."""
+"""Lets only one process at a time migrate a database, even with several machines."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from django.db.utils import Error
 from config.database.limits import without_limits
 
 KEY = 0x6265727468  # "berth"
-"""Of the advisory lock. PostgreSQL keeps those of each database apart."""
+"""Key of the advisory lock. PostgreSQL keeps those of each database apart."""
 
 PATIENCE = 600.0
 """Seconds to wait for another process that migrates."""
@@ -25,7 +25,9 @@ LOOK_EVERY = 0.2
 
 @contextmanager
 def migration_lock(connection: Any, *, patience: float = PATIENCE) -> Iterator[None]:
-    """Raises `CommandError` where another process has kept the lock for so many seconds. It ends with the process."""
+    """Holds the lock, which ends with the process. Raises `CommandError` if another process keeps it for `patience`
+    seconds.
+    """
     hold = _hold_in_server if connection.vendor == "postgresql" else _hold_file
     with without_limits(), hold(connection, time.monotonic() + patience):
         yield
@@ -33,13 +35,13 @@ def migration_lock(connection: Any, *, patience: float = PATIENCE) -> Iterator[N
 
 @contextmanager
 def _hold_in_server(connection: Any, until: float) -> Iterator[None]:
-    own = connection.copy()  # the one that migrates may be closed, and be opened again
+    own = connection.copy()  # because the connection that migrates may be closed and opened again
     try:
         with own.cursor() as cursor:
             _wait(lambda: _ask(cursor, "pg_try_advisory_lock"), until)
         yield
     finally:
-        # It goes back into a pool, where its lock would stay.
+        # The connection may return to a pool, where it would keep the lock.
         with suppress(Error), own.cursor() as cursor:
             _ask(cursor, "pg_advisory_unlock")
         own.close()
@@ -72,7 +74,7 @@ def _wait(has: Callable[[], bool], until: float) -> None:
     while not has():
         if time.monotonic() > until:
             raise CommandError(
-                "Another process is migrating this database, and does not end. Wait for it or end it, "
+                "Another process is migrating this database and has not finished. Wait for it or end it, "
                 "then run this again."
             )
         time.sleep(LOOK_EVERY)

@@ -1,4 +1,4 @@
-"""Notes every fault where the driver's errors become Django's."""
+"""Notes every fault at the point where errors of the driver become Django's."""
 
 from types import TracebackType
 
@@ -22,7 +22,7 @@ class NotingErrors(DatabaseErrorWrapper):
 
 
 class NotesFaults:
-    """For a class of connections."""
+    """Mixin for a database wrapper."""
 
     @cached_property
     def wrap_database_errors(self) -> NotingErrors:

@@ -1,4 +1,4 @@
-"""Whether the database is of this version: its migrations are those of the code, fewer, or more."""
+"""Compares the migrations of the database with those of the code."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from django.db.utils import Error
 
 
 class DatabaseVersionError(CommandError):
-    """The database is not of this version."""
+    """The database belongs to another version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +23,9 @@ class Difference:
 
 
 def compare_migrations(database: BaseDatabaseWrapper | None = None) -> Difference:
-    """What the database lacks, and what it has that this code does not know. Raises Django's errors of databases.
+    """Returns the migrations that the database lacks, and those that this code does not know. Raises database errors.
 
-    Of apps that are not installed nothing is said: they may have been taken away.
+    Ignores apps that are not installed, because they may have been removed.
     """
     loader = MigrationLoader(database or connection)
     known = set(loader.disk_migrations)
@@ -38,27 +38,29 @@ def compare_migrations(database: BaseDatabaseWrapper | None = None) -> Differenc
 
 
 def refuse_newer_database(database: BaseDatabaseWrapper | None = None) -> None:
-    """Raises `DatabaseVersionError` where a newer version has migrated it: this one may lose what it holds."""
+    """Raises `DatabaseVersionError` if a newer version has migrated the database, because this
+    version could lose data.
+    """
     unknown = compare_migrations(database).unknown
     if unknown:
         raise DatabaseVersionError(
-            f"A newer version of Berth has used this database ({unknown[-1]} is not of {settings.BERTH_VERSION}). "
-            "Nothing was changed. Run that version, or restore a backup from before it."
+            f"A newer version of Berth has used this database ({unknown[-1]} is not part of {settings.BERTH_VERSION}). "
+            "Nothing was changed. Run that version, or restore a backup made before it."
         )
 
 
 def refuse_older_database() -> None:
-    """Raises `DatabaseVersionError` where migrations are missing."""
+    """Raises `DatabaseVersionError` if migrations are missing."""
     missing = compare_migrations().missing
     if missing:
         raise DatabaseVersionError(
             f"The database is not prepared for Berth {settings.BERTH_VERSION} ({missing[0]} is missing). "
-            "Run `make upgrade`, or `manage.py prepare`, and then this again."
+            "Run `make upgrade`, or `manage.py prepare`, then run this again."
         )
 
 
 def require_database_of_this_version() -> None:
-    """Raises `DatabaseVersionError`. Says nothing of a database that does not answer: /readyz does."""
+    """Raises `DatabaseVersionError`. Ignores a database that does not answer, because /readyz reports it."""
     try:
         refuse_newer_database()
         refuse_older_database()

@@ -1,1 +1,1 @@
-"""PostgreSQL: connections that are bounded, checked before use, and not waited for long."""
+"""The PostgreSQL backend: connections that are limited in time and checked before use."""

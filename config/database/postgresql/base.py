@@ -1,4 +1,4 @@
-"""Django's backend for PostgreSQL, with connections that are bounded, checked before use, and not waited for long."""
+"""Django's backend for PostgreSQL, with connections that are limited in time and checked before use."""
 
 import time
 from collections import defaultdict
@@ -24,21 +24,21 @@ CHECK = 3.0
 """Seconds for the checks of all connections that one thread finds in the pool."""
 
 TRUSTED = 1.0
-"""Seconds after an answer for which a read takes a connection that is still open for a good one. Asking whether it is
-takes as long as a narrow query."""
+"""Seconds after an answer during which a read uses an open connection without a check. The check takes as long as a
+narrow query."""
 
 FAIR = 2.0
-"""Seconds that the server must have had before the others are told that it answers nobody."""
+"""Seconds that the server must have had before other threads conclude that it answers nobody."""
 
 SERVER_LIMITS = {
     "lock_timeout": LOCK,
     "statement_timeout": STATEMENT,
-    # A process that is frozen within a transaction keeps its locks no longer than this.
+    # Limits how long a process that is frozen within a transaction keeps its locks.
     "idle_in_transaction_session_timeout": 60.0,
-    # How often the server looks whether anybody still waits for a statement that waits for a lock.
+    # How often the server checks whether the client of a statement that waits for a lock still exists.
     "client_connection_check_interval": 2.0,
 }
-"""Seconds, by the name of the setting. A server that lacks one is left without it; a stricter one stays."""
+"""In seconds, by the name of the setting. A setting that the server lacks is skipped, and a stricter value is kept."""
 
 _SET = (
     "SELECT set_config(name, %s, false) FROM pg_settings"
@@ -51,7 +51,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
     _gates: ClassVar[dict[str, Gate]] = defaultdict(Gate)
 
     is_migrating = False
-    """Whether `migration_limits` hold."""
+    """Whether `migration_limits` apply."""
     _is_trusting = False
 
     def __init__(self, settings_dict: dict[str, Any], *args: Any, **options: Any) -> None:
@@ -61,7 +61,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             pool.setdefault("connection_class", BoundedConnection)
 
     def connect(self) -> None:
-        """Django's, without what it does again each time that a connection comes from the pool."""
+        """Like Django's, but skips its initialisation of connections that come from the pool."""
         if not self.pool or self.alias not in RAN_DB_VERSION_CHECK:
             super().connect()
             return
@@ -74,7 +74,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             self.set_autocommit(True)
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """A connection over which the server has answered since it was asked for. Dead ones are replaced."""
+        """Returns a connection over which the server has answered since this call. Replaces dead ones."""
         if not self.pool:
             return super().get_new_connection(conn_params)
         self.isolation_level = IsolationLevel.READ_COMMITTED
@@ -93,8 +93,8 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
                 self.pool.putconn(connection)
 
     def run_read(self, read: Callable[[], T]) -> T:
-        """Runs a read that may be repeated. If it is the first that a thread asks, it finds out by itself whether the
-        connection that it gets is dead, and is then asked again over one that is not.
+        """Runs a read that may be repeated. If it is the thread's first query, it uses a recent connection unchecked,
+        and runs again over another one if that connection is dead.
         """
         if self.connection is not None or not self.pool:
             return read()
@@ -111,18 +111,18 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         return read()
 
     def prepared_cursor(self, *, is_logged: bool) -> BinaryCursor | LoggedCursor:
-        """For `accounts.compiled_query`, which where SQLite is used needs nothing of PostgreSQL's."""
+        """Returns a cursor for `accounts.compiled_query`, which must not import psycopg because SQLite needs none."""
         with self.wrap_database_errors:
             self.ensure_connection()
             return (LoggedCursor if is_logged else BinaryCursor)(self.connection)
 
     def as_literal(self, value: Any) -> str:
-        """As it stands in a statement: for the constants of a compiled query."""
+        """Returns the value as an SQL literal, for the constants of a compiled query."""
         self.ensure_connection()
         return sql.Literal(value).as_string(self.connection)
 
     def _patience(self) -> float:
-        """Seconds that this thread waits for a connection."""
+        """Returns how many seconds this thread waits for a connection."""
         left, longest = seconds_left(), float(self.pool.timeout)
         return longest if left is None else min(longest, left)
 
@@ -131,7 +131,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         with connection.cursor() as cursor:
             for name, seconds in SERVER_LIMITS.items():
                 cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])
-            # Prepared are the compiled queries only, each of which has one good plan for all values.
+            # Only the compiled queries are prepared, and each of them has one good plan for all values.
             cursor.execute(
                 "SELECT pg_backend_pid() = %s FROM set_config('plan_cache_mode', 'force_generic_plan', false)",
                 [connection.info.backend_pid],
@@ -140,14 +140,14 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         return bool(changed) or not connection.autocommit
 
     def ending_reads(self) -> AbstractContextManager[None]:
-        """Each wait for the server ends by itself."""
+        """Does nothing, because each wait for the server ends by itself."""
         return nullcontext()
 
     @contextmanager
     def migration_limits(self) -> Iterator[None]:
-        """Gives statements all the time they need, and locks little, because others who need the table wait.
+        """Lets statements take as long as they need, but wait only briefly for locks, because others wait behind them.
 
-        The usual limits return also after an error, because the pool keeps a connection that is closed.
+        The previous limits return even after an error, because the pool reuses a connection that is closed.
         """
         limits = {"lock_timeout": str(int(MIGRATION_LOCK * 1000)), "statement_timeout": "0"}
         with self.cursor() as cursor:
@@ -169,7 +169,7 @@ def _is_trusted(connection: BoundedConnection) -> bool:
 
 
 def _set_config(cursor: Any, name: str, value: str) -> str:
-    """Returns the value of before."""
+    """Sets the value for this session, and returns the previous one."""
     cursor.execute("SELECT current_setting(%s)", [name])
     before: str = cursor.fetchone()[0]
     cursor.execute("SELECT set_config(%s, %s, false)", [name, value])

@@ -1,7 +1,7 @@
-"""A connection on which no wait lasts for ever.
+"""A connection on which every wait ends.
 
-PostgreSQL's own time limits end nothing where the server is frozen or its host has vanished, and those of TCP nothing
-where the host lives and the server does not. So this side looks at the clock as well.
+PostgreSQL's time limits end nothing if the server is frozen or its host has vanished, and those of TCP end nothing if
+the host works and the server does not. So this side watches the clock as well.
 """
 
 import select
@@ -14,7 +14,7 @@ from psycopg.abc import RV, PQGen
 from config.database.limits import seconds_left, waiting
 
 INTERVAL = 0.1
-"""Seconds between two looks whether the connection is still there, as in psycopg."""
+"""Seconds between two checks whether the connection still exists, as in psycopg."""
 
 
 class HangingError(psycopg.OperationalError):
@@ -23,23 +23,22 @@ class HangingError(psycopg.OperationalError):
 
 class BoundedConnection(psycopg.Connection[Any]):
     is_direct = False
-    """Whether the server itself has made the connection, and no pooler in its name, which has numbers of its own for
-    processes. What is prepared over a pooler may be asked of another process, or be another client's by that name.
-    """
+    """Whether the connection leads to the server itself. A pooler has process numbers of its own. A statement prepared
+    through a pooler may run in another process, or its name may belong to another client."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.made_at = self.answered_at = time.monotonic()
-        """When the server answered last, on the monotonic clock."""
+        """When the connection was opened, and when the server last answered, on the monotonic clock."""
 
     def wait(self, gen: PQGen[RV], interval: float = INTERVAL, timeout: float | None = None) -> RV:
-        """Waits within the limits of the calling thread. A connection that exceeds them is closed."""
+        """Waits within the limits of the calling thread. Closes a connection that exceeds them."""
         seconds = seconds_left()
         if seconds is None or (timeout is not None and timeout < seconds):
             return self._answered(super().wait(gen, interval=interval, timeout=timeout))
         if not seconds:
             gen.close()
-            raise HangingError("The time for the database is over.")
+            raise HangingError("The time limit for the database has passed.")
         try:
             with waiting():
                 return self._answered(super().wait(gen, interval=interval, timeout=seconds))
@@ -52,8 +51,8 @@ class BoundedConnection(psycopg.Connection[Any]):
         return result
 
     def is_quiet(self) -> bool:
-        """Whether nothing has come since the last answer. A server that ends says so, or its kernel closes the
-        connection: either way there is something to read.
+        """Returns whether nothing has arrived since the last answer. A server that stops says so, or its kernel closes
+        the connection; in both cases there is something to read.
         """
         try:
             arrived = select.poll()
@@ -63,7 +62,7 @@ class BoundedConnection(psycopg.Connection[Any]):
             return False
 
     def answers(self) -> bool:
-        """Asks the server for an empty answer. Ends the transaction in which somebody has left the connection."""
+        """Asks the server for an empty answer. Ends a transaction in which the connection was left."""
         try:
             if not self.autocommit:
                 self.rollback()

@@ -1,4 +1,4 @@
-"""A whole database of PostgreSQL: read as it was at one moment, and replaced in one step."""
+"""Reads a whole PostgreSQL database as of one moment, and replaces it in one step."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from config.database.faults import Fault, InUseError, find_fault
 from config.database.limits import without_limits
 
 LOCK = "10s"
-"""How long the tables are waited for that are to be replaced."""
+"""How long to wait for the tables that will be replaced."""
 
 
 @contextmanager
 def snapshot(connection: Any) -> Iterator[None]:
-    """All that is read inside is of one moment. Nobody is held up meanwhile."""
+    """Everything read inside is from one moment. Nobody is blocked meanwhile."""
     with without_limits(), transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -27,9 +27,9 @@ def snapshot(connection: Any) -> Iterator[None]:
 
 @contextmanager
 def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> Iterator[None]:
-    """Inside, there are none of these tables or, with `keep_schema`, they have no rows.
+    """Inside, these tables do not exist or, with `keep_schema`, have no rows.
 
-    All of it is one transaction: where the block raises or the process is killed, everything stays as it was. Raises
+    Everything is one transaction: if the block raises or the process is killed, nothing has changed. Raises
     `InUseError`.
     """
     with without_limits(), transaction.atomic():
@@ -47,7 +47,7 @@ def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> 
 
 
 def last_value(connection: Any, table: str, column: str) -> int | None:
-    """The last number that the table has given out; None where it gives out none, or has given out none yet."""
+    """Returns the last number that the table has assigned, or None if it has assigned none."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_sequence_last_value(pg_get_serial_sequence(%s, %s)::regclass)", [table, column])
         found: int | None = cursor.fetchone()[0]
@@ -55,20 +55,20 @@ def last_value(connection: Any, table: str, column: str) -> int | None:
 
 
 def pass_over(connection: Any, table: str, column: str, value: int) -> None:
-    """The table gives out no number up to this one any more."""
+    """Makes the table assign only numbers above this one."""
     if value > 0:
         with connection.cursor() as cursor:
             cursor.execute("SELECT setval(pg_get_serial_sequence(%s, %s), %s)", [table, column, value])
 
 
 def _take_time(cursor: Any) -> None:
-    """For this transaction, however large the database is."""
+    """Lifts the time limits for this transaction, because the database may be large."""
     cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     cursor.execute("SET LOCAL statement_timeout = 0")
 
 
 def _clear(connection: Any, tables: Collection[str], *, keep_schema: bool) -> None:
-    """Others may have tables of their own in the database, which stay as they are."""
+    """Drops or empties these tables. Other tables in the database are kept, because they may belong to others."""
     found = sorted(set(tables) & set(connection.introspection.table_names()))
     if keep_schema:
         emptied = [table for table in found if table != "django_migrations"]

@@ -1,4 +1,4 @@
-"""Cursors of compiled queries (`accounts.compiled_query`): prepared where they can be, and read in binary."""
+"""Cursors of compiled queries (`accounts.compiled_query`), prepared if possible, with binary results."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ from psycopg.errors import FeatureNotSupported, InvalidSqlStatementName
 
 class _Prepared:
     """Prepares each statement when it first runs on a connection, so that PostgreSQL plans it once, and reads the
-    answer in binary. What the server knows no longer, or has planned before a migration changed a column, is prepared
-    anew; within a transaction, which such an error would end, nothing is prepared.
+    result in binary format. If the server no longer knows the statement, or planned it before a migration changed a
+    column, it is prepared again. Within a transaction, which such an error would end, nothing is prepared.
     """
 
     connection: Any
 
     def execute(self, query: Any, params: Any = None, **_options: Any) -> Any:
         connection = self.connection
-        # Our backend for PostgreSQL says whether nothing stands between, such as a pooler that changes the server.
+        # `is_direct` is False if a pooler between could change the server process.
         if not (connection.autocommit and getattr(connection, "is_direct", False)):
             return self._run(query, params, prepare=False)
-        # Django takes the threshold away, and without one psycopg prepares nothing, not even on request.
+        # Django sets the threshold to None, with which psycopg prepares nothing, not even on request.
         connection.prepare_threshold = 0
         try:
             return self._run(query, params, prepare=True)
@@ -38,4 +38,4 @@ class BinaryCursor(_Prepared, psycopg.RawCursor[Any]):
 
 
 class LoggedCursor(_Prepared, psycopg.Cursor[Any]):
-    """Django's log of queries knows its own places for values only."""
+    """For Django's log of queries, which supports only psycopg's own placeholders."""

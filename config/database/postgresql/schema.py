@@ -1,7 +1,8 @@
-"""Django's schema editor for PostgreSQL, which waits only shortly for a second lock while it holds a first one.
+"""Django's schema editor for PostgreSQL, which waits only briefly for a second lock while it holds a first one.
 
-A read that joins two tables locks them in an order of its own. Where a migration holds one and waits for the other, the
-server ends one of the two after a second (`deadlock_timeout`): it must not be the read.
+A read that joins two tables locks them in its own order. If a migration holds one and waits for the other, the server
+ends one of the two after a second (`deadlock_timeout`). The migration must give way before that, so that it is never
+the read.
 """
 
 from typing import Any

@@ -1,1 +1,1 @@
-"""SQLite: a wait for its lock that ends, and is told as such."""
+"""The SQLite backend, which limits the wait for the lock and reports it as such."""

@@ -1,4 +1,4 @@
-"""Django's backend for SQLite, where a thread waits for others to finish writing, and for nothing else."""
+"""Django's backend for SQLite, in which a thread only ever waits for other writers to finish."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ from config.database.limits import seconds_left
 from config.database.noting import NotesFaults
 
 STEPS = 10_000
-"""Of SQLite's machine, between two looks at the clock: some tenths of a millisecond."""
+"""Instructions of SQLite's virtual machine between two looks at the clock: some tenths of a millisecond."""
 
 
 def _is_late() -> bool:
@@ -33,7 +33,7 @@ def _sync(path: Path, flags: int) -> None:
 class DatabaseFeatures(features.DatabaseFeatures):
     @cached_property
     def supports_json_field(self) -> bool:  # type: ignore[override]  # so is Django's own
-        """Django asks the database in use, and takes one in which another process writes for one that knows no JSON."""
+        """Django asks the current database, and concludes that it lacks JSON if another process is writing to it."""
         with closing(sqlite3.connect(":memory:")) as database:
             try:
                 database.execute("SELECT json('{}')")
@@ -67,9 +67,9 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
 
     @contextmanager
     def ending_reads(self) -> Iterator[None]:
-        """Ends a statement that still runs when `seconds_left` says so, which nobody else does here.
+        """Ends a statement that still runs when `seconds_left` is zero, because no server does so here.
 
-        For reads alone: of a transaction that writes SQLite would take back more than the statement.
+        For reads only: SQLite would roll back more than the statement in a transaction that writes.
         """
         self.ensure_connection()
         opened = self.connection
@@ -80,10 +80,10 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             opened.set_progress_handler(None, 0)
 
     def keep_commits(self) -> None:
-        """Returns once all that was committed survives a power cut, for some milliseconds.
+        """Returns once every commit survives a power cut, which takes some milliseconds.
 
-        With `synchronous=NORMAL` SQLite leaves that to the next checkpoint, since each commit would cost as much. Its
-        log (WAL) holds every commit; a fsync of that file is what SQLite would do itself.
+        With `synchronous=NORMAL` SQLite leaves that to the next checkpoint, because each commit would take as long. Its
+        log (WAL) contains every commit, and a fsync of that file is what SQLite itself would do.
         """
         log = Path(f"{self.settings_dict['NAME']}-wal")
         try:
@@ -95,5 +95,5 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
             raise OperationalError("disk I/O error") from error
 
     def migration_limits(self) -> AbstractContextManager[None]:
-        """There is no server."""
+        """Does nothing, because there is no server."""
         return nullcontext()

@@ -1,4 +1,4 @@
-"""A whole database of SQLite: read as it was at one moment, and replaced in one step."""
+"""Reads a whole SQLite database as of one moment, and replaces it in one step."""
 
 import os
 import sqlite3
@@ -11,19 +11,19 @@ from config.database.faults import InUseError
 from config.database.limits import without_limits
 
 DRAFT = ".restoring"
-"""How the name of a file ends that is to take the place of the database."""
+"""Suffix of the file that will replace the database."""
 
 LOCK = 2.0
-"""Seconds for which others are waited for."""
+"""Seconds to wait for other processes."""
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
 @contextmanager
 def snapshot(connection: Any) -> Iterator[None]:
-    """All that is read inside is of one moment. Who writes meanwhile is not held up (WAL)."""
+    """Everything read inside is from one moment. Writers are not blocked meanwhile (WAL)."""
     with without_limits(), connection.cursor() as cursor:
-        cursor.execute("BEGIN DEFERRED")  # Django's own would be IMMEDIATE, and hold up all who write
+        cursor.execute("BEGIN DEFERRED")  # Django's own BEGIN would be IMMEDIATE, and block all writers
         try:
             yield
         finally:
@@ -34,8 +34,8 @@ def snapshot(connection: Any) -> Iterator[None]:
 def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> Iterator[None]:  # noqa: ARG001 - all go
     """Inside, the connection leads to a new database, without tables or, with `keep_schema`, with those of the old one.
 
-    At the end it takes the place of the old one; where the block raises or the process is killed, the old one stays as
-    it was. Raises `InUseError` and `OSError`.
+    At the end it replaces the old one. If the block raises or the process is killed, the old one stays as it was.
+    Raises `InUseError` and `OSError`.
     """
     name = str(connection.settings_dict["NAME"])
     path, draft = Path(name), Path(name + DRAFT)
@@ -59,7 +59,7 @@ def replaced(connection: Any, *, tables: Collection[str], keep_schema: bool) -> 
 
 
 def last_value(connection: Any, table: str, _column: str) -> int | None:
-    """The last number that the table has given out; None where it gives out none, or has given out none yet."""
+    """Returns the last number that the table has assigned, or None if it has assigned none."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
         row = cursor.fetchone()
@@ -67,7 +67,7 @@ def last_value(connection: Any, table: str, _column: str) -> int | None:
 
 
 def pass_over(connection: Any, table: str, _column: str, value: int) -> None:
-    """The table gives out no number up to this one any more."""
+    """Makes the table assign only numbers above this one."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE sqlite_sequence SET seq = max(seq, %s) WHERE name = %s", [value, table])
         if cursor.rowcount == 0:
@@ -75,7 +75,7 @@ def pass_over(connection: Any, table: str, _column: str, value: int) -> None:
 
 
 def _make_draft(draft: Path) -> None:
-    """An empty file that nobody else may read, in place of what a killed process has left."""
+    """Creates an empty file that nobody else may read, replacing one that a killed process has left."""
     _remove(draft)
     draft.touch(mode=0o600)
     owner = draft.parent.stat()
@@ -84,10 +84,10 @@ def _make_draft(draft: Path) -> None:
 
 
 def _put_in_place(draft: Path, path: Path) -> None:
-    """Replaces the database by the draft, in one step that outlasts a loss of power."""
+    """Replaces the database by the draft, in one step that survives a loss of power."""
     try:
         _settle(draft)
-        with suppress(sqlite3.DatabaseError):  # the old one is damaged: nobody needs what its journal has
+        with suppress(sqlite3.DatabaseError):  # if the old one is damaged, nobody needs its journal
             _settle(path)
         for ending in _BESIDE:
             Path(f"{path}{ending}").unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def _copy_schema(source: Path, target: Path) -> None:
 
 
 def _settle(path: Path) -> None:
-    """Everything into the one file, and that to the disk. Raises `InUseError` where others have it open."""
+    """Moves everything into the one file, and syncs it to the disk. Raises `InUseError` if others have it open."""
     try:
         with closing(sqlite3.connect(path, timeout=LOCK, isolation_level=None)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE")

@@ -46,6 +46,6 @@ def test_a_memory_that_would_write_elsewhere_is_refused(
     engine.states[volumes[1]] = HOSTILE[what]
     run("backup", archive, "--with-memory")
     before = photograph(), dict(engine.states)
-    with pytest.raises(CommandError, match="holds what no agent can have made"):
+    with pytest.raises(CommandError, match="contains entries that no agent can have created"):
         run("restore", archive, "--with-memory", "--replace")
     assert (photograph(), engine.states) == before

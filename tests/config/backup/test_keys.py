@@ -23,7 +23,7 @@ def keys(archive: Path, run: Run) -> Path:
     """The key file of an archive."""
     fill_every_table()
     path = archive.with_name("keys.json")
-    assert "Keep them apart" in run("backup", archive, "--with-keys", path)
+    assert "Keep them away" in run("backup", archive, "--with-keys", path)
     return path
 
 
@@ -71,7 +71,7 @@ def test_a_key_file_with_other_keys_is_not_overwritten(keys: Path, archive: Path
     run("backup", archive, "--with-keys", keys)
     assert keys.read_bytes() == content
     settings.BERTH_TOKEN_KEY = "another token key, of another installation"
-    with pytest.raises(CommandError, match="holds other keys"):
+    with pytest.raises(CommandError, match="contains other keys"):
         run("backup", archive, "--with-keys", keys)
     assert keys.read_bytes() == content
 

@@ -175,7 +175,7 @@ def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
     assert len([call for call in engine.calls if call[0] == "write_state"]) == 4 - at
     assert engine.states == states
     assert photograph() == before
-    assert "It has been restored here" in run("restore", archive, "--with-memory")
+    assert "It has already been restored here" in run("restore", archive, "--with-memory")
 
 
 def test_a_failure_of_the_engine_is_told_and_the_rest_goes_on_later(

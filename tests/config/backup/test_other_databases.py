@@ -65,7 +65,7 @@ def test_it_goes_to_an_empty_database_of_the_other_kind_and_back(archive: Path, 
     before = photograph()
     run("backup", archive)
     with on_an_empty_sqlite(folder / "berth.sqlite3"):
-        assert "The database is filled." in run("restore", archive)
+        assert "The database will be filled." in run("restore", archive)
         assert photograph() == before
         assert read_applied() == known()
         run("backup", folder / "again.tar")
@@ -111,7 +111,7 @@ def test_a_database_of_a_newer_version_is_left_alone(archive: Path, run: Run) ->
     recorder.record_applied("projects", "9999_later")
     try:
         for command in (["restore", archive, "--replace"], ["backup", archive]):
-            with pytest.raises(CommandError, match=r"The database is of a newer version .* projects\.9999_later"):
+            with pytest.raises(CommandError, match=r"The database is from a newer version .* projects\.9999_later"):
                 run(*command)
     finally:
         recorder.record_unapplied("projects", "9999_later")
@@ -171,4 +171,4 @@ def test_output_is_for_people(archive: Path) -> None:
     fill_every_table()
     output = StringIO()
     call_command("backup", str(archive), stdout=output)
-    assert "It is of no use without the keys" in output.getvalue()
+    assert "It is useless without the keys" in output.getvalue()

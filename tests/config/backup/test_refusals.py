@@ -142,7 +142,7 @@ def reseal(archive: Path, **changes: Any) -> None:
         ({"migrations": [["projects", "9999_later"]]}, "does not know the migration projects.9999_later"),
         ({"instance": "other"}, "Set BERTH_INSTANCE=other"),
         ({"created_at": "2026"}, "cannot read the archive|fits"),
-        ({"tables": []}, "does not hold what it says it holds"),
+        ({"tables": []}, "its contents differ from its list of contents"),
     ],
 )
 @pytest.mark.usefixtures("good")
@@ -166,7 +166,7 @@ def test_a_wrong_key_is_told_before_anything_is_written(
 
 @pytest.mark.usefixtures("good")
 def test_a_database_that_is_not_empty_is_not_replaced_by_itself(archive: Path, refused: Callable[..., str]) -> None:
-    assert "it holds 1 user and 1 project. To lose that, say --replace" in refused(archive)
+    assert "it contains 1 user and 1 project. Back it up first; --replace deletes it" in refused(archive)
 
 
 @pytest.mark.usefixtures("good")

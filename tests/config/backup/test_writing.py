@@ -55,7 +55,7 @@ def test_a_disk_that_is_full_leaves_the_old_archive(
                 init(self, FillingDisk(file, left, number), moment=moment)
 
             full.setattr(archives.ArchiveWriter, "__init__", fill)
-            with pytest.raises(CommandError, match=r"no room left|cannot be written") as raised:
+            with pytest.raises(CommandError, match=r"no space left|cannot be written") as raised:
                 run("backup", archive)
         assert "\n" not in str(raised.value)
         assert archive.read_bytes() == before
@@ -118,7 +118,7 @@ def test_no_step_that_fails_leaves_a_draft_or_an_open_file(
     with monkeypatch.context() as broken:
         broken.setattr("config.backup.whole_files.os.geteuid", lambda: 0)  # only root changes the owner
         broken.setattr(f"config.backup.whole_files.{step}", refuse)
-        with pytest.raises(BackupError, match="There is no room left"):
+        with pytest.raises(BackupError, match="There is no space left"):
             write_whole(folder / "x", b"after", for_owner=True)
     assert [path.name for path in folder.iterdir()] == ["x"]
     assert (folder / "x").read_bytes() == b"before"

@@ -22,7 +22,7 @@ def test_once_somebody_could_not_connect_one_at_a_time_may_try() -> None:
     fail(gate)
     with gate.passing(is_patient=True):
         for _ in range(3):
-            with pytest.raises(OperationalError, match="did not answer lately"), gate.passing(is_patient=True):
+            with pytest.raises(OperationalError, match="did not answer recently"), gate.passing(is_patient=True):
                 pass
     with gate.passing(is_patient=True), gate.passing(is_patient=True):
         pass

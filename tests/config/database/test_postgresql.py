@@ -81,7 +81,7 @@ def test_an_answer_that_does_not_come_ends_the_wait_and_the_connection() -> None
 
 def test_without_time_nothing_is_sent() -> None:
     connection.ensure_connection()
-    with limits.time_limit(-1), pytest.raises(OperationalError, match="time for the database is over"):
+    with limits.time_limit(-1), pytest.raises(OperationalError, match="time limit for the database has passed"):
         connection.cursor().execute("SELECT 1")
     assert connection.is_usable()
 

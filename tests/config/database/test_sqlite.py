@@ -93,7 +93,7 @@ def test_a_full_disk_is_told_in_a_sentence(api: APIClient) -> None:
     finally:
         connection.cursor().execute(f"PRAGMA max_page_count = {before}")
     assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")
-    assert answer.json()["detail"] == "The database has no room left. Tell the staff of this installation."
+    assert answer.json()["detail"] == "The database has no space left. Tell the staff of this installation."
 
 
 def fill(api: APIClient) -> Any:
