@@ -23,7 +23,7 @@ _FOREIGN = (OSError, ValueError, TypeError, LookupError, AttributeError, Overflo
 """Raised by the client for answers that Redis never gives."""
 
 
-class _Patience:
+class _Breaker:
     """Until when this process does not ask a server, for all threads. After that, one of them tries."""
 
     def __init__(self) -> None:
@@ -49,11 +49,11 @@ class _Patience:
                 self._again_at[server] = time.monotonic() + PAUSE
 
 
-patience = _Patience()
+breaker = _Breaker()
 
 
 class DeadlineConnection(redis.Connection):
-    """Over TCP."""
+    """A connection over TCP."""
 
     def _connect(self) -> socket.socket:
         return _keep_alive(call_limits.connect(self.host, self.port))
@@ -94,19 +94,19 @@ class DeadlineRedis(redis.Redis):
     def execute_command(self, *args: Any, **options: Any) -> Any:
         place = self.connection_pool.connection_kwargs
         server = f"{place.get('host')}:{place.get('port')}/{place.get('db', 0)}"
-        patience.check(server)
+        breaker.check(server)
         try:
             with call_limits.time_limit(WITHIN), call_limits.size_limit(ANSWER_SIZE):
                 found = super().execute_command(*args, **options)  # type: ignore[no-untyped-call]  # no types
         except redis.ResponseError:
             raise  # it has answered
         except redis.RedisError:
-            patience.note(server, answers=False)
+            breaker.note(server, answers=False)
             raise
         except _FOREIGN as error:
-            patience.note(server, answers=False)
+            breaker.note(server, answers=False)
             raise redis.ConnectionError(f"Redis gave an answer that cannot be read: {type(error).__name__}") from None
-        patience.note(server, answers=True)
+        breaker.note(server, answers=True)
         return found
 
 

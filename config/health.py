@@ -49,8 +49,8 @@ def readyz(_request: HttpRequest) -> JsonResponse:
     The parts: the database accepts changes, the engine answers, a watcher is at work (here or elsewhere), and this
     server is not about to stop and has the same keys as the others. A watcher is not mentioned if none has ever run.
     The body also reports, without details because anyone may ask, that nothing is repaired until an operator decides,
-    that the agents' firewall does not hold, or that the gateway does not work. The service continues then, and must get
-    requests.
+    that the agents' firewall is not in force, or that the gateway does not work. The service continues then,
+    and must get requests.
     """
     parts = {"database": _ask_database(), "engine": _ask_engine()}
     if DRAIN.has_begun:

@@ -63,7 +63,7 @@ def take_away_what_is_left(client: Any, notes: Path, engine: str) -> list[str]:
 def _notes() -> Path:
     folder = Path(tempfile.gettempdir()) / f"berth-tests-{os.getuid()}.instances"
     folder.mkdir(mode=0o700, exist_ok=True)
-    assert folder.stat().st_uid == os.getuid(), f"{folder} is somebody else's."
+    assert folder.stat().st_uid == os.getuid(), f"{folder} belongs to another user."
     return folder
 
 

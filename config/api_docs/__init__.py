@@ -1,1 +1,1 @@
-"""What is told of the API: its description, and the page that shows it."""
+"""The OpenAPI description of the API, and the page that shows it."""

@@ -1,4 +1,4 @@
-"""The description of the API, which is made once for each process: it tells of the program alone."""
+"""The OpenAPI description, which is generated once per process because it depends only on the program."""
 
 import json
 from functools import cache
@@ -11,9 +11,9 @@ _making = Lock()
 
 
 def describe_service() -> dict[str, Any]:
-    """OpenAPI 3.1, without the address of the service. Nobody may change what is in it.
+    """Returns the OpenAPI 3.1 document without the address of the service. The caller must not change it.
 
-    The generator loads its extensions while it first runs, which two threads must not do at once.
+    The generator loads its extensions when it first runs, which two threads must not do at once.
     """
     with _making:
         return _make()
@@ -22,6 +22,6 @@ def describe_service() -> dict[str, Any]:
 @cache
 def _make() -> dict[str, Any]:
     found = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # spectacular's
-    # What it holds of Django's lazy texts becomes plain ones.
+    # Turns Django's lazy texts into strings.
     made: dict[str, Any] = json.loads(json.dumps(found, default=str))
     return made

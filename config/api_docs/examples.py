@@ -1,4 +1,4 @@
-"""Gives each request and each answer of the description an example that reads like a real one."""
+"""Gives each request and each answer in the description a realistic example."""
 
 import re
 from typing import Any
@@ -145,12 +145,12 @@ _ANSWERS: dict[str, dict[str, Any]] = {
 
 
 def make_request(name: str) -> dict[str, Any]:
-    """The example of the request with the schema of this name."""
+    """Returns the example of the request with this schema name."""
     return _REQUESTS[name]
 
 
 def add_examples(result: dict[str, Any], generator: Any, request: Any, public: bool) -> dict[str, Any]:  # noqa: ARG001, FBT001 - spectacular's signature
-    """Adds a summary to each operation, and examples to its ids, its body and what it answers where all went well."""
+    """Adds a summary to each operation, and examples to its ids, its body and its successful answers."""
     schemas = result["components"]["schemas"]
     for operation in (operation for path in result["paths"].values() for operation in path.values()):
         operation["summary"] = _END_OF_SUMMARY.split(operation["description"], maxsplit=1)[0].rstrip(".")
@@ -158,15 +158,15 @@ def add_examples(result: dict[str, Any], generator: Any, request: Any, public: b
             if parameter["in"] == "path":
                 parameter["example"] = _PROJECT
         answers = (answer for status, answer in operation["responses"].items() if status < "300")
-        for told in (operation.get("requestBody", {}), *answers):
-            if (body := told.get("content", {}).get("application/json")) is not None:
+        for part in (operation.get("requestBody", {}), *answers):
+            if (body := part.get("content", {}).get("application/json")) is not None:
                 name = operation["operationId"]
                 body["example"] = _ANSWERS.get(name) or make_example(body["schema"], schemas)
     return result
 
 
 def make_example(schema: dict[str, Any], schemas: dict[str, Any], place: str = "", name: str = "") -> Any:
-    """An example of this schema, which is at `place`: the name of what holds it, and a field's own."""
+    """Returns an example of this schema. `place` is the name of the parent schema and of the field: `Parent.field`."""
     if place in _BY_PLACE or name in _BY_NAME:
         return _BY_PLACE.get(place, _BY_NAME.get(name))
     if reference := schema.get("$ref"):

@@ -1,4 +1,4 @@
-"""Fields and parameters as the page that shows the API tells them."""
+"""Fields and parameters for the page that shows the API."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter or a field as the page tells it."""
+    """A parameter or a field, as the page shows it."""
 
     name: str
     kind: str
@@ -16,21 +16,21 @@ class Field:
     example: str = ""
 
 
-def read_parameter(told: dict[str, Any]) -> Field:
+def read_parameter(parameter: dict[str, Any]) -> Field:
     return Field(
-        name=told["name"],
-        kind=_kind_of(told["schema"]),
-        help=told.get("description", ""),
-        required=told.get("required", False),
-        place=told["in"],
-        example=told.get("example", ""),
+        name=parameter["name"],
+        kind=_kind_of(parameter["schema"]),
+        help=parameter.get("description", ""),
+        required=parameter.get("required", False),
+        place=parameter["in"],
+        example=parameter.get("example", ""),
     )
 
 
 def read_fields(schema: dict[str, Any], *, is_sent: bool) -> list[Field]:
-    """What is required is told of what people send. Of an answer they may rely on all."""
+    """Marks required fields only in requests. In an answer, clients can rely on every field."""
     required = schema.get("required", []) if is_sent else []
-    # Spectacular appends a list of the values, which the kind of the field tells already.
+    # spectacular appends a list of the values, which the kind of the field already shows.
     return [
         Field(
             name,
@@ -43,7 +43,9 @@ def read_fields(schema: dict[str, Any], *, is_sent: bool) -> list[Field]:
 
 
 def inline_enums(schema: dict[str, Any]) -> dict[str, Any]:
-    """The description with the values of a choice in the place of its name, which tells a reader nothing."""
+    """Returns the description with the values of each enumeration in place of its name, which means
+    nothing to readers.
+    """
     enums = {name: each for name, each in schema["components"]["schemas"].items() if "enum" in each}
 
     def inline(node: Any) -> Any:
@@ -55,8 +57,8 @@ def inline_enums(schema: dict[str, Any]) -> dict[str, Any]:
             return {"enum": found["enum"]} | {key: each for key, each in node.items() if key != "$ref"}
         return {key: inline(each) for key, each in node.items()}
 
-    told: dict[str, Any] = inline(schema)
-    return told
+    result: dict[str, Any] = inline(schema)
+    return result
 
 
 def name_of(schema: dict[str, Any]) -> str:
@@ -65,7 +67,7 @@ def name_of(schema: dict[str, Any]) -> str:
 
 
 def _kind_of(schema: dict[str, Any]) -> str:
-    """What a value is, in a few words."""
+    """Describes the type of a value in a few words."""
     if "$ref" in schema:
         return name_of(schema)
     for several in ("allOf", "oneOf", "anyOf"):

@@ -1,4 +1,4 @@
-"""Describes the health checks, which are no views of the REST framework: nothing may stand before them."""
+"""Describes the health checks. They are not views of the REST framework, which would do more before they answer."""
 
 from typing import Any
 
@@ -7,16 +7,20 @@ _PARTS: dict[str, dict[str, Any]] = {
     "status": _WORD,
     "database": {"type": "string", "enum": ["ok", "unavailable", "read-only", "busy", "full"]},
     "engine": _WORD,
-    "watcher": {**_WORD, "description": "Missing where none has ever been."},
+    "watcher": {**_WORD, "description": "Missing if none has ever run."},
     "keys": {
         "type": "string",
         "enum": ["differ"],
-        "description": "There while this server has another secret key, token key or cache than the one started last.",
+        "description": "Present if this server's secret key, token key or cache differs from those of the latest one.",
     },
-    "mending": {"type": "string", "description": "There while nothing is repaired until an operator decides."},
-    "firewall": {"type": "string", "enum": ["missing"], "description": "There while the agents' firewall is not."},
-    "gateway": {"type": "string", "enum": ["unavailable"], "description": "There while the gateway does not work."},
-    "server": {"type": "string", "enum": ["ending"], "description": "There once this server is about to end."},
+    "mending": {"type": "string", "description": "Present while nothing is repaired until an operator decides."},
+    "firewall": {
+        "type": "string",
+        "enum": ["missing"],
+        "description": "Present while the agents' firewall is not in force.",
+    },
+    "gateway": {"type": "string", "enum": ["unavailable"], "description": "Present while the gateway does not work."},
+    "server": {"type": "string", "enum": ["ending"], "description": "Present once this server is about to stop."},
 }
 
 
@@ -43,23 +47,23 @@ def _operation(name: str, description: str, responses: dict[str, Any]) -> dict[s
 HEALTH_CHECKS = {
     "/healthz": _operation(
         "check_health",
-        "Tell that the process lives, no matter what else is broken.",
-        {"200": _answer("It does.", {"status": {"type": "string", "enum": ["ok"]}}, "status")},
+        "Report that the process works, whatever else is broken.",
+        {"200": _answer("It works.", {"status": {"type": "string", "enum": ["ok"]}}, "status")},
     ),
     "/readyz": _operation(
         "check_readiness",
-        "Tell whether the database takes changes, the engine answers, a watcher works, and this server stays.",
+        "Report whether the database accepts changes, the engine answers, a watcher works, and this server stays.",
         {
-            "200": _answer("All of it.", _PARTS, *_ALWAYS),
-            "503": _answer("Not all of it; the parts say what is missing.", _PARTS, *_ALWAYS),
+            "200": _answer("Everything works.", _PARTS, *_ALWAYS),
+            "503": _answer("Something does not work; the parts say what.", _PARTS, *_ALWAYS),
         },
     ),
     "/readyz/server": _operation(
         "check_server",
-        "Tell a proxy whether to send requests to this server. What all servers need, as the engine, does not count.",
+        "Tell a proxy whether to send requests to this server. Shared parts, such as the engine, do not count.",
         {
             "200": _answer("It serves.", {"status": {"type": "string", "enum": ["ok"]}}, "status"),
-            "503": _answer("It is about to end.", {"status": {"type": "string", "enum": ["ending"]}}, "status"),
+            "503": _answer("It is about to stop.", {"status": {"type": "string", "enum": ["ending"]}}, "status"),
         },
     ),
 }

@@ -1,4 +1,4 @@
-"""The page that shows the description of the API. It asks for no cookie, and is the same for all."""
+"""The page that shows the description of the API. It needs no cookie, and is the same for everyone."""
 
 import json
 from functools import lru_cache
@@ -27,10 +27,10 @@ GROUPS = {
     "health": "Health of the service",
 }
 _AS_TEXT = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;"}
-"""Quotes stay as they are in the text of a page. Django's own escaping would add a quarter to its size."""
+"""Quotes in the text of a page are not escaped. Django's own escaping would make it a quarter larger."""
 
 _WELL = ("200", "201", "204", "202")
-"""The first of these that an operation may answer is what it answers when all is as usual."""
+"""An operation's usual success is the first of these statuses that it declares."""
 
 
 class DocsView(APIView):
@@ -46,12 +46,12 @@ class DocsView(APIView):
 
 @lru_cache(maxsize=16)
 def _render(address: str) -> str:
-    """The page for those who reach the service by this address; there are a few."""
+    """Returns the page for clients that reach the service at this address, of which there are few."""
     return render_to_string("config/api_docs.html", describe_api(describe_service(), address))
 
 
 def describe_api(schema: dict[str, Any], address: str) -> dict[str, Any]:
-    """What the template shows: groups of operations, each with its samples; the schemas; the refusals."""
+    """Returns the context of the template: groups of operations with samples, the schemas, and the refusals."""
     schema = inline_enums(schema)
     operations: dict[str, list[dict[str, Any]]] = {tag: [] for tag in GROUPS}
     refusals: dict[str, str] = {}
@@ -78,7 +78,7 @@ def describe_api(schema: dict[str, Any], address: str) -> dict[str, Any]:
             if "properties" in each
         ],
         "refusals": sorted(refusals.items()),
-        "has_palette": True,  # for nobody in particular: it leads to no page of the staff
+        "has_palette": True,  # the same for everyone, and leads to no staff page
     }
 
 
@@ -114,7 +114,7 @@ def _describe(path: str, method: str, operation: dict[str, Any], address: str) -
 
 
 def _examples_of(operation: dict[str, Any]) -> dict[str, Any]:
-    """The example of the answer by the name of its schema, so that each is on the page once."""
+    """Returns the example of each answer by the name of its schema, so that the page shows each once."""
     content = (each.get("content", {}).get("application/json", {}) for each in operation["responses"].values())
     return {name_of(each["schema"]): each["example"] for each in content if "example" in each}
 
@@ -124,5 +124,5 @@ def _write_json(value: Any) -> SafeString:
 
 
 def _as_text(text: str) -> SafeString:
-    """For the text of an element, never for an attribute."""
+    """Escapes the text of an element. Not for attributes."""
     return mark_safe(text.translate(_AS_TEXT))  # noqa: S308  # nosec B308 B703 - what ends a text is escaped

@@ -1,4 +1,4 @@
-"""Writes a request of the API as people would: as a curl command, in Python and in JavaScript."""
+"""Writes a request of the API as a curl command, in Python and in JavaScript."""
 
 import json
 import shlex
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request: its whole address, whether it takes a token, its JSON body if it has one, and what it answers."""
+    """A request: its full address, whether it needs a token, its JSON body if any, and the kind of its answer."""
 
     method: str
     url: str
@@ -19,12 +19,12 @@ class Call:
 
 
 def write_samples(call: Call) -> list[tuple[str, str]]:
-    """The name of each language, and the request in it. The token is read from the environment, not written down."""
+    """Returns pairs of a language and the request in it. The token comes from the environment."""
     return [("curl", write_curl(call)), ("Python", _write_python(call)), ("JavaScript", _write_javascript(call))]
 
 
 def write_curl(call: Call) -> str:
-    """The request as a command of a shell."""
+    """Returns the request as a shell command."""
     words = ["curl -s" if call.method == "GET" else f"curl -s -X {call.method}", shlex.quote(call.url)]
     if call.takes_token:
         words.append('-H "Authorization: Bearer $BERTH_TOKEN"')
@@ -37,11 +37,11 @@ def _write_python(call: Call) -> str:
     headers = """    headers={"Authorization": f"Bearer {os.environ['BERTH_TOKEN']}"},\n""" if call.takes_token else ""
     imports = "import os\n\n" if call.takes_token else ""
     body = "" if call.body is None else f"    json={_indent(pformat(call.body, sort_dicts=False, width=90), 9)},\n"
-    told = {"json": "answer.json()", "text": "answer.text", "nothing": "answer.status_code"}[call.answers]
+    result = {"json": "answer.json()", "text": "answer.text", "nothing": "answer.status_code"}[call.answers]
     given = f"    {json.dumps(call.url)},\n{headers}{body}    timeout=60,\n"
     return (
         f"{imports}import requests\n\nanswer = requests.{call.method.lower()}(\n{given})\n"
-        f"answer.raise_for_status()\nprint({told})"
+        f"answer.raise_for_status()\nprint({result})"
     )
 
 
@@ -54,11 +54,11 @@ def _write_javascript(call: Call) -> str:
         options.append(f"  headers: {{ {', '.join(headers)} }},\n")
     if call.body is not None:
         options.append(f"  body: JSON.stringify({_indent(json.dumps(call.body, indent=2), 2)}),\n")
-    told = {"json": "await answer.json()", "text": "await answer.text()", "nothing": "answer.status"}[call.answers]
+    result = {"json": "await answer.json()", "text": "await answer.text()", "nothing": "answer.status"}[call.answers]
     given = f", {{\n{''.join(options)}}}" if options else ""
-    return f"const answer = await fetch({json.dumps(call.url)}{given});\nconsole.log({told});"
+    return f"const answer = await fetch({json.dumps(call.url)}{given});\nconsole.log({result});"
 
 
 def _indent(text: str, by: int) -> str:
-    """Moves all lines but the first to the right."""
+    """Indents all lines except the first."""
     return text.replace("\n", "\n" + " " * by)

@@ -12,7 +12,7 @@ from accounts.api.parameters import StrictView, describe
 from config.api_docs.description import describe_service
 from projects.api.parameters import choice
 
-FORMAT = choice("format", "json", description="As programs that read descriptions often ask.")
+FORMAT = choice("format", "json", description="For programs that ask for a format.")
 
 
 class SchemaView(StrictView, SpectacularJSONAPIView):
@@ -23,7 +23,9 @@ class SchemaView(StrictView, SpectacularJSONAPIView):
 
 
 def address_of(request: Request) -> str:
-    """Where it was asked by another of its names, such as localhost, that one: /api/docs may ask no other."""
+    """Returns the address by which the client reached the service, such as localhost, because /api/docs may call no
+    other.
+    """
     public = str(settings.BERTH_PUBLIC_URL)
     is_public = request.get_host() == urlsplit(public).netloc
     return public if is_public else request.build_absolute_uri("/").removesuffix("/")

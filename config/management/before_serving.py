@@ -1,4 +1,4 @@
-"""What would keep this version from serving, asked before anything is changed for it."""
+"""Checks whether this version can serve, before anything is changed for it."""
 
 from django.core.management.base import CommandError
 from django.db.utils import Error as DatabaseError
@@ -10,7 +10,7 @@ from projects.services.credentials.shared_keys import UnsharedKeyError, check_sh
 
 
 def require_shared_keys() -> None:
-    """Raises `CommandError` where another machine serves this database with other keys."""
+    """Raises `CommandError` if another machine serves this database with other keys."""
     try:
         check_shared_keys()
     except UnsharedKeyError as error:
@@ -18,7 +18,7 @@ def require_shared_keys() -> None:
 
 
 def require_that_it_may_serve() -> None:
-    """Raises `CommandError`. Of a database that does not answer `serve --prepare` says what to do."""
+    """Raises `CommandError`. Ignores a database that does not answer, because `serve --prepare` reports it."""
     require_no_restore()
     require_port_of_role()
     try:

@@ -1,1 +1,1 @@
-"""What `/metrics` tells: what all processes have counted, and what the database knows."""
+"""Builds the answer of `/metrics`: the counts of all processes, and numbers from the database."""

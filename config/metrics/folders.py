@@ -1,7 +1,7 @@
-"""The folders in memory where the processes of each `serve` of this user count.
+"""The folders in memory in which the processes of a `serve` count. Each user may run several of them.
 
-A `serve` that was killed leaves its folder. The next start of the same one empties it, and any other takes it away: by
-the kernel's locks it is seen that nobody is at work there.
+A killed `serve` leaves its folder. Its next start empties it, and any other start removes it if the kernel's locks show
+that no process uses it.
 """
 
 import fcntl
@@ -18,29 +18,31 @@ from pathlib import Path
 from django.conf import settings
 
 PLACE = "place-"
-"""What the names of the files begin with that the processes hold."""
+"""Prefix of the names of the files that the processes lock."""
 
 _held: set[int] = set()
-"""Descriptors of the folders that this process holds."""
+"""Descriptors of the folders that this process has locked."""
 
 PATIENCE = 1.0
-"""Seconds."""
+"""In seconds."""
 
 _NAME = "berth-metrics-"
 _OF_THE_SERVICE = "RUNTIME_DIRECTORY"
-"""Where systemd says which folder it keeps for a service, in memory, for as long as that runs."""
+"""The variable in which systemd names the folder that it keeps for a running service, in memory."""
 
 
 def make_folder() -> Path:
-    """An empty one. Its name is the same at each start, so that what a killed one has left is taken away."""
+    """Returns an empty folder. Its name is the same at each start, so that the next start reuses what a killed process
+    left.
+    """
     ours = f"{settings.BERTH_DATA_DIR}:{settings.BERTH_PORT}:{os.geteuid()}"
-    if settings.BERTH_ROLE == "watcher":  # it has no port, and may run beside a web server of this folder
+    if settings.BERTH_ROLE == "watcher":  # has no port, and may run next to a web server with the same data directory
         ours += ":watcher"
     folder = _parent() / f"{_NAME}{hashlib.sha256(ours.encode()).hexdigest()[:16]}"
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     if not _is_ours(folder):
-        raise PermissionError(f"{folder} is somebody else's.")
+        raise PermissionError(f"{folder} belongs to another user.")
     for file in folder.iterdir():
         file.unlink()
     return folder
@@ -48,7 +50,7 @@ def make_folder() -> Path:
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """For as long as it serves, and then takes it away. Raises `OSError` where it is held or gone."""
+    """Locks the folder while the block runs, and removes it at the end. Raises `OSError` if it is locked or gone."""
     held = _wait_for(folder)
     _held.add(held)
     try:
@@ -65,12 +67,12 @@ def _let_go() -> None:
         os.close(_held.pop())
 
 
-# A copy of the process, as the web server is, lives on beside the program that takes this one's place at a hand-over.
+# The web server is a fork of this process. It must not keep the lock when another program replaces this one.
 os.register_at_fork(after_in_child=_let_go)
 
 
 def _wait_for(folder: Path) -> int:
-    """Who sweeps holds it for a moment."""
+    """Waits for the lock, because another start that sweeps holds it for a moment."""
     until = time.monotonic() + PATIENCE
     while True:
         try:
@@ -82,7 +84,7 @@ def _wait_for(folder: Path) -> int:
 
 
 def sweep_folders() -> None:
-    """Takes away those of this user in which nobody is at work."""
+    """Removes the folders of this user that no process uses."""
     for folder in _parent().glob(f"{_NAME}*"):
         with suppress(OSError):
             if _is_ours(folder):
@@ -90,7 +92,7 @@ def sweep_folders() -> None:
 
 
 def _remove_unless_held(folder: Path) -> None:
-    """Raises `BlockingIOError` where somebody holds it, or a place in it."""
+    """Raises `BlockingIOError` if a process has locked the folder, or a place in it."""
     held = _lock(folder)
     try:
         for place in folder.glob(f"{PLACE}*"):
@@ -101,7 +103,7 @@ def _remove_unless_held(folder: Path) -> None:
 
 
 def _lock(path: Path) -> int:
-    """Until what it returns is closed."""
+    """Returns a descriptor that holds the lock until it is closed."""
     held = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -122,7 +124,7 @@ def _parent() -> Path:
 
 
 def _is_ours(folder: Path) -> bool:
-    """And nobody else may look into it."""
+    """Returns whether the folder belongs to this user and nobody else can open it."""
     found = folder.lstat()
     is_private = stat.S_ISDIR(found.st_mode) and not stat.S_IMODE(found.st_mode) & 0o077
     return is_private and found.st_uid == os.geteuid()

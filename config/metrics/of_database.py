@@ -1,4 +1,4 @@
-"""What the database knows, as metrics."""
+"""Numbers from the database, as metrics."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,17 +17,19 @@ from projects.models.figures.tally import Labels
 from projects.services.staff.metrics import Metrics, read_metrics
 
 Numbers = Mapping[tuple[str, ...], int]
-"""By the values of the labels."""
+"""Values by labels."""
 
 DATABASE_LIMIT = 5.0
-"""Seconds for all questions together."""
+"""Maximum seconds for all queries together."""
 
 
-class OfDatabase(Collector):
-    """Says that it does not answer where that is so, and nothing of what it would know."""
+class DatabaseMetrics(Collector):
+    """If the database does not answer, the metrics say only that."""
 
     def collect(self) -> Iterator[Metric]:
-        yield _gauge("berth_build_info", "1, with the version.", ["version"], {(settings.BERTH_VERSION,): 1})
+        yield _gauge(
+            "berth_build_info", "Always 1; the label is the version.", ["version"], {(settings.BERTH_VERSION,): 1}
+        )
         database: Any = connection  # of one of our own classes
         try:
             with time_limit(DATABASE_LIMIT), database.ending_reads():
@@ -40,37 +42,37 @@ class OfDatabase(Collector):
             yield GaugeMetricFamily("berth_database_up", "Whether the database answers.", value=0)
             return
         yield GaugeMetricFamily("berth_database_up", "Whether the database answers.", value=1)
-        yield from _tell(found)
+        yield from _to_metrics(found)
 
 
-def _tell(found: Metrics) -> Iterator[Metric]:
+def _to_metrics(found: Metrics) -> Iterator[Metric]:
     node = settings.BERTH_INSTANCE
     by_type: Numbers = {(str(labels.second), labels.first): number for labels, number in found.projects.items()}
     parts: Numbers = {(str(part),): int(is_wrong) for part, is_wrong in found.wrong.items()}
     crashes = {Labels(reason, ""): number for reason, number in found.crashes.items()}
     yield _gauge("berth_projects", "Projects by status and type.", ["status", "type"], by_type)
     yield _gauge("berth_engine_up", "Whether the engine answers.", ["node"], {(node,): int(found.engine_is_up)})
-    yield _gauge("berth_service_trouble", "What is wrong with the service itself.", ["part"], parts)
+    yield _gauge("berth_service_trouble", "Whether a part of the service itself is in trouble.", ["part"], parts)
     yield _counter("berth_operations", "Operations and repairs.", ["operation", "outcome"], found.operations)
-    yield _counter("berth_crashes", "Agents that ended by themselves.", ["reason"], crashes)
+    yield _counter("berth_crashes", "Agents that stopped by themselves.", ["reason"], crashes)
     yield _counter("berth_gateway_requests", "Calls through the gateway.", ["upstream", "outcome"], found.gateway)
     yield _counter(
         "berth_llm_tokens", "Tokens that models have read and written.", ["provider", "direction"], found.tokens
     )
     if found.heartbeat_age is not None:
-        told = "Seconds since all that the engine has was last in the database."
-        yield GaugeMetricFamily("berth_watcher_heartbeat_age_seconds", told, value=found.heartbeat_age)
+        description = "Seconds since the watcher last recorded the state of the engine."
+        yield GaugeMetricFamily("berth_watcher_heartbeat_age_seconds", description, value=found.heartbeat_age)
 
 
-def _gauge(name: str, told: str, labels: list[str], numbers: Numbers) -> Metric:
-    family = GaugeMetricFamily(name, told, labels=labels)
+def _gauge(name: str, description: str, labels: list[str], numbers: Numbers) -> Metric:
+    family = GaugeMetricFamily(name, description, labels=labels)
     for values, number in numbers.items():
         family.add_metric(values, number)
     return family
 
 
-def _counter(name: str, told: str, labels: list[str], numbers: Mapping[Labels, int]) -> Metric:
-    family = CounterMetricFamily(name, told, labels=labels)
+def _counter(name: str, description: str, labels: list[str], numbers: Mapping[Labels, int]) -> Metric:
+    family = CounterMetricFamily(name, description, labels=labels)
     for values, number in numbers.items():
         family.add_metric(values[: len(labels)], number)
     return family

@@ -1,4 +1,4 @@
-"""Counts requests: which they were, how they were answered, and how long that took."""
+"""Counts requests by route, method and status, and measures how long they take."""
 
 from django.http import HttpRequest
 from prometheus_client import Histogram
@@ -14,7 +14,8 @@ SECONDS = Histogram(
 )
 
 MOST_SERIES = 400
-"""Of a process. What comes later is told as one route for each status: anybody may try each method on each route."""
+"""Maximum number of series in a process. Later ones are counted as one route per status, because anyone may try each
+method on each route."""
 
 NO_ROUTE, OTHER = "none", "other"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -32,7 +33,7 @@ def note_request(request: HttpRequest, *, status: int, seconds: float) -> None:
 
 
 def name_request(request: HttpRequest) -> str:
-    """By words of the program: such as `GET project-list`, no matter what was asked for."""
+    """Returns a name made of our own words, such as `GET project-list`, whatever the request contains."""
     method = request.method if request.method in METHODS else OTHER
     return f"{method} {request.resolver_match.view_name if request.resolver_match else NO_ROUTE}"
 

@@ -1,12 +1,12 @@
-"""Where the processes of a `serve` write down what they count, so that the one that is asked tells it of all of them.
+"""Shares the counts of all processes of a `serve`, so that the process that is asked can report all of them.
 
-prometheus_client keeps it in a file for each process. Here a file is for a place that one process after the other
-takes: what a killed one has counted its successor goes on with, so that no counter goes back and there are no more
-files than processes at a time. The files are in memory, and as large as they ever need be: neither a full disk nor one
-that hangs comes between a request and its count.
+prometheus_client keeps them in a file for each process. Here a file belongs to a place, which one process after another
+takes: a successor continues the counts of a killed process, so no counter goes back, and there are no more files than
+simultaneous processes. The files are in memory and have their full size from the beginning, so neither a full disk nor
+a hanging one can block a request.
 
-Of an ordinary user systemd takes away all that is in /dev/shm once they log out (`RemoveIPC`). The folder that it keeps
-for a service stays, and `config.metrics.folders` takes that one where there is one.
+When an ordinary user logs out, systemd removes everything that the user has in /dev/shm (`RemoveIPC`). It keeps the
+folder of a service, which `config.metrics.folders` uses if there is one.
 """
 
 import fcntl
@@ -29,27 +29,27 @@ STARTS = Counter("berth_process_starts", "Processes that began to work.", ["proc
 log = logging.getLogger("berth.metrics")
 
 VARIABLE = "_BERTH_METRICS"
-"""In the environment of the processes of a `serve`: the folder."""
+"""Names the folder, in the environment of the processes of a `serve`."""
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Where prometheus_client looks for it."""
+"""The variable in which prometheus_client looks for the folder."""
 
 SIZES = {"histogram": 2 * 1024 * 1024, "counter": 256 * 1024}
-"""Bytes of each file: for as many series as `config.metrics.requests` has at most, and twice the engine's requests."""
+"""Bytes of each file: enough for the most series of `config.metrics.requests`, and twice the engine's requests."""
 
 MOST_PLACES = 1000
 
 
-_told: set[str] = set()
-"""The folders of which this process has said that they are gone."""
+_reported: set[str] = set()
+"""Folders for which this process has logged that they are gone."""
 
 
 @contextmanager
-def counting_together(*, goes_on: bool) -> Iterator[None]:
-    """For the parent of the processes. `goes_on`: those of the program before this one still count there, unless
-    somebody has taken their folder away.
+def counting_together(*, continues: bool) -> Iterator[None]:
+    """Provides the folder, in the parent process. With `continues`, the processes of the previous program still count
+    in it, and it is reused unless someone has removed it.
     """
-    former = os.environ.pop(VARIABLE, "") if goes_on else ""
+    former = os.environ.pop(VARIABLE, "") if continues else ""
     with ExitStack() as stack:
         try:
             folder = Path(former) if former and Path(former).is_dir() else make_folder()
@@ -57,7 +57,7 @@ def counting_together(*, goes_on: bool) -> Iterator[None]:
             os.environ[VARIABLE] = str(folder)
         except OSError as error:
             os.environ.pop(VARIABLE, None)
-            log.warning("Each process tells its own metrics only: %s", error)
+            log.warning("Each process reports only its own metrics: %s", error)
         with suppress(OSError):
             sweep_folders()
         try:
@@ -67,34 +67,38 @@ def counting_together(*, goes_on: bool) -> Iterator[None]:
 
 
 def begin_to_count(process: str) -> None:
-    """For each process, after it was forked and before it counts anything. Goes on alone where that cannot be."""
-    REQUESTS.clear()  # a copy of the first process, which may have asked the engine, has its counts, and not in a file
+    """Call in each process after the fork, before it counts anything. The process counts alone if sharing is
+    impossible.
+    """
+    REQUESTS.clear()  # a fork has the counts of the first process, which may have asked the engine
     if folder := os.environ.get(VARIABLE):
         try:
             place = _take_place(Path(folder))
             os.environ[_FOLDER] = folder
             values.ValueClass = values.MultiProcessValue(lambda: place)  # type: ignore[no-untyped-call]  # the library's
-            SECONDS.labels(NO_ROUTE, "GET", "404")  # opens the file now: later the process may get no more
+            SECONDS.labels(
+                NO_ROUTE, "GET", "404"
+            )  # opens the file now, because the process may get no descriptor later
         except OSError as error:
-            log.warning("This process keeps its metrics for itself: %s", error)
+            log.warning("This process does not share its metrics: %s", error)
             os.environ.pop(_FOLDER, None)
             values.ValueClass = values.MutexValue
     STARTS.labels(process).inc()
 
 
 def shared_folder() -> str | None:
-    """Where this process and others count, if they do so together and nobody has taken it away."""
+    """Returns the folder in which this process and others count. None if it counts alone or the folder was removed."""
     folder = os.environ.get(_FOLDER) if os.environ.get(VARIABLE) else None
     if folder is None or Path(folder).is_dir():
         return folder
-    if folder not in _told:
-        _told.add(folder)
-        log.warning("Each process tells its own metrics only until `manage.py reload`: somebody removed %s.", folder)
+    if folder not in _reported:
+        _reported.add(folder)
+        log.warning("Each process reports only its own metrics until `manage.py reload`: someone removed %s.", folder)
     return None
 
 
 def _take_place(folder: Path) -> str:
-    """The first that no living process holds. The kernel gives it back with the end of this one."""
+    """Takes the first place that no living process has locked. The kernel releases the lock when this process ends."""
     for number in count():
         held = os.open(folder / f"{PLACE}{number}", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
@@ -111,7 +115,9 @@ def _take_place(folder: Path) -> str:
 
 
 def _reserve(path: Path, size: int) -> None:
-    """Makes all of the file now: memory that is missing later would end the process. Others see it whole."""
+    """Allocates the whole file now, because a process that lacks memory later would be killed. Others only see it
+    complete.
+    """
     if path.exists():
         return
     draft = path.with_suffix(".new")

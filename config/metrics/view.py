@@ -9,7 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from accounts.http import is_on_this_machine
-from config.metrics.of_database import OfDatabase
+from config.metrics.of_database import DatabaseMetrics
 from config.metrics.shared import shared_folder
 from containers.process_metrics import PROCESS
 
@@ -17,9 +17,9 @@ from containers.process_metrics import PROCESS
 @csrf_exempt
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answers 200, also while the database does not. Waits for no engine.
+    """Answers 200 even if the database does not answer. Never waits for the engine.
 
-    For who has the token, where there is one; else for this machine alone, and for others there is nothing here.
+    Only for clients with the token, if there is one. Without one, only for this machine; all others get 404.
     """
     if not _may_read(request):
         if not settings.BERTH_METRICS_TOKEN:
@@ -27,9 +27,9 @@ def metrics(request: HttpRequest) -> HttpResponse:
         challenge = {"WWW-Authenticate": 'Bearer realm="metrics"'}
         return HttpResponse("A token is needed.\n", status=401, headers=challenge, content_type="text/plain")
     registry = CollectorRegistry()
-    registry.register(OfDatabase())
-    told = generate_latest(registry) + _tell_processes()
-    return HttpResponse(told, content_type=CONTENT_TYPE_LATEST)
+    registry.register(DatabaseMetrics())
+    answer = generate_latest(registry) + _render_processes()
+    return HttpResponse(answer, content_type=CONTENT_TYPE_LATEST)
 
 
 def _may_read(request: HttpRequest) -> bool:
@@ -39,7 +39,7 @@ def _may_read(request: HttpRequest) -> bool:
     return scheme.lower() == "bearer" and constant_time_compare(token.strip(), settings.BERTH_METRICS_TOKEN)
 
 
-def _tell_processes() -> bytes:
+def _render_processes() -> bytes:
     folder = shared_folder()
     if folder is None:
         return generate_latest(PROCESS)

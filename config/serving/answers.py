@@ -135,10 +135,12 @@ def _explain(worker: WorkerContext, connection: Connection, error: Exception, *,
     request_id = begin_request()
     if (isinstance(error, ParseException) and not isinstance(error, _OUR_FAULTS)) or not is_for_us:
         status = next((_STATUSES[kind] for kind in type(error).__mro__ if kind in _STATUSES), 400)
-        worker.log.warning("Refused what is no request, from %s: %s", _host(connection), type(error).__name__)
+        worker.log.warning(
+            "Refused something that is not a request, from %s: %s", _host(connection), type(error).__name__
+        )
     else:
         status = 500
-        worker.log.error("A request broke outside of what handles errors.", exc_info=error)
+        worker.log.error("A request failed outside the error handlers.", exc_info=error)
     _send_refusal(connection, status, request_id=request_id)
 
 

@@ -81,7 +81,7 @@ class EventLoop:
             act()
         except Exception as error:  # noqa: BLE001 - what went wrong with one connection must not end the others
             tells_of_starvation(error)  # so that a descriptor is free for writing a log line
-            self._log.exception("The server's loop met an error and goes on.")
+            self._log.exception("The server's loop met an error and continues.")
 
     def _empty_pipe(self) -> None:
         os.read(self._pipe_out, PIPE_SIZE)

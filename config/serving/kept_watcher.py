@@ -87,7 +87,7 @@ class KeptWatcher:
         is_overdue = watcher.is_alive() and time.monotonic() > self.due.value
         self._overdue_looks = self._overdue_looks + 1 if is_overdue else 0
         if self._overdue_looks >= OVERDUE_LOOKS:
-            logger.error("The watcher, process %s, lives but does nothing any more. It is killed.", watcher.pid)
+            logger.error("The watcher, process %s, is alive but no longer works. It is killed.", watcher.pid)
             watcher.kill()  # SIGTERM does not reach a stopped process
             watcher.join(KILLED_WITHIN)  # the next check finds a process that the kernel still holds
             self._overdue_looks = 0

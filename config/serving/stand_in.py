@@ -50,9 +50,9 @@ class StandIn:
                 self._keys.compare()
                 self.step()
             except DatabaseError as error:
-                log.warning("Operators are told nothing while the database does not answer: %s", type(error).__name__)
+                log.warning("Operators get no alerts while the database does not answer: %s", type(error).__name__)
             except Exception:
-                log.exception("The look at the watcher broke; the next one tries again.")
+                log.exception("The check of the watcher failed; the next one tries again.")
             finally:
                 connections.close_all()
 

@@ -159,7 +159,7 @@ class Supervisor:
         try:
             execute_again(self._listener, self._births.lifeline, pids, self._systemd.environment())
         except OSError as error:
-            logger.error("It cannot be started, so this one goes on: %s", error)  # noqa: TRY400 - says it all
+            logger.error("It cannot be started, so this program continues: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()
             self._systemd.say(READY)
 
@@ -181,5 +181,5 @@ class Supervisor:
         if self._stopped_by:
             return 0
         code = self._children[WEB].exitcode or 1
-        logger.error("The web server ended by itself with exit code %s; so does everything.", code)
+        logger.error("The web server stopped by itself with exit code %s, so everything stops.", code)
         return code if code >= 0 else 128 - code

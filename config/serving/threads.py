@@ -85,5 +85,5 @@ class Threads:
                     self._idle.release()
             except BaseException:
                 with suppress(Exception):
-                    log.exception("What a thread did broke. It goes on.")
+                    log.exception("A thread's work failed. The thread continues.")
         self._acts.put(None)

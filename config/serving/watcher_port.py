@@ -65,7 +65,7 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._due = due
         self._places, self._kept = threading.BoundedSemaphore(MOST), threading.BoundedSemaphore(KEPT)
-        self._views: dict[str, View] = {"/healthz": self._tell_health, "/metrics": self._tell_metrics}
+        self._views: dict[str, View] = {"/healthz": self._report_health, "/metrics": self._report_metrics}
         super().__init__((host, port), _Handler)
         self.set_app(self._answer)
 
@@ -112,7 +112,7 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
     def _answer(self, environ: dict[str, Any], start_response: Callable[..., object]) -> list[bytes]:
         try:
             view = self._views.get(environ.get("PATH_INFO", ""))
-            answer = _tell_nothing() if view is None else view(WSGIRequest(environ))
+            answer = _not_found() if view is None else view(WSGIRequest(environ))
         except Exception:
             logger.exception("The watcher could not answer.")
             answer = HttpResponse("Something broke.\n", status=500, content_type="text/plain")
@@ -123,21 +123,21 @@ class WatcherPort(ThreadingMixIn, WSGIServer):
         start_response(f"{answer.status_code} {HTTPStatus(answer.status_code).phrase}", list(answer.items()))
         return [] if environ.get("REQUEST_METHOD") == "HEAD" else [answer.content]
 
-    def _tell_health(self, _request: WSGIRequest) -> HttpResponse:
+    def _report_health(self, _request: WSGIRequest) -> HttpResponse:
         """Answers 200 while nothing in the watcher is overdue, whether it leads or waits for its turn."""
         hangs = time.monotonic() > self._due.value
         return JsonResponse({"status": "unavailable" if hangs else "ok"}, status=503 if hangs else 200)
 
-    def _tell_metrics(self, request: WSGIRequest) -> HttpResponse:
+    def _report_metrics(self, request: WSGIRequest) -> HttpResponse:
         """No proxy is in front of this port: BERTH_TRUSTED_PROXIES counts those of the web server."""
         may_read = settings.BERTH_METRICS_TOKEN or is_asked_here(request)
-        return metrics(request) if may_read else _tell_nothing()
+        return metrics(request) if may_read else _not_found()
 
     def _places_of(self, client_address: Any) -> threading.BoundedSemaphore:
         return self._kept if is_loopback(client_address[0]) else self._places
 
 
-def _tell_nothing() -> HttpResponse:
+def _not_found() -> HttpResponse:
     return HttpResponse("Not found.\n", status=404, content_type="text/plain")
 
 
@@ -160,7 +160,7 @@ def _listen(due: c_double) -> None:
             server = WatcherPort(host, port, due)
         except OSError as error:
             if not waits:
-                log = "The watcher tells nobody how it is: it cannot listen on %s:%s (%s). It tries again until it can."
+                log = "The watcher cannot report its health: it cannot listen on %s:%s (%s). It keeps trying."
                 logger.warning(log, host, port, error.strerror or error)
             waits = True
             time.sleep(AGAIN)

@@ -26,18 +26,18 @@ Berth is ready at $url
     curl -s $url/api/auth/login -H 'Content-Type: application/json' \\
          -d '{"email": "$email", "password": "<your password>"}'
 
-Ctrl-C stops the server and the watcher. Agents go on.
+Ctrl-C stops the server and the watcher. Agents keep running.
 """)
 
 
 PLAIN_HTTP = """
-Warning: people reach Berth over plain http, so that anybody on the way can read passwords and tokens. Put a proxy with
+Warning: people reach Berth over plain http, so anyone on the way can read passwords and tokens. Put a proxy with
 a certificate in front of it, and set BERTH_PUBLIC_URL to its https address (docs/production.md).
 """
 
 REACHABLE_NOWHERE = """
-Warning: Berth listens on the network, and answers to this machine only. Set BERTH_PUBLIC_URL to the address by which
-people come, such as https://berth.example.org, and start it again.
+Warning: Berth listens on the network but answers only this machine. Set BERTH_PUBLIC_URL to the address that people
+use, such as https://berth.example.org, and start it again.
 """
 
 

@@ -154,7 +154,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
             self._starved_since = now
             self.log.error("The system gives this worker no more files or no more memory. It refuses requests.")
         elif now - self._starved_since > STARVED_FOR and self.alive:
-            self.log.error("The system goes on to give this worker nothing. Another one takes its place.")
+            self.log.error("The system still gives this worker nothing. Another one replaces it.")
             self.alive = False
 
     def _accept_rest(self, listener: Any) -> None:

@@ -1,1 +1,1 @@
-"""What every page may show of the service itself."""
+"""Template tags about the service itself, for every page."""

@@ -1,4 +1,4 @@
-"""The request of the API that does what a page does, as a curl command."""
+"""Shows on each page the API request that does the same, as a curl command."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -33,32 +33,31 @@ CALLS: dict[str, tuple[str, str, Any]] = {
     "admin:projects_plan_changelist": ("GET", "/api/plans", None),
     "admin:projects_agenttype_changelist": ("GET", "/api/types", None),
 }
-"""By the name of a page."""
+"""Method, path and body by the name of the page."""
 
 LIST = "projects:list"
-"""The page whose request asks for what the list has been narrowed down to, in the same order, and for all of it."""
+"""The page of the list. Its request has the filters and the order of the page, without its pagination."""
 
 SORTS = {"trouble": "status", "newest": "-created_at", "oldest": "created_at", "name": "name"}
-"""The order of the API by that of the page."""
+"""The API's sort parameter by the page's."""
 
 MANY = "projects:bulk"
-"""The page of a command to several projects, whose request names the chosen ones."""
+"""The page that commands several projects. Its request contains the chosen ones."""
 
 MOST_AT_ONCE, MOST_CHOSEN = 50, 200
-"""Projects that one request of the API commands, and one form of that page. To import them would take each command of
-`manage.py` a quarter of a second.
-"""
+"""Maximum projects in one request of the API, and in one form of that page. Importing the numbers would slow each
+command of `manage.py` down by a quarter of a second."""
 
 DELETE = "delete"
-"""What that page does beside the commands: in the API a request for each project, which curl makes of the braces."""
+"""The page can also delete. In the API this is one request per project, which curl makes from the braces."""
 
 PUBLIC = {"accounts:sign-in"}
-"""Of those, what takes no token."""
+"""Pages whose request needs no token."""
 
 OF_A_SESSION = {"accounts:make-key", "accounts:revoke-key", "accounts:rotate-key"}
-"""What takes the token of a session, and no key."""
+"""Pages whose request needs the token of a session, and accepts no key."""
 
-_PERSON = "no token may change how you sign in, or who you are"
+_PERSON = "a token cannot change how you sign in or who you are"
 REASONS = {
     "accounts:change-email": _PERSON,
     "accounts:change-password": _PERSON,
@@ -69,21 +68,21 @@ REASONS = {
     "accounts:second-factor-confirm": _PERSON,
     "accounts:second-factor-off": _PERSON,
     "accounts:set-password": _PERSON,
-    "accounts:sign-in-code": "the code goes along with the password there",
-    "accounts:sign-up": "an account begins with a mail, in a browser",
-    "projects:alerts": "where you are told of trouble is nothing that a program should change unseen",
-    "projects:change-alerts": "where you are told of trouble is nothing that a program should change unseen",
+    "accounts:sign-in-code": "the API takes the code together with the password",
+    "accounts:sign-up": "an account is created in a browser, with a mail",
+    "projects:alerts": "a program should not change unnoticed where you get your alerts",
+    "projects:change-alerts": "a program should not change unnoticed where you get your alerts",
     "projects:delete-account": _PERSON,
-    "projects:export": "all that is kept of you is for you alone, who has signed in",
+    "projects:export": "the export of your data is only for you, signed in",
 }
-"""The other pages of people, and why the API does not do the same."""
+"""The other pages of users, and why the API does not do the same."""
 
-_STAFF = "a token acts for its owner alone, also one of the staff, so that nobody gets in here with a lost one"
+_STAFF = "a token acts only for its owner, even a token of staff, so that a lost one does not open the admin"
 
 
 @register.simple_tag(takes_context=True)
 def api_call(context: dict[str, Any]) -> str:
-    """Empty where there is none, and for what takes a token where nobody is signed in."""
+    """Returns the command; empty if there is none, or if it needs a token and nobody is signed in."""
     request = context.get("request")
     name = _name_of(request)
     is_public = name in PUBLIC
@@ -102,7 +101,7 @@ def api_call(context: dict[str, Any]) -> str:
 
 @register.simple_tag(takes_context=True)
 def left_out_of_call(context: dict[str, Any]) -> dict[str, int]:
-    """How many projects the request to many names, of how many; empty where it names all of them."""
+    """Returns how many projects the request names and how many were chosen. Empty if it names all of them."""
     request = context.get("request")
     if request is None or _name_of(request) != MANY or request.POST.get("action") == DELETE:
         return {}
@@ -112,14 +111,14 @@ def left_out_of_call(context: dict[str, Any]) -> dict[str, int]:
 
 @register.simple_tag(takes_context=True)
 def token_of_call(context: dict[str, Any]) -> str:
-    """Whose token the request takes: `key`, `session`, or none where that is empty."""
+    """Returns which token the request needs: `key` or `session`, or an empty string for none."""
     name = _name_of(context.get("request"))
     return "" if name in PUBLIC else "session" if name in OF_A_SESSION else "key"
 
 
 @register.simple_tag(takes_context=True)
 def reason_without_call(context: dict[str, Any]) -> str:
-    """Why the API does not do what this page does; empty where it does, and where nobody is signed in."""
+    """Returns why the API cannot do what this page does. Empty if it can, or if nobody is signed in."""
     match = getattr(context.get("request"), "resolver_match", None)
     if match is None or not _is_signed_in(context):
         return ""
@@ -132,7 +131,7 @@ def _name_of(request: HttpRequest | None) -> str:
 
 
 def _find_call_to_many(request: HttpRequest) -> tuple[str, str, Any] | None:
-    """With the projects and the command that the page was sent. None where those make no sense."""
+    """Returns the request for the projects and the action that the page was sent, or None if they are invalid."""
     action = request.POST.get("action", "")
     try:
         ids = [str(UUID(each)) for each in _chosen_in(request)]
@@ -146,13 +145,13 @@ def _find_call_to_many(request: HttpRequest) -> tuple[str, str, Any] | None:
 
 
 def _chosen_in(request: HttpRequest) -> list[str]:
-    """Each once, as the form takes them; of a form that it refuses no more than it would take."""
+    """Returns each project once, as the form does, and no more than the form accepts."""
     return list(dict.fromkeys(request.POST.getlist("project")))[:MOST_CHOSEN]
 
 
-def _write_query(asked: Any) -> str:
-    """Of the API, for what the page has read from its own."""
-    sent = {"status": asked.status, "q": asked.text, "sort": SORTS[asked.order]}
+def _write_query(query: Any) -> str:
+    """Returns the query of the API that corresponds to the page's query."""
+    sent = {"status": query.status, "q": query.text, "sort": SORTS[query.order]}
     return urlencode({name: value for name, value in sent.items() if value})
 
 

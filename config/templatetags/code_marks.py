@@ -1,4 +1,4 @@
-"""Shows as code what a description sets in backticks."""
+"""Shows text in backticks as code."""
 
 import re
 

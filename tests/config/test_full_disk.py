@@ -34,7 +34,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(
 
     monkeypatch.setattr(prepare, "call_command", run)
     monkeypatch.setattr(prepare, "check_keys", lambda: None)
-    with pytest.raises(CommandError, match="Make room, then run this again") as raised:
+    with pytest.raises(CommandError, match="Free some space, then run this again") as raised:
         call_command("prepare")
     assert os.strerror(number) in str(raised.value)
     assert "\n" not in str(raised.value)
@@ -59,7 +59,7 @@ def test_a_database_that_is_full_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]
 ) -> None:
     monkeypatch.setattr(prepare, "call_command", full_database)
-    with pytest.raises(CommandError, match=r"no room left|disk of the database is full"):
+    with pytest.raises(CommandError, match=r"no space left|disk of the database is full"):
         call_command("prepare")
 
 

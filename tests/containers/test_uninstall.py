@@ -102,7 +102,7 @@ def test_uninstall_removes_only_berth_s_objects(docker_under_test: DockerUnderTe
         uninstall("--yes", "--volumes")
         assert not ours & names(client)
         assert kept <= names(client)
-        assert "Berth is gone" in uninstall("--yes", "--volumes")
+        assert "Berth has been removed" in uninstall("--yes", "--volumes")
     finally:
         for each in foreign:
             client.remove_container(each, force=True)
@@ -115,7 +115,7 @@ def test_uninstall_removes_berth_s_files_but_no_backups(docker_under_test: Docke
     assert len(list(data.iterdir())) == 7
     said = uninstall("--yes", "--data")
     assert sorted(path.name for path in data.iterdir()) == ["backups", "notes.txt"]
-    assert f"These stay in {data}: backups, notes.txt." in said
+    assert f"These are kept in {data}: backups, notes.txt." in said
 
 
 @pytest.mark.docker
@@ -126,7 +126,7 @@ def test_uninstall_asks_before_it_does_anything(
     deploy(docker_under_test)
     for answer in ("", "y", "no"):
         monkeypatch.setattr("builtins.input", lambda _, said=answer: said)
-        assert "Berth is gone" not in uninstall("--volumes")
+        assert "Berth has been removed" not in uninstall("--volumes")
     assert docker_under_test.is_running(docker_under_test.name)
 
 

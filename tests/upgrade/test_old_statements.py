@@ -19,7 +19,7 @@ from tests.paths import ROOT
 from tests.upgrade.releases import RELEASES
 from tests.upgrade.upgrading import ALIAS, WITHIN, Upgrade
 
-WAITING = "Waiting for a table that others use"
+WAITING = "Waiting for a table that is in use"
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.either_database]
 

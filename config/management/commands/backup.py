@@ -15,41 +15,43 @@ from projects.services.alerts.service_health import note_backup
 
 class Command(BaseCommand):
     help = (
-        "Write the database, and on request what agents remember, to one archive, while everything runs. Without its "
-        "keys nobody can use the credentials in it: keep them in another place."
+        "Write the database and, on request, the agents' memories to one archive while everything keeps running. "
+        "Nobody can use the credentials in it without the keys: keep those in another place."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "archive", nargs="?", type=Path, help="the file to write; by default a new one in BERTH_DATA_DIR/backups"
         )
-        parser.add_argument(
-            "--with-keys", type=Path, metavar="FILE", help="also write the keys, to this file, which is not the archive"
-        )
-        parser.add_argument("--with-memory", action="store_true", help="also what agents keep in /data")
+        parser.add_argument("--with-keys", type=Path, metavar="FILE", help="also write the keys, to this separate file")
+        parser.add_argument("--with-memory", action="store_true", help="include the agents' memories (/data)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         archive: Path = (options["archive"] or _default_path()).absolute()
         keys: Path | None = options["with_keys"]
         if keys is not None:
             if keys.absolute().resolve() == archive.resolve():
-                raise CommandError("--with-keys names the archive itself. Name another file, best in another place.")
+                raise CommandError(
+                    "--with-keys names the archive itself. Name another file, preferably in another place."
+                )
             write_key_file(keys.absolute())
-            self.stdout.write(f"The keys are in {keys}. Keep them apart from the archive, which they open.")
+            self.stdout.write(f"The keys are in {keys}. Keep them away from the archive, because they decrypt it.")
         manifest = make_backup(archive, with_memory=options["with_memory"], say=self.stdout.write)
         self._note(manifest.made_at)
         size = archive.stat().st_size
         done = f"Wrote {archive} ({size / 1024 / 1024:.1f} MiB): {count_kinds(manifest)}."
         self.stdout.write(self.style.SUCCESS(done))
         if keys is None:
-            self.stdout.write("It is of no use without the keys. Where you have no copy of them yet: --with-keys FILE.")
+            self.stdout.write("It is useless without the keys. If you have no copy of them yet, add --with-keys FILE.")
 
     def _note(self, made_at: datetime) -> None:
-        """For the alerts of operators. A database that only reads has been archived all the same."""
+        """Records the time of the backup, for the operators' alerts. A read-only database has been archived all the
+        same.
+        """
         try:
             note_backup(made_at)
         except DatabaseError:
-            self.stdout.write("The database takes no changes, so that it does not know of this backup.")
+            self.stdout.write("The database accepts no changes, so it has no record of this backup.")
 
 
 def _default_path() -> Path:
@@ -57,6 +59,6 @@ def _default_path() -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise CommandError(f"{folder} cannot be made ({error.strerror}). Name a file to write to.") from None
+        raise CommandError(f"{folder} cannot be created ({error.strerror}). Name a file to write to.") from None
     remove_drafts(folder, "berth-*.tar")
     return folder / f"berth-{datetime.now(UTC):%Y%m%d-%H%M%S}.tar"

@@ -1,6 +1,6 @@
-"""`build_images` of the containers, which in `make run` first asks what would keep this version from serving.
+"""`build_images` of the containers app, which in `make run` first checks whether this version can serve.
 
-To build replaces images, from which the agents of a service that runs are started.
+Building replaces images, from which a running service starts agents.
 """
 
 from argparse import ArgumentParser
@@ -14,7 +14,7 @@ class Command(build_images.Command):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument(
-            "--before-serving", action="store_true", help="build nothing where this version could not serve after it"
+            "--before-serving", action="store_true", help="build nothing if this version could not serve afterwards"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,7 +1,7 @@
-"""Django's `migrate`, beside servers of the version before.
+"""Django's `migrate`, while servers of the previous version keep running.
 
-One process at a time does it. A statement may take as long as it needs, but it waits for a lock only shortly: all who
-come after it for the same table wait behind it. Then it lets them pass, and tries again.
+Only one process at a time migrates. A statement may take as long as it needs, but waits only briefly for a lock,
+because every later query of the same table waits behind it. Then it lets them pass, and tries again.
 """
 
 import time
@@ -20,10 +20,10 @@ from config.database.versions import refuse_newer_database
 from config.management.full_disk import explain_full_disk
 
 TRIES_FOR = 600.0
-"""Seconds after which a migration that does not get its locks is given up. Those before it are done."""
+"""Seconds after which a migration that does not get its locks is abandoned. Earlier ones are done."""
 
 PAUSES = (0.5, 1.0, 2.0, 4.0)
-"""Seconds between two tries; the last is that of all further ones."""
+"""Seconds between attempts. The last value applies to all further ones."""
 
 
 class Command(migrate.Command):
@@ -35,22 +35,23 @@ class Command(migrate.Command):
             self._migrate_patiently(connection, args, options)
 
     def _migrate_patiently(self, connection: Any, args: Any, options: dict[str, Any]) -> None:
-        """Each try goes on after the last migration that is done: each of them is done whole or not at all.
+        """Repeats until all migrations are applied. Each is applied completely or not at all, so an attempt continues
+        after the last one that succeeded.
 
-        The pauses grow for one migration, and begin anew with the next: each may meet those who use its tables.
+        The pauses grow while one migration fails, and start from the shortest again for the next one.
         """
-        until, tries, done, is_told = 0.0, 0, -1, False
+        until, tries, done, is_reported = 0.0, 0, -1, False
         while not self._try_to_migrate(connection, args, options):
             if (applied := len(MigrationRecorder(connection).applied_migrations())) > done:
                 until, tries, done = time.monotonic() + TRIES_FOR, 0, applied
             if time.monotonic() > until:
                 raise CommandError(
-                    "A table stays locked by somebody else, so it could not be migrated. What is done stays done. "
-                    "End the long transaction (PostgreSQL lists it in pg_stat_activity), then run this again."
+                    "A table could not be migrated, because another transaction keeps it locked. Completed migrations "
+                    "are kept. End the long transaction (PostgreSQL lists it in pg_stat_activity), then run this again."
                 )
-            if not is_told:
-                self.stderr.write("… Waiting for a table that others use")
-                is_told = True
+            if not is_reported:
+                self.stderr.write("… Waiting for a table that is in use")
+                is_reported = True
             time.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
             tries += 1
 

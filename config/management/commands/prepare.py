@@ -28,11 +28,11 @@ SHORT_KEY = (
 
 
 class Command(BaseCommand):
-    help = "Migrate the database, make the cache table, collect static files and make the first superuser."
+    help = "Migrate the database, create the cache table, collect static files and create the first superuser."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--while-serving", action="store_true", help="for a server of the version before that goes on meanwhile"
+            "--while-serving", action="store_true", help="while a server of the previous version keeps running"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         if len(settings.SECRET_KEY.encode()) < KEY_BYTES:
             self.stderr.write(SHORT_KEY)
         _migrate()
-        with migration_lock(connection):  # others may do the same at this moment
+        with migration_lock(connection):  # another process may do the same now
             call_command("createcachetable", verbosity=0)
             check_keys()
             require_shared_keys()
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             call_command("ensure_admin", stdout=self.stdout)
 
     def _collect_static(self, *, clear: bool) -> None:
-        """Those of the version before stay for its servers, under names of their own."""
+        """Keeps the static files of the previous version for its servers. Their names differ."""
         stamp = settings.BERTH_DATA_DIR / "static.digest"
         digest = digest_static_files()
         if stamp.exists() and stamp.read_text() == digest and settings.STATIC_ROOT.is_dir():
@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
 
 def _migrate() -> None:
-    """Raises `CommandError` where the database cannot be used."""
+    """Raises `CommandError` if the database cannot be used."""
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except DatabaseError as error:
@@ -73,11 +73,13 @@ def _migrate() -> None:
         if fault is None:
             raise
         reason = next(iter(str(error).splitlines()), "")
-        raise CommandError(f"{fault.summary} ({reason}) Check DATABASE_URL, and that its server runs.") from None
+        raise CommandError(
+            f"{fault.summary} ({reason}) Check DATABASE_URL, and that the database server is running."
+        ) from None
 
 
 def digest_static_files() -> str:
-    """A digest that changes when a static file is added, removed or written."""
+    """Returns a digest that changes when a static file is added, removed or written."""
     digest = hashlib.sha256()
     for finder in get_finders():
         for path, storage in finder.list([]):

@@ -14,16 +14,16 @@ from projects.services.inventory.memory import count_missing_agents
 
 class Command(BaseCommand):
     help = (
-        "Bring back an archive of `manage.py backup`. Berth must not run. All is checked before anything is written; "
-        "where this is killed, run it again."
+        "Restore an archive of `manage.py backup`. Berth must not run. Everything is checked before anything is "
+        "written. If this is killed, run it again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("archive", type=Path, help="the file that `manage.py backup` has written")
         parser.add_argument("--keys", type=Path, metavar="FILE", help="the key file; by default this machine's keys")
-        parser.add_argument("--with-memory", action="store_true", help="also what agents keep in /data")
+        parser.add_argument("--with-memory", action="store_true", help="include the agents' memories (/data)")
         parser.add_argument("--dry-run", action="store_true", help="check everything, say what would be done, and end")
-        parser.add_argument("--replace", action="store_true", help="lose what the database holds now")
+        parser.add_argument("--replace", action="store_true", help="delete the current contents of the database")
 
     def handle(self, *args: Any, **options: Any) -> None:
         wanted = RestoreOptions(
@@ -37,29 +37,37 @@ class Command(BaseCommand):
             if restore.plan.is_done or options["dry_run"]:
                 return
             restore.carry_out(self.stdout.write)
-        self.stdout.write(self.style.SUCCESS("Restored. Start Berth: it makes the agents' containers as the rows say."))
+        self.stdout.write(
+            self.style.SUCCESS("Restored. Start Berth: it creates the agents' containers from the database.")
+        )
         self._describe_engine()
 
     def _describe(self, plan: Plan, wanted: RestoreOptions) -> None:
         manifest = plan.manifest
         made = f"{manifest.made_at:%Y-%m-%d %H:%M} UTC by version {manifest.version} ({manifest.database})"
-        self.stdout.write(f"The archive was made {made}. It holds {count_kinds(manifest)}.")
+        self.stdout.write(f"The archive was made {made}. It contains {count_kinds(manifest)}.")
         if plan.is_done:
-            self.stdout.write("It has been restored here. To do it once more, and lose what came since, say --replace.")
+            self.stdout.write(
+                "It has already been restored here. Use --replace to do it again and lose all later changes."
+            )
             return
         if plan.closed:
-            self.stdout.write(self.style.WARNING(f"The keys do not open {plan.closed} credentials. Enter those anew."))
+            self.stdout.write(
+                self.style.WARNING(f"The keys do not decrypt {plan.closed} credentials. Enter those again.")
+            )
         lines = [
-            f"The database, which holds {plan.held}, is replaced." if plan.held else "The database is filled.",
+            f"The database, which contains {plan.held}, will be replaced."
+            if plan.held
+            else "The database will be filled.",
             *(["The key files are those of --keys."] if wanted.keys_path else []),
             *([f"{later} migrations follow."] if (later := len(known()) - len(manifest.migrations)) else []),
-            *(["The agents' memory is replaced; those that run are stopped."] if wanted.with_memory else []),
-            "Everybody signs in anew. API keys work again that were revoked since the backup: revoke them again.",
+            *(["The agents' memories will be replaced, and running agents stopped."] if wanted.with_memory else []),
+            "Everyone must sign in again. API keys revoked since the backup work again: revoke them again.",
         ]
         self.stdout.write("\n".join(lines))
 
     def _describe_engine(self) -> None:
-        """What the engine and the restored database do not agree on, which the watcher goes by."""
+        """Reports conflicts between the engine and the restored database, which the watcher will follow."""
         try:
             conflicts, missing = look_for_conflicts(), count_missing_agents()
         except EngineError as error:

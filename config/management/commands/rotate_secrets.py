@@ -11,8 +11,8 @@ from projects.services.credentials.key_rotation import rotate_secrets
 
 class Command(BaseCommand):
     help = (
-        "Write every stored credential anew with the first of BERTH_ENCRYPTION_KEYS. "
-        "Put the new key in front, restart, run this, then take the old key away."
+        "Encrypt every stored credential again with the first of BERTH_ENCRYPTION_KEYS. "
+        "Put the new key first, restart, run this, then remove the old key."
     )
     requires_current_database = True
 
@@ -24,11 +24,11 @@ class Command(BaseCommand):
                     self.stdout.write(f"{done} of {total} projects")
             ways = rotate_alert_secrets()
         except SecretUnreadableError as error:
-            raise CommandError(f"{error} {done} projects are done; run this again afterwards.") from None
-        self.stdout.write(f"{ways} ways of telling users")
+            raise CommandError(f"{error} {done} projects are done. Then run this again.") from None
+        self.stdout.write(f"{ways} alert destinations")
         try:
             rotated = sum(1 for _ in rotate_second_factors())
         except SecondFactorUnreadableError as error:
             raise CommandError(error.operator_detail) from None
         self.stdout.write(f"{rotated} second factors")
-        self.stdout.write(self.style.SUCCESS("Every credential is written with the first key."))
+        self.stdout.write(self.style.SUCCESS("Every credential is encrypted with the first key."))

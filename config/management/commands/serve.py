@@ -26,12 +26,12 @@ from projects.services.credentials.key_rotation import check_keys
 
 
 class Command(BaseCommand):
-    help = "Serve Berth: the web server and the watcher, or the one of them that BERTH_ROLE names. Agents go on."
+    help = "Serve Berth: run the web server and the watcher, or the one that BERTH_ROLE names."
     requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--prepare", action="store_true", help="First do what `manage.py prepare` does.")
-        parser.add_argument("--again", action="store_true", help="First see whether `make run` has more to do.")
+        parser.add_argument("--again", action="store_true", help="First check whether `make run` has more to do.")
         parser.add_argument("--announce", action="store_true", help="Say how to sign in, once everything is ready.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -48,7 +48,7 @@ class Command(BaseCommand):
             welcome = partial(write_welcome, self.stdout.write) if announces else None
             supervisor = Supervisor(listener, predecessors, PidFile(), role=role, forks=True, welcome=welcome)
             connections.close_all()
-            with counting_together(goes_on=predecessors.hand_over):
+            with counting_together(continues=predecessors.hand_over):
                 sys.exit(supervisor.run())
 
 
@@ -57,7 +57,7 @@ def _listen(predecessors: Predecessors) -> socket.socket:
 
 
 def _require_engine_and_images() -> None:
-    """Executes all of `make run` in place of this process, where the engine does not answer or lacks an image."""
+    """Replaces this process by the whole of `make run` if the engine does not answer or lacks an image."""
     require_that_it_may_serve()
     firewall = not (is_local_engine() and can_set_rules())
     if not are_built(Connection(), firewall=firewall):

@@ -5,9 +5,9 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    """`manage.py` answers by itself, without settings. This is for `call_command`, and for the list of commands."""
+    """For `call_command` and the list of commands. On the command line, `manage.py` itself answers without settings."""
 
-    help = "Say which version of Berth this is."
+    help = "Print the version of Berth."
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(f"Berth {settings.BERTH_VERSION}")

@@ -33,7 +33,7 @@ def _elsewhere(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with counting_together(goes_on=False):
+    with counting_together(continues=False):
         yield Path(os.environ[VARIABLE])
 
 
@@ -115,13 +115,13 @@ def test_a_start_begins_anew_and_a_hand_over_goes_on(tmp_path: Path) -> None:
     assert folder.parent == tmp_path
     os.environ[VARIABLE] = str(folder)
     count_in_a_child()
-    with counting_together(goes_on=True):
+    with counting_together(continues=True):
         assert Path(os.environ[VARIABLE]) == folder
         assert files_of(folder)
     assert not folder.exists()
     folder.mkdir(mode=0o700)
     (folder / "counter_0.db").write_bytes(b"of one that was killed")
-    with counting_together(goes_on=False):
+    with counting_together(continues=False):
         assert Path(os.environ[VARIABLE]) == folder
         assert files_of(folder) == set()
 
@@ -135,7 +135,7 @@ def test_who_logs_out_takes_it_away_which_is_told_once_and_heals_with_a_hand_ove
         shutil.rmtree(folder)
         assert [shared_folder() for _ in range(3)] == [None] * 3
     assert [str(folder) in line.getMessage() for line in caplog.records] == [True]
-    with counting_together(goes_on=True):
+    with counting_together(continues=True):
         count_in_a_child()
         assert told(Path(os.environ[VARIABLE])).value("berth_process_starts_total", process="tested") == 1
 
@@ -157,7 +157,7 @@ def test_what_killed_ones_have_left_is_taken_away_and_nothing_of_those_that_live
     open_to_all.chmod(0o755)
     with hold_folder(served), (worked / "place-0").open() as place:
         fcntl.flock(place, fcntl.LOCK_EX)
-        with counting_together(goes_on=False):
+        with counting_together(continues=False):
             ours = Path(os.environ[VARIABLE])
         sweep_folders()
         assert {*tmp_path.glob("berth-metrics-*")} == {served, worked, open_to_all}
@@ -168,7 +168,7 @@ def test_what_killed_ones_have_left_is_taken_away_and_nothing_of_those_that_live
 def test_where_it_cannot_be_each_counts_alone(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with counting_together(goes_on=False):
+    with counting_together(continues=False):
         folder = Path(os.environ[VARIABLE])
     if what == "others may write there":
         folder.mkdir()
@@ -178,7 +178,7 @@ def test_where_it_cannot_be_each_counts_alone(
     else:
         monkeypatch.setattr(shared, "SIZES", {"histogram": 1 << 60})
     before = STARTS.labels("alone")._value.get()
-    with caplog.at_level(logging.WARNING), counting_together(goes_on=False):
+    with caplog.at_level(logging.WARNING), counting_together(continues=False):
         begin_to_count("alone")
     assert STARTS.labels("alone")._value.get() == before + 1
     assert "metrics" in caplog.text

@@ -167,6 +167,6 @@ def test_stopped_processes_are_replaced_or_done_without(served: Served) -> None:
     finally:
         os.kill(worker, signal.SIGCONT)
     wait_until(lambda: served.watcher != watcher, within=2 * PATIENCE, what=served.log.read_text)
-    assert f"The watcher, process {watcher}, lives but does nothing any more." in served.log.read_text()
+    assert f"The watcher, process {watcher}, is alive but no longer works." in served.log.read_text()
     wait_until(lambda: served.log.read_text().count("Watching.") == 2, within=PATIENCE, what=served.log.read_text)
     assert served.is_up()

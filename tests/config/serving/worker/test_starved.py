@@ -89,7 +89,7 @@ def test_one_that_stays_like_this_is_replaced(
     monkeypatch.setattr(worker_module, "STARVED_FOR", 0.0)
     starve(server)
     wait_until(lambda: not server.worker.alive)
-    assert "Another one takes its place." in caplog.text
+    assert "Another one replaces it." in caplog.text
 
 
 @pytest.mark.parametrize("path", ["/stream", "/download"])
@@ -174,5 +174,5 @@ def test_no_thread_is_lost_to_what_it_did(caplog: pytest.LogCaptureFixture) -> N
     assert pool.take(run_out)
     assert pool.take(done.set)
     assert done.wait(30)
-    assert "What a thread did broke." in caplog.text
+    assert "A thread's work failed." in caplog.text
     pool.close()
