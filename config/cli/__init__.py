@@ -1,1 +1,1 @@
-"""The command line that people fetch from their installation: its program, and the one file that is made of it."""
+"""The command line that people download from their installation, and the code that packs it into one file."""

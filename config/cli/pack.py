@@ -1,4 +1,4 @@
-"""Packs the program into one file that Python runs. The same program is the same file, byte for byte, anywhere."""
+"""Packs the program into one file that Python runs. The same program gives the same file, byte for byte, anywhere."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class Packed:
 
 @lru_cache(maxsize=1)
 def pack() -> Packed:
-    """Once in each process, for the first who asks.
+    """Packs once in each process, at the first call.
 
-    Nothing is compressed: libraries do that differently, and the file would be another one on another machine.
+    Nothing is compressed, because versions of the library compress differently and the file would differ between
+    machines.
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as packed:

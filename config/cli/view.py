@@ -1,4 +1,4 @@
-"""/cli: the command line as one file. Anybody may fetch it, since it holds nothing of the installation."""
+"""/cli: the command line as one file. Anyone may download it, because it contains nothing of the installation."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import cache_control
@@ -8,7 +8,7 @@ from django.views.decorators.http import condition, require_safe
 from config.cli.pack import pack
 
 VERSION_HEADER = "X-Berth-Cli-Version"
-"""The program's own version. That of the service is told to no stranger."""
+"""The version of this program. Strangers must not learn the version of the service."""
 
 
 def _etag(_request: HttpRequest) -> str:

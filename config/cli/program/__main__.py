@@ -1,4 +1,4 @@
-"""What Python runs of the packed file. It is read by any Python, so that an old one says what is missing."""
+"""The entry point of the packed file. Even an old Python can read it, and says which version is needed."""
 
 import sys
 

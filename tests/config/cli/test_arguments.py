@@ -82,7 +82,7 @@ def test_bytes_that_are_no_text_are_said_to_be_none(
     monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")
     done = berth(*typed)
     assert (done.code, done.out) == (2, "")
-    assert "is no text" in done.err
+    assert "is not text" in done.err
 
 
 DEEP = [200, *range(905, 985, 8), 30_000]

@@ -66,8 +66,8 @@ def test_what_is_sent_to_a_named_installation_is_its_own(berth: Berth, monkeypat
         assert berth("list", "--context", "b").code == 0
     assert [request.headers["authorization"] for request in other_end.seen] == ["Bearer berth_of_b"]
     told = " ".join(berth("-h").out.split())
-    assert "the token goes to that address and to no other" in told
-    assert "1 refused, or an agent that does not run well (degraded, too)" in told
+    assert "the token is sent only to that address" in told
+    assert "1 refused, or the agent does not run well (degraded included)" in told
 
 
 def test_many_changes_at_once_are_all_kept() -> None:
@@ -85,7 +85,7 @@ def test_a_file_that_others_could_read_is_closed(home: Path, capfd: pytest.Captu
     file.chmod(0o644)
     read_contexts()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert "make new keys" in capfd.readouterr().err
+    assert "create new keys" in capfd.readouterr().err
 
 
 def test_a_file_in_another_place_stays_there(home: Path) -> None:

@@ -58,7 +58,7 @@ FAULTS: dict[str, tuple[Respond, str]] = {
     ),
     "our own mistake": (lambda _: refuse(500, "internal_error", "Something broke."), "Something broke."),
     "HTML of a proxy": (
-        lambda _: Answer(502, HTML, {"Content-Type": "text/html"}), "has answered 502, and not as Berth does."
+        lambda _: Answer(502, HTML, {"Content-Type": "text/html"}), "has answered 502, but not like Berth."
     ),
     "a page in the place of JSON": (lambda _: Answer(200, HTML), "cannot be read"),
     "JSON that is cut off": (lambda _: Answer(200, b'[{"id": "0000'), "cannot be read"),
@@ -73,7 +73,7 @@ FAULTS: dict[str, tuple[Respond, str]] = {
     "no bytes where some were told": (lambda _: Answer(201, b"", {"Content-Length": "5000"}), "cut off"),
     "a connection that ends": (lambda _: HUNG_UP, "cut off"),
     "another address": (
-        lambda _: Answer(302, b"", {"Location": "http://127.0.0.1:1/"}), "sends us to another address"
+        lambda _: Answer(302, b"", {"Location": "http://127.0.0.1:1/"}), "redirects to another address"
     ),
     "a problem that is none": (lambda _: Answer(400, b'{"detail": 5}'), "has answered 400"),
 }  # fmt: skip

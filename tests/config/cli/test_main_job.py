@@ -101,4 +101,4 @@ def test_a_second_login_takes_the_key_of_the_first_away(
     assert ApiKey.objects.unrevoked().filter(replaced=False).get().name == "script"
     for person in (bob, alice):
         last = berth("login", live_server.url, "--email", person.email, "--password-file", password)
-    assert last.err == f"The key that this machine had for {bob.email} goes on until they revoke it.\n"
+    assert last.err == f"The key that this machine had for {bob.email} works until they revoke it.\n"

@@ -41,7 +41,7 @@ def test_a_key_that_no_login_has_made_is_said_to_go_on(signed_in: Callable[..., 
     keep(other_end.url, key_id="")
     done = signed_in("logout", "--revoke")
     assert done.code == 1
-    assert "The key itself goes on" in done.err
+    assert "The key itself still works" in done.err
     assert read_contexts().known == {}
 
 
@@ -55,7 +55,7 @@ def test_a_key_that_is_gone_is_forgotten(
     done = signed_in("logout", "--revoke")
     assert done.code == code, done.err
     assert len(read_contexts().known) == code
-    assert f"The key is of {owner}" in done.err if code else done.err == ""
+    assert f"The key belongs to {owner}" in done.err if code else done.err == ""
 
 
 @pytest.mark.parametrize("happens", ["another login has come", "another logout has come"])
@@ -101,7 +101,7 @@ def test_a_key_that_is_displaced_is_told_of(
     (tmp_path / "key").write_text("berth_x")
     words = ("login", other_end.url, "--context", "here")
     done = berth(*words, "--key-file", str(tmp_path / "key")) if takes_key else signed_in(*words)
-    told = f"The key that this machine had for {EMAIL} at https://elsewhere.example.org goes on until they revoke it.\n"
+    told = f"The key that this machine had for {EMAIL} at https://elsewhere.example.org works until they revoke it.\n"
     assert (done.code, done.err) == (0, told)
     assert revoked(other_end) == []
 
@@ -129,7 +129,7 @@ def test_a_rotated_key_that_cannot_be_kept_is_shown(
     other_end.respond = respond
     done = signed_in("keys", "rotate")
     assert (done.code, done.out) == (1, "berth_two\n")
-    assert "could not be kept, and is shown this once" in done.err
+    assert "could not be saved, and is shown this once" in done.err
     assert read_contexts().known["here"].key_id == ("one" if "disk" in happens else "other")
 
 

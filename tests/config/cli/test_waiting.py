@@ -59,7 +59,7 @@ REASON = {"code": "provider_key", "message": "The provider refuses the key."}
         ("restart ID", ["restarting", "suspended"], 1, "Harbour pilot is suspended."),
         ("stop ID", ["stopping", "unknown", "stopped"], 0, "Harbour pilot is stopped."),
         ("stop ID --timeout 0.1", ["stopping"], 3, "It is still stopping after"),
-        ("change ID --name y --restart", ["running", "starting", "running"], 0, "is changed, and running."),
+        ("change ID --name y --restart", ["running", "starting", "running"], 0, "has been changed and is running."),
     ],
 )
 def test_it_waits_until_all_is_settled(
@@ -166,7 +166,7 @@ def test_an_interruption_says_what_goes_on(berth: Berth, monkeypatch: pytest.Mon
         monkeypatch.setenv("BERTH_URL", harbour.url)
         done = berth("deploy", "x")
     assert done.code == 130
-    assert f"Interrupted. The deploy goes on. `berth status {PROJECT_ID}` tells" in done.err
+    assert f"Interrupted. The deploy continues. `berth status {PROJECT_ID}` shows" in done.err
 
 
 def test_a_mistake_of_ours_is_a_sentence(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_a_mistake_of_ours_is_a_sentence(berth: Berth, monkeypatch: pytest.Monke
         monkeypatch.setenv("BERTH_URL", other_end.url)
         done = berth("list")
     assert done.code == 1
-    assert done.err.startswith("berth: this program has a fault (ZeroDivisionError")
+    assert done.err.startswith("berth: this program failed (ZeroDivisionError")
     assert "Traceback" not in done.err
 
 
@@ -183,11 +183,11 @@ def test_a_mistake_of_ours_is_a_sentence(berth: Berth, monkeypatch: pytest.Monke
     ("words", "said"),
     [
         ("", "usage"), ("dance", "invalid choice"), ("status", "required"), ("rm ID", "--yes"),
-        ("change ID", "Nothing is"), ("deploy --timeout -1", "invalid"), ("deploy --timeout nan", "invalid"),
+        ("change ID", "nothing to change"), ("deploy --timeout -1", "invalid"), ("deploy --timeout nan", "invalid"),
         ("deploy x --set y", "--set NAME=TEXT"), ("deploy x --set y:=z", "takes JSON"),
         ("deploy x --telegram-token-file - --api-key-file -", "one of the files"), ("list --jso", "unrecognized"),
         ("deploy x --telegram-token-file /nowhere", "cannot be read"), ("list --context other", "no context"),
-        ("login http://berth.example.org", "plain http"), ("login", "no terminal"), ("keys rotate", "Say which key"),
+        ("login http://berth.example.org", "plain http"), ("login", "no terminal"), ("keys rotate", "Name a key"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_2(berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str, said: str) -> None:

@@ -1,4 +1,5 @@
-"""Berth's command line for people: what is typed in a terminal becomes calls of the API."""
+"""Berth's command line, which translates commands typed in a terminal into calls of the API."""
 
-VERSION = "1.3"
-"""Of this program, and not of the service: strangers may fetch it. Raise it with each change that people notice."""
+VERSION = "1.4"
+"""The version of this program, not of the service, because strangers may download it. Raise it with each visible
+change."""

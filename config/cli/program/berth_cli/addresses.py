@@ -1,4 +1,4 @@
-"""Where an installation is, and whether a token may be sent there."""
+"""Parses the address of an installation, and decides whether a token may be sent there."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from berth_cli.errors import UsageError
 
 
 def read_address(text: str, *, allows_http: bool) -> str:
-    """Returns scheme, host and port. Without a scheme it is https. Raises `UsageError`."""
+    """Returns scheme, host and port. The scheme defaults to https. Raises `UsageError`."""
     typed = text.strip()
-    wrong = UsageError(f"“{typed}” is no address of an installation. Write it like https://berth.example.org.")
+    wrong = UsageError(f"“{typed}” is not the address of an installation. Write it like https://berth.example.org.")
     try:
         parts = urlsplit(typed if "://" in typed else f"https://{typed}")
         port = parts.port
@@ -27,7 +27,7 @@ def read_address(text: str, *, allows_http: bool) -> str:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether it is on this machine, so that nobody in between can listen and no proxy is asked."""
+    """Returns whether the address is on this machine, so that nobody in between can listen and no proxy is used."""
     host = urlsplit(address).hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
@@ -36,14 +36,14 @@ def is_loopback(address: str) -> bool:
 
 
 def name_of(address: str) -> str:
-    """Host and port, as people call it."""
+    """Returns host and port."""
     return urlsplit(address).netloc
 
 
 def _refuse_plain_text(parts: SplitResult, *, allows_http: bool) -> None:
     if parts.scheme == "http" and not allows_http and not is_loopback(parts.geturl()):
         raise UsageError(
-            f"Over plain http anybody on the way to {parts.netloc} reads passwords and tokens. Use https, or say "
+            f"Over plain http, anyone on the way to {parts.netloc} can read passwords and tokens. Use https, or add "
             "--insecure-http if you mean it."
         )
 

@@ -1,4 +1,4 @@
-"""Calls of Berth's API: what is tried again, and what is said where it refuses."""
+"""Calls Berth's API: repeats calls that may succeed later, and turns refusals into sentences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from berth_cli.errors import CommandError, RefusedError, UnreachableError
 from berth_cli.transport import Answer, Transport, check_token
 
 PATIENCE = 30.0
-"""Seconds for which a call is tried again by itself, all of its waits together."""
+"""Seconds for which a call is repeated by itself, including all waits."""
 
 SAFE = {"GET", "HEAD"}
 
@@ -25,7 +25,7 @@ LONGEST_SENTENCE = 600
 
 @dataclass(frozen=True)
 class Document:
-    """`raw` is what the API has sent, and `told` what that says: a dict, a list, or None without a body."""
+    """`raw` contains the bytes from the API, and `told` the parsed JSON: a dict, a list, or None without a body."""
 
     raw: bytes
     told: Any
@@ -34,8 +34,8 @@ class Document:
 
 
 class Api:
-    """`tell` is called with a sentence where the user has to wait. `token` is another one than the context's; an empty
-    one is that of somebody who signs in, and is not sent.
+    """`tell` is called with a sentence if the user has to wait. `token` replaces the context's. It is empty during a
+    sign-in, and then not sent.
     """
 
     def __init__(self, context: Context, *, token: str | None = None, tell: Callable[[str], None]) -> None:
@@ -56,7 +56,7 @@ class Api:
         patience: float | None = None,
         within: float | None = None,
     ) -> Document:
-        """`once_by` is an idempotency key, by which a command may be sent again. Raises `CommandError`."""
+        """Calls the API. With `once_by`, an idempotency key, a command may be repeated. Raises `CommandError`."""
         headers = {"Accept": "application/json"} | ({} if self._is_public else self.authorization())
         data = None if body is None else json.dumps(body).encode()
         headers.update({"Content-Type": "application/json"} if data is not None else {})
@@ -72,11 +72,11 @@ class Api:
             return self._persist(send, patience=patience, may_repeat=may_repeat, is_command=bool(once_by))
         except UnreachableError as error:
             if error.is_sent and method not in SAFE and not self._is_public:
-                raise UnreachableError(f"{error} Whether it was carried out is not known.") from None
+                raise UnreachableError(f"{error} It may have been carried out.") from None
             raise
 
     def read_text(self, path: str, *, query: Mapping[str, object]) -> bytes:
-        """What the API tells as text. Raises `CommandError`."""
+        """Returns an answer that is text. Raises `CommandError`."""
         target = f"/api/{path}{_write_query(query)}"
         headers = {"Accept": "*/*"} | self.authorization()
 
@@ -92,24 +92,24 @@ class Api:
         return {"Authorization": f"Bearer {check_token(self._token)}"}
 
     def refuse(self, answer: Answer) -> CommandError:
-        """The error that an answer of 300 or more is."""
+        """Returns the error for an answer with a status of 300 or more."""
         problem = _parse(answer.body)
         if 300 <= answer.status < 400:
             return UnreachableError(
-                f"{self.transport.host} sends us to another address, where no token goes. Log in at that one.",
+                f"{self.transport.host} redirects to another address, to which no token is sent. Log in there.",
                 is_sent=False,
             )
         if not isinstance(problem, dict) or not isinstance(problem.get("detail"), str) or "code" not in problem:
             return UnreachableError(
-                f"{self.transport.host} has answered {answer.status}, and not as Berth does. Is a proxy in front of it "
-                "that cannot reach it?"
+                f"{self.transport.host} has answered {answer.status}, but not like Berth. Perhaps a proxy in "
+                "front of it cannot reach it."
             )
         told: dict[str, Any] = {str(name): value for name, value in problem.items()}
         told["retry_after"] = _read_seconds(answer.headers.get("Retry-After"))
         return RefusedError(_sentence(told), status=answer.status, problem=told, document=answer.body)
 
     def _persist(self, send: Callable[[], T], *, patience: float | None, may_repeat: bool, is_command: bool) -> T:
-        """What it returns, after as many tries as are worth it and fit into `patience`."""
+        """Returns what `send` returns, after as many attempts as make sense and fit into `patience`."""
         until = time.monotonic() + (PATIENCE if patience is None else patience)
         while True:
             found = _attempt(send)
@@ -127,7 +127,7 @@ class Api:
         told = _parse(answer.body) if answer.body else None
         if answer.body and not isinstance(told, (dict, list)):
             raise UnreachableError(
-                f"The answer of {self.transport.host} cannot be read: it is cut off, or not Berth's."
+                f"The answer of {self.transport.host} cannot be read: it is cut off, or not from Berth."
             )
         return Document(answer.body, told, answer.status, {name.lower(): text for name, text in answer.headers.items()})
 
@@ -140,8 +140,8 @@ def _attempt(send: Callable[[], T]) -> T | CommandError:
 
 
 def _find_wait(error: CommandError, *, may_repeat: bool, is_command: bool) -> float | None:
-    """Seconds after which the call is worth another try. What was refused for its rate was not begun, so that any
-    call may be sent again; one that may have been carried out only where that makes nothing twice.
+    """Returns the seconds after which another attempt makes sense, or None. A call refused for its rate was not begun,
+    so any call may be repeated then. A call that may have been carried out is repeated only if that does nothing twice.
     """
     if isinstance(error, UnreachableError):
         return 2.0 if is_command and error.is_sent else None
@@ -154,7 +154,7 @@ def _find_wait(error: CommandError, *, may_repeat: bool, is_command: bool) -> fl
 
 
 def _sentence(problem: dict[str, Any]) -> str:
-    """What the API says; of a request with something invalid in it, what it says of each field."""
+    """Returns the API's sentence, or its sentences about the fields if the request contained something invalid."""
     errors = problem.get("errors")
     told = [each for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
     lines = [
@@ -171,7 +171,7 @@ def _parse(body: bytes) -> Any:
 
 
 def _read_seconds(text: object) -> float | None:
-    """Of a Retry-After in seconds; a date, which Berth never sends, is a minute."""
+    """Reads a Retry-After in seconds. Treats a date, which Berth never sends, as a minute."""
     if text is None:
         return None
     try:
@@ -181,7 +181,7 @@ def _read_seconds(text: object) -> float | None:
 
 
 def open_stream(api: Api, path: str, *, query: Mapping[str, object], within: float) -> Any:
-    """The open answer to a request for a stream. Raises `CommandError` where it is refused."""
+    """Opens a stream and returns the answer. Raises `CommandError` if it is refused."""
     headers = {"Accept": "text/event-stream"} | api.authorization()
     target = f"/api/{path}{_write_query(query)}"
     answer = api.transport.open("GET", target, headers=headers, within=within)

@@ -1,4 +1,4 @@
-"""berth completion: what bash, zsh and fish ask this program while somebody types."""
+"""berth completion: answers bash, zsh and fish while the user types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth_cli.errors import CommandError
 from berth_cli.output import Output
 
 WITHIN = 2.0
-"""Seconds for the names of projects. Who types does not wait longer."""
+"""Seconds for the names of projects. Nobody who types waits longer."""
 
 SHELLS = {
     "bash": """_berth() {
@@ -50,7 +50,7 @@ def write_script(options: argparse.Namespace, out: Output) -> int:
 
 
 def complete(words: list[str]) -> list[str]:
-    """What may come after these words."""
+    """Returns the words that may follow these."""
     commands = _commands()
     command = next((word for word in words if word in commands), None)
     if words and words[-1] == "--context":

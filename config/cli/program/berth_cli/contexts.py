@@ -19,7 +19,7 @@ FILE = "contexts.json"
 
 @dataclass(frozen=True)
 class Context:
-    """`key_id` is that of the API key which a login has made, so that the next one takes it away."""
+    """`key_id` is the id of an API key that a login has created, so that the next login can revoke it."""
 
     name: str
     url: str
@@ -39,7 +39,7 @@ class Contexts:
         return Contexts(current=context.name, known={**self.known, context.name: context})
 
     def without(self, gone: Context) -> Contexts:
-        """One that has another token by now stays."""
+        """Removes the context, unless it has another token by now."""
         if not self.has(gone):
             return self
         known = {other: context for other, context in self.known.items() if other != gone.name}
@@ -51,7 +51,7 @@ class Contexts:
 
 
 def read_contexts() -> Contexts:
-    """Raises `CommandError` for a file that is not ours. One that others could read is closed, which is said."""
+    """Raises `CommandError` for a file that is not ours. Closes a file that others could read, and says so."""
     path = settings_folder() / FILE
     try:
         content = path.read_bytes()
@@ -65,11 +65,11 @@ def read_contexts() -> Contexts:
         known = {name: _read_context(name, each) for name, each in told["contexts"].items()}
         return Contexts(current=str(told.get("current") or ""), known=known)
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise CommandError(f"{path} is damaged. Remove it, and say `berth login` again.") from None
+        raise CommandError(f"{path} is damaged. Remove it, then run `berth login` again.") from None
 
 
 def change_contexts(change: Callable[[Contexts], Contexts]) -> Contexts:
-    """Reads, changes and writes while no other command does. Returns what was there before."""
+    """Reads, changes and writes the file under a lock. Returns the previous contexts."""
     folder = settings_folder()
     try:
         with locked(folder):
@@ -83,9 +83,9 @@ def change_contexts(change: Callable[[Contexts], Contexts]) -> Contexts:
 
 
 def choose_context(*, name: str = "", ca: str = "", insecure_http: bool = False) -> Context:
-    """The one that the command means: the named one, else BERTH_URL, else the current one. Raises `UsageError`.
+    """Returns the context of the command: the named one, else BERTH_URL, else the current one. Raises `UsageError`.
 
-    BERTH_TOKEN is that of BERTH_URL and goes nowhere else; a context has its own.
+    BERTH_TOKEN is sent only to BERTH_URL. A context has a token of its own.
     """
     named, url = name or os.environ.get("BERTH_CONTEXT", ""), os.environ.get("BERTH_URL", "")
     context = None
@@ -93,10 +93,10 @@ def choose_context(*, name: str = "", ca: str = "", insecure_http: bool = False)
         contexts = read_contexts()
         context = contexts.known.get(named or contexts.current)
         if context is None and named:
-            raise UsageError(f"There is no context “{named}”. `berth context` lists those that there are.")
+            raise UsageError(f"There is no context “{named}”. `berth context` lists the known ones.")
     if context is None:
         if not url:
-            raise UsageError("No installation is named. Say `berth login https://…` first, or set BERTH_URL.")
+            raise UsageError("No installation is chosen. Run `berth login https://…` first, or set BERTH_URL.")
         context = Context(name="", url=url, token=os.environ.get("BERTH_TOKEN", ""))
     insecure_http = insecure_http or context.insecure_http
     return Context(
@@ -111,7 +111,7 @@ def choose_context(*, name: str = "", ca: str = "", insecure_http: bool = False)
 
 
 def read_note(name: str) -> float:
-    """A time that was noted under this name, in seconds since 1970; 0 where there is none."""
+    """Returns the time noted under this name, in seconds since 1970, or 0 if there is none."""
     try:
         return (settings_folder() / name).stat().st_mtime
     except OSError:
@@ -119,7 +119,7 @@ def read_note(name: str) -> float:
 
 
 def note(name: str) -> None:
-    """Notes the present under this name. Raises OSError."""
+    """Notes the current time under this name. Raises OSError."""
     make_private_folder(settings_folder())
     (settings_folder() / name).touch(mode=0o600)
 
@@ -133,4 +133,4 @@ def _read_context(name: str, told: dict[str, Any]) -> Context:
 def _close_to_others(path: Path) -> None:
     if os.name != "nt" and path.stat().st_mode & 0o077:
         path.chmod(0o600)
-        sys.stderr.write(f"berth: others could read {path}. It is closed to them now; make new keys.\n")
+        sys.stderr.write(f"berth: other users could read {path}. Now they cannot; create new keys.\n")

@@ -1,4 +1,4 @@
-"""berth context: which installations are known, and which one is meant."""
+"""berth context: lists the known installations, and chooses the current one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from berth_cli.terminal import say
 def contexts(options: argparse.Namespace, out: Output) -> int:
     if options.name:
         change_contexts(lambda found: _use(found, options.name))
-        out.line(f"Commands go to {options.name} from now on.")
+        out.line(f"Commands now go to {options.name}.")
         return 0
     found = read_contexts()
     if out.as_json:
@@ -32,5 +32,5 @@ def contexts(options: argparse.Namespace, out: Output) -> int:
 
 def _use(found: Contexts, name: str) -> Contexts:
     if name not in found.known:
-        raise UsageError(f"There is no context “{name}”. `berth context` lists those that there are.")
+        raise UsageError(f"There is no context “{name}”. `berth context` lists the known ones.")
     return replace(found, current=name)

@@ -1,4 +1,4 @@
-"""berth start, stop, restart, update and rm: a command, and the wait for what comes of it."""
+"""berth start, stop, restart, update and rm: sends the command and waits for the result."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from berth_cli.terminal import can_ask, confirm
 from berth_cli.waiting import Wait, has_settled, is_down, wait_until_gone
 
 NEW_IMAGE = "new image"
-"""The action of the events that tell what came of an update."""
+"""The action of the events that report the result of an update."""
 
 
 def control(options: argparse.Namespace, api: Api, out: Output) -> int:
-    """All of them are commanded, also where one is refused; the exit code is then that of the last refusal."""
+    """Commands all projects, even if one is refused. Returns the exit code of the last refusal then."""
     return _try_each(find_all(api, options.projects), out, lambda each: _control_one(options, api, out, each))
 
 
 def update(options: argparse.Namespace, api: Api, out: Output) -> int:
-    """Takes the newest image of the type. What came of it stands in the events."""
+    """Updates to the newest image of the type. The events report the result."""
     project_id = find_project(api, options.project)
-    out.goes_on = f"The update goes on. `berth status {project_id}` tells how far it is."
+    out.goes_on = f"The update continues. `berth status {project_id}` shows its progress."
     document = api.call("POST", path_of(project_id, "update"))
     as_object(document.told)
     if document.status == 200 or options.no_wait:
         out.show(document, [])
-        out.line("It has the newest image already." if document.status == 200 else "It gets the newest image.")
+        out.line(
+            "It already has the newest image." if document.status == 200 else "It is being updated to the newest image."
+        )
         return 0
     document = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on).until(has_settled, document)
     events = as_rows(api.call("GET", path_of(project_id, "events"), query={"limit": 20}).told)
@@ -45,21 +47,22 @@ def update(options: argparse.Namespace, api: Api, out: Output) -> int:
 
 
 def remove(options: argparse.Namespace, api: Api, out: Output) -> int:
-    """Deletes for good. Nobody is believed to mean what begins like what they have typed, unless they are asked.
-    As with the other commands, a refusal of one keeps none of the others.
+    """Deletes permanently. The beginning of a name is enough only if the user confirms the project.
+
+    As with the other commands, a refusal of one project does not affect the others.
     """
     asks = not options.yes
     if asks and not can_ask():
-        raise UsageError("A deletion is for good, and here is no terminal to ask in. Say --yes if you mean it.")
+        raise UsageError("Deletion is permanent, and there is no terminal to ask in. Add --yes if you mean it.")
     found = find_all(api, options.projects, whole=not asks)
     return _try_each(found, out, lambda each: _remove_one(options, api, out, each))
 
 
 def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> int:
     if not (options.yes or _is_meant(api, project_id)):
-        out.progress("It is left alone.")
+        out.progress("It was not deleted.")
         return CommandError.code
-    out.goes_on = f"The deletion goes on. `berth status {project_id}` tells how far it is."
+    out.goes_on = f"The deletion continues. `berth status {project_id}` shows its progress."
     document = api.call("DELETE", path_of(project_id))
     if document.status == 204:
         out.line("It is deleted.")
@@ -75,7 +78,9 @@ def _remove_one(options: argparse.Namespace, api: Api, out: Output, project_id: 
 
 
 def finish(document: Document, *, wanted: str) -> Document:
-    """The document of a project that is as it was wanted. Raises `CommandError` with the reason where it is not."""
+    """Returns the document of a project that has the wanted status. Raises `CommandError` with the reason if it has
+    not.
+    """
     status = text(as_object(document.told), "status")
     if status == wanted:
         return document
@@ -86,12 +91,12 @@ def finish(document: Document, *, wanted: str) -> Document:
 
 def _is_meant(api: Api, project_id: str) -> bool:
     found = as_object(api.call("GET", path_of(project_id)).told)
-    question = f"Delete {text(found, 'name')} ({text(found, 'status')}) and all that it remembers?"
+    question = f"Delete {text(found, 'name')} ({text(found, 'status')}) and its memory?"
     return confirm(question, option="--yes")
 
 
 def _try_each(found: dict[str, str], out: Output, command: Callable[[str], int]) -> int:
-    """The exit code of the last one that is not done, or 0. Where there are several, a refusal says of which."""
+    """Returns the exit code of the last failure, or 0. If there are several projects, a refusal names its project."""
     codes = [
         _try_one(partial(command, project_id), out, called if len(found) > 1 else "")
         for project_id, called in found.items()
@@ -100,14 +105,14 @@ def _try_each(found: dict[str, str], out: Output, command: Callable[[str], int])
 
 
 def _try_one(command: Callable[[], int], out: Output, called: str) -> int:
-    """Raises where the others would fare no better."""
+    """Raises errors that would affect the other projects, too."""
     try:
         return command()
     except UsageError:
         raise
     except CommandError as error:
         if called and isinstance(error, (RefusedError, UnreachableError, UnsettledError)):
-            error.args = (f"{called}: {error}",)  # others name the project themselves
+            error.args = (f"{called}: {error}",)  # the other errors already name the project
         if isinstance(error, UnreachableError):
             raise
         out.refuse(error)
@@ -116,10 +121,10 @@ def _try_one(command: Callable[[], int], out: Output, called: str) -> int:
 
 def _control_one(options: argparse.Namespace, api: Api, out: Output, project_id: str) -> int:
     action = options.command
-    out.goes_on = f"The {action} may go on all the same. `berth status {project_id}` tells."
+    out.goes_on = f"The {action} may continue anyway. `berth status {project_id}` shows it."
     document = api.call("POST", path_of(project_id, "control"), {"action": action})
     if not options.no_wait:
-        out.goes_on = f"The {action} goes on. `berth status {project_id}` tells how far it is."
+        out.goes_on = f"The {action} continues. `berth status {project_id}` shows its progress."
         wait = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on)
         document = wait.until(is_down if action == "stop" else has_settled, document)
         if action != "stop":

@@ -1,4 +1,4 @@
-"""berth deploy and berth change: what the API is sent, asked for where it is missing, and how far it has come."""
+"""berth deploy and berth change: collects the fields of a project, asks for missing ones, and shows the progress."""
 
 from __future__ import annotations
 
@@ -31,19 +31,18 @@ SECRETS = (
     ),
     ("apiKey", "api_key_file", "BERTH_PROVIDER_KEY", "API key of the provider", "needs_api_key"),
 )
-"""Field, option, variable, question, and what says of a type that it needs it. None is ever an argument: those stand
-in the list of processes.
-"""
+"""Field, option, variable, question, and the field of a type that says whether it is needed. None is ever an argument,
+because arguments are visible in the list of processes."""
 
 
 def deploy(options: argparse.Namespace, api: Api, out: Output) -> int:
     body = _gather(options, api, asks=can_ask())
-    out.goes_on = "The deploy may go on all the same. `berth list` tells."
-    out.progress("Checking the credentials and making the container …")
+    out.goes_on = "The deploy may continue anyway. `berth list` shows it."
+    out.progress("Checking the credentials and creating the container …")
     began = time.monotonic()
     document = api.call("POST", "projects", body, once_by=str(uuid4()))
     project_id = text(as_object(document.told), "id")
-    out.goes_on = f"The deploy goes on. `berth status {project_id}` tells how far it is."
+    out.goes_on = f"The deploy continues. `berth status {project_id}` shows its progress."
     _tell_made(document, took=time.monotonic() - began, out=out)
     if options.no_wait:
         return _end(document, out)
@@ -59,21 +58,21 @@ def change(options: argparse.Namespace, api: Api, out: Output) -> int:
     project_id = find_project(api, options.project)
     body = _fields(options, from_environment=False)
     if not body:
-        raise UsageError("Nothing is to be changed. Say --name, --plan, --set, or another of its options.")
-    out.goes_on = "The change may be made all the same."
+        raise UsageError("There is nothing to change. Use --name, --plan, --set or another option.")
+    out.goes_on = "The change may be made anyway."
     query = {"restart": "true" if options.restart else ""}
     document = api.call("PATCH", path_of(project_id), body, query=query)
     if options.restart and not options.no_wait:
-        out.goes_on = f"The restart goes on. `berth status {project_id}` tells how far it is."
+        out.goes_on = f"The restart continues. `berth status {project_id}` shows its progress."
         wait = Wait(api, project_id, seconds=options.timeout, goes_on=out.goes_on)
         document = finish(wait.until(has_settled, document), wanted="running")
     out.show(document, [])
-    out.line(f"{text(as_object(document.told), 'name')} is changed, and {text(document.told, 'status')}.")
+    out.line(f"{text(as_object(document.told), 'name')} has been changed and is {text(document.told, 'status')}.")
     return 0
 
 
 def _gather(options: argparse.Namespace, api: Api, *, asks: bool) -> dict[str, Any]:
-    """The body of the creation. In a terminal what is missing is asked for; elsewhere the API says what is."""
+    """Returns the body of the creation. In a terminal it asks for missing fields; elsewhere the API reports them."""
     body = _fields(options, from_environment=True)
     if not asks:
         return body
@@ -89,7 +88,7 @@ def _gather(options: argparse.Namespace, api: Api, *, asks: bool) -> dict[str, A
 
 
 def _fields(options: argparse.Namespace, *, from_environment: bool) -> dict[str, Any]:
-    """What the options say of a project. A change takes no secret that merely stands in the environment."""
+    """Returns the fields from the options. A change ignores secrets that are only in the environment."""
     named = {
         "name": options.name,
         "type": getattr(options, "type", None),
@@ -99,7 +98,7 @@ def _fields(options: argparse.Namespace, *, from_environment: bool) -> dict[str,
     body: dict[str, Any] = {field: said for field, said in named.items() if said is not None}
     files = [options.telegram_token_file, options.api_key_file, options.settings]
     if files.count("-") > 1:
-        raise UsageError("Standard input can be one of the files only. Put the others into files.")
+        raise UsageError("Only one of the files can be standard input. Put the others into files.")
     for field, option, variable, question, _needed in SECRETS:
         file = getattr(options, option)
         if file:
@@ -115,17 +114,19 @@ def _read_settings(options: argparse.Namespace) -> dict[str, Any]:
     if options.settings:
         written = read_text(options.settings, called=options.settings, at_most=LARGEST_SETTINGS)
         if len(written) > LARGEST_SETTINGS:
-            raise UsageError(f"{options.settings} is larger than {LARGEST_SETTINGS // 1024} KB, which no settings are.")
+            raise UsageError(
+                f"{options.settings} is larger than {LARGEST_SETTINGS // 1024} KB, which is too large for settings."
+            )
         found = _parse(written, what=options.settings, wrong=f"{options.settings} is not JSON.")
         if not isinstance(found, dict):
             raise UsageError(f"{options.settings} is not a JSON object.")
     for said in options.set or []:
         name, sign, written = said.partition("=")
         if not sign or not name.strip(":"):
-            raise UsageError(f"Write --set NAME=TEXT, or NAME:=JSON for what is no text; not “{said}”.")
-        wrong = f'--set {name}= takes JSON, such as 5, true or ["*"]. Without the colon it is a text.'
+            raise UsageError(f"Write --set NAME=TEXT, or NAME:=JSON for a value that is not text; not “{said}”.")
+        wrong = f'--set {name}= takes JSON, such as 5, true or ["*"]. Without the colon it takes text.'
         found[name.rstrip(":")] = (
-            _parse(written, what=f"What --set {name}= says", wrong=wrong) if name.endswith(":") else written
+            _parse(written, what=f"The value of --set {name}=", wrong=wrong) if name.endswith(":") else written
         )
     return found
 
@@ -133,7 +134,7 @@ def _read_settings(options: argparse.Namespace) -> dict[str, Any]:
 def _parse(written: str, *, what: str, wrong: str) -> Any:
     try:
         found = json.loads(written)
-        json.dumps([[[found]]])  # what can be read and not written is refused here, where it has a name
+        json.dumps([[[found]]])  # refuses values that can be read but not written
     except ValueError:
         raise UsageError(wrong) from None
     except RecursionError:
@@ -142,7 +143,7 @@ def _parse(written: str, *, what: str, wrong: str) -> Any:
 
 
 def _choose(body: dict[str, Any], field: str, rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Asks which, where there is a choice. Returns the row of what is meant by now."""
+    """Asks if there is a choice. Returns the row of the chosen or default value."""
     slugs = [text(row, "slug") for row in rows]
     default = next((text(row, "slug") for row in rows if value(row, "is_default")), slugs[0] if slugs else "")
     if field not in body and len(slugs) > 1:
@@ -151,11 +152,11 @@ def _choose(body: dict[str, Any], field: str, rows: list[dict[str, Any]]) -> dic
 
 
 def _tell_made(document: Document, *, took: float, out: Output) -> None:
-    """The steps of the page, by the service's own clock; what is left of the time was the checks and the way."""
+    """Shows the steps of the page, by the service's own clock. The rest of the time is the checks and the network."""
     made = seconds_between(document.told, "created_at", "started_at")
     out.progress(f"Checked            {max(0.0, took - (made or 0.0)):.1f} s")
     if made is not None:
-        out.progress(f"Container made     {made:.1f} s")
+        out.progress(f"Container created  {made:.1f} s")
         out.progress("Started")
 
 
@@ -164,5 +165,5 @@ def _end(document: Document, out: Output) -> int:
     out.show(document, [])
     out.line(f"{name} is {text(document.told, 'status')}: {link or text(document.told, 'id')}")
     if "?start=" in link:
-        out.progress("Open the link where you use Telegram: the first one who does is paired with the agent.")
+        out.progress("Open the link where you use Telegram: the first person who does is paired with the agent.")
     return 0

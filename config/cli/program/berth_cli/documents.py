@@ -1,4 +1,4 @@
-"""Reads what the API tells, no matter what it is: a field that is missing is empty, and nothing fails."""
+"""Reads fields of the API's documents. A missing field is empty, and nothing fails."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from berth_cli.errors import UnreachableError
 
 def as_rows(told: Any) -> list[dict[str, Any]]:
     if not isinstance(told, list) or not all(isinstance(each, dict) for each in told):
-        raise UnreachableError("The answer is not a list as Berth's are. Is this the address of an installation?")
+        raise UnreachableError("The answer is not a list from Berth. Is this the address of an installation?")
     return told
 
 
 def as_object(told: Any) -> dict[str, Any]:
     if not isinstance(told, dict):
-        raise UnreachableError("The answer is not one of Berth's. Is this the address of an installation?")
+        raise UnreachableError("The answer is not from Berth. Is this the address of an installation?")
     return told
 
 
 def text(told: Any, *path: str) -> str:
-    """What stands at the end of the path as text; empty where there is nothing."""
+    """Returns the value at the end of the path as text; empty if there is none."""
     found = value(told, *path)
     return found if isinstance(found, str) else "" if found is None or isinstance(found, (dict, list)) else str(found)
 
@@ -47,7 +47,9 @@ def moment(told: Any, *path: str) -> datetime | None:
 
 
 def seconds_between(told: Any, first: str, last: str) -> float | None:
-    """Between two moments of one document, which are of one clock. None where one is missing, or they are swapped."""
+    """Returns the seconds between two moments of one document, which come from one clock. None if one is missing or
+    they are in the wrong order.
+    """
     since, until = moment(told, first), moment(told, last)
     if since is None or until is None or until < since:
         return None

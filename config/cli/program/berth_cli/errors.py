@@ -1,4 +1,4 @@
-"""How a command ends that is not done: a sentence for people, and the code with which the program exits."""
+"""Errors that end a command: a sentence for people, and the program's exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ REFUSED, USAGE, UNSETTLED, INTERRUPTED, BROKEN_PIPE = 1, 2, 3, 130, 141
 
 
 class CommandError(Exception):
-    """`str(error)` is the sentence. `document` is the problem document of the API, where that has refused."""
+    """`str(error)` is the sentence. `document` is the problem document if the API has refused."""
 
     code = REFUSED
 
@@ -18,7 +18,7 @@ class CommandError(Exception):
 
 
 class RefusedError(CommandError):
-    """The installation has answered, and will not."""
+    """The installation has answered and refused."""
 
     def __init__(self, sentence: str, *, status: int, problem: dict[str, Any], document: bytes) -> None:
         super().__init__(sentence, document=document)
@@ -27,7 +27,7 @@ class RefusedError(CommandError):
 
 
 class UnreachableError(CommandError):
-    """Nothing that Berth says has come back. Whether a command was carried out is not known where `is_sent`."""
+    """No answer of Berth has arrived. If `is_sent`, the command may have been carried out."""
 
     def __init__(self, sentence: str, *, is_sent: bool = True) -> None:
         super().__init__(sentence)

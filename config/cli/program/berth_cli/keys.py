@@ -1,4 +1,6 @@
-"""berth keys: API keys. Each command signs in for its own time, because no key may make or end keys."""
+"""berth keys: manages API keys. Each command opens a session of its own, because a key may not
+create or revoke keys.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from berth_cli.terminal import say, tell
 def keys(options: argparse.Namespace, context: Context, out: Output) -> int:
     verb = {"list": _list, "new": _make, "rotate": _rotate, "revoke": _revoke}[options.verb]
     if options.verb == "rotate" and not (options.key or context.key_id):
-        raise UsageError("Say which key: `berth keys list` shows their ids.")
+        raise UsageError("Name a key: `berth keys list` shows their ids.")
     with session(options, context) as api:
         verb(options, context, api, out)
     return 0
@@ -46,11 +48,11 @@ def _make(options: argparse.Namespace, _context: Context, api: Api, out: Output)
     wanted = {"name": options.name, "scope": options.scope, "expires_in_days": days_of(options)}
     document = api.call("POST", "auth/keys", wanted)
     _show_key(document, out)
-    out.progress("This is the only time that it is shown.")
+    out.progress("It is shown only this once.")
 
 
 def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output) -> None:
-    """The key of this context is replaced in it; another one is shown."""
+    """Stores the new key in the context if it is the context's own, and shows it otherwise."""
     key_id = options.key or context.key_id
     document = api.call("POST", f"auth/keys/{quote(key_id, safe='')}/rotate")
     told = as_object(document.told)
@@ -59,16 +61,16 @@ def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output
             change_contexts(lambda contexts: _renew(contexts, context, told))
         except (CommandError, KeyboardInterrupt):
             _show_key(document, out)
-            tell("The new key could not be kept, and is shown this once. The old one goes on for at most a day.")
+            tell("The new key could not be saved, and is shown this once. The old one works for at most another day.")
             raise
-        out.line("This context has a new key. The old one goes on for at most a day.")
+        out.line("This context has a new key. The old one works for at most another day.")
         return
     _show_key(document, out)
-    out.progress("This is the only time that it is shown. The old one goes on for at most a day.")
+    out.progress("It is shown only this once. The old one works for at most another day.")
 
 
 def _renew(contexts: Contexts, context: Context, told: dict[str, Any]) -> Contexts:
-    """With the new key in the place of the one that was rotated, and the current one as it was."""
+    """Returns the contexts with the new key in place of the rotated one. The current context stays."""
     now = contexts.known.get(context.name)
     if now is None or now.key_id != context.key_id:
         raise CommandError(f"Another command has changed the context {context.name} meanwhile.")

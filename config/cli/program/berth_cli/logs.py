@@ -1,4 +1,4 @@
-"""berth logs: what an agent has printed, and with -f what it prints, across connections that break."""
+"""berth logs: shows the output of an agent, and with -f follows it, even if connections break."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from berth_cli.projects import find_project, path_of
 from berth_cli.terminal import say, tell
 
 SILENCE = 60.0
-"""Seconds without a byte, after which the connection is made anew. The service says every few that it is there."""
+"""Seconds without a byte after which it connects again. The service shows every few seconds that it is there."""
 
 TRIES, PAUSE = 10, 2.0
-"""Connections in a row that bring nothing, and the seconds between them."""
+"""Consecutive connections without a line, and the seconds between them."""
 
 LONGEST_LINE = 1024 * 1024
 
@@ -38,7 +38,7 @@ def read_logs(options: argparse.Namespace, api: Api, out: Output) -> int:
 
 
 class _Follower:
-    """Knows what it has shown last, so that it goes on there after a connection has broken."""
+    """Remembers the last lines, so that it continues there after a broken connection."""
 
     def __init__(self, api: Api, path: str, query: dict[str, Any]) -> None:
         self.api, self.path, self.query = api, path, query
@@ -47,7 +47,7 @@ class _Follower:
         self.was_let_in = False
 
     def follow(self) -> int:
-        """Returns when the log has ended, because the agent has. Raises `CommandError`."""
+        """Returns when the log has ended because the agent has. Raises `CommandError`."""
         while True:
             began = time.monotonic()
             trouble = self._find_trouble()
@@ -62,7 +62,9 @@ class _Follower:
             time.sleep(PAUSE)
 
     def _find_trouble(self) -> str | None:
-        """None where the log has ended, else why the connection has. Raises what another one would not better."""
+        """Returns None if the log has ended, else why the connection ended. Raises errors that another connection would
+        meet, too.
+        """
         try:
             if self._follow_once():
                 return None
@@ -73,7 +75,7 @@ class _Follower:
         return f"The answer of {self.api.transport.host} was cut off."
 
     def _follow_once(self) -> bool:
-        """Whether the log has ended; False where the connection has."""
+        """Returns whether the log has ended. False if only the connection has."""
         query = {**self.query, "follow": "true"}
         shown = list(self.shown)
         if shown:
@@ -94,17 +96,17 @@ class _Follower:
         say(line)
 
     def _events(self, query: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """The events of one connection, with their data."""
+        """Yields the events of one connection with their data."""
         event, data = "message", list[str]()
         stream = open_stream(self.api, self.path, query=query, within=SILENCE)
         with stream:
             if "text/event-stream" not in str(stream.headers.get("Content-Type")):
-                raise UnreachableError(f"{self.api.transport.host} has answered, and not as Berth does.")
+                raise UnreachableError(f"{self.api.transport.host} has answered, but not like Berth.")
             self.was_let_in = True
             while True:
                 try:
                     line = stream.readline(LONGEST_LINE).decode(errors="replace")
-                except Exception as error:  # noqa: BLE001 - what ends a connection has many names, and all mean that
+                except Exception as error:  # noqa: BLE001 - many errors end a connection, and all mean the same
                     self.api.transport.explain(error, SILENCE)
                 if not line:
                     return
@@ -125,5 +127,5 @@ class _Follower:
 
 
 def _moment_of(line: str) -> str:
-    """The time in front of a line."""
+    """Returns the time at the beginning of the line."""
     return line.partition(" ")[0]

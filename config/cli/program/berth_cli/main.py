@@ -1,4 +1,4 @@
-"""Where the program begins and ends: the command that was typed, and one sentence for all that goes wrong."""
+"""The beginning and the end of the program: runs the command, and turns every error into one sentence."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from berth_cli.output import Output
 from berth_cli.terminal import prepare_streams, tell
 
 ALONE = {"login": "sign_in.log_in", "context": "contexts_command.contexts", "completion": "completion.write_script"}
-"""Commands that begin without an installation. Modules are read when they are needed: Python reads them anew in each
-run from a packed file.
-"""
+"""Commands that need no installation.
+
+Modules are imported when needed, because Python reads them again in each run from a packed file."""
 
 AT_ONE = {"logout": "sign_in.log_out", "keys": "keys.keys", "upgrade": "upgrade.upgrade"}
-"""Those that need to know which one, and not a token."""
+"""Commands that need an installation but no token."""
 
 WITH_TOKEN = {
     "deploy": "deploying.deploy",
@@ -41,7 +41,7 @@ WITH_TOKEN = {
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Returns the exit code. No traceback leaves it."""
+    """Returns the exit code. Never shows a traceback."""
     out = Output(as_json=False)
     try:
         prepare_streams()
@@ -60,7 +60,7 @@ def run(arguments: list[str] | None = None) -> int:
         tell(f"berth: {error.strerror or error}.")
         code = REFUSED
     except Exception as error:  # noqa: BLE001 - a mistake of ours is told in a sentence, too
-        tell(f"berth: this program has a fault ({type(error).__name__}: {error}). Please report it.")
+        tell(f"berth: this program failed ({type(error).__name__}: {error}). Please report it.")
         code = REFUSED
     return code
 
@@ -104,12 +104,12 @@ def _end(out: Output, error: CommandError) -> int:
 
 
 def _is_closed_pipe(error: OSError) -> bool:
-    """Windows has no other name for it. An error with a file has that file's name."""
+    """Windows has no other error for it. An error about a file contains the name of that file."""
     return os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
 
 
 def _end_pipe() -> int:
-    """Nobody reads any more, which Python would complain of once more at its end."""
+    """Nobody reads the output any more, and Python would complain about that again at its end."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return BROKEN_PIPE

@@ -1,4 +1,4 @@
-"""What a command leaves on standard output: the API's own document with --json, else lines for people."""
+"""The standard output of a command: the API's own document with --json, otherwise lines for people."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from berth_cli.terminal import say, tell
 
 @dataclass
 class Output:
-    """`goes_on` is what is told somebody who interrupts the command."""
+    """`goes_on` is the sentence for a user who interrupts the command."""
 
     as_json: bool
     goes_on: str = ""
 
     def show(self, document: Document, lines: Iterable[str]) -> None:
-        """One of the two. `lines` may be a generator, so that nobody writes a table for a program."""
+        """Writes the document or the lines. `lines` may be a generator, so that no table is made for a program."""
         if self.as_json:
             self.verbatim(document.raw)
         else:
@@ -33,7 +33,7 @@ class Output:
             sys.stdout.buffer.flush()
 
     def line(self, line: str) -> None:
-        """A line for people, of which a program needs nothing."""
+        """Writes a line for people, which programs do not need."""
         if not self.as_json:
             say(line)
 
@@ -42,7 +42,9 @@ class Output:
             tell(line)
 
     def refuse(self, error: CommandError) -> None:
-        """The sentence on standard error; with --json also what the API has said, where it has."""
+        """Writes the sentence to standard error. With --json it also writes the API's problem document, if there is
+        one.
+        """
         if self.as_json:
             self.verbatim(error.document)
         tell(f"berth: {error}")

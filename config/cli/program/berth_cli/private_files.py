@@ -1,4 +1,4 @@
-"""Files that hold tokens: for their owner alone, and either as they were or as they are to be."""
+"""Files with tokens: readable only by their owner, and replaced in one step."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from berth_cli.errors import CommandError, UsageError
 LONGEST_SECRET = 4096
 
 BYTE_ORDER_MARK = "\ufeff"
-"""What Notepad writes in front of a text."""
+"""Notepad writes it at the beginning of a text."""
 
 _ON_WINDOWS = os.name == "nt"
 
 
 def settings_folder() -> Path:
-    """Where this user's programs keep their settings (XDG; on Windows its own place)."""
+    """Returns the directory in which this user's programs keep their settings (XDG, or APPDATA on Windows)."""
     base = os.environ.get("APPDATA", "") if _ON_WINDOWS else os.environ.get("XDG_CONFIG_HOME", "")
     if base and Path(base).is_absolute():
         return Path(base) / "berth"
@@ -33,8 +33,8 @@ def settings_folder() -> Path:
 
 
 def write_whole(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Puts the file there in one step: a crash leaves the former one. Raises OSError."""
-    target = Path(os.path.realpath(path))  # where people keep their settings elsewhere, the link stays
+    """Replaces the file in one step: after a crash the previous one is still there. Raises OSError."""
+    target = Path(os.path.realpath(path))  # a link to settings elsewhere is kept
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -57,7 +57,7 @@ def make_private_folder(folder: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lets one of several commands change the settings at a time. Where the system has no such lock, all of them."""
+    """Lets one command at a time change the settings. Without effect on systems that have no such lock."""
     make_private_folder(folder)
     with (folder / "lock").open("a+b") as file:
         _lock(file.fileno())
@@ -68,20 +68,19 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def read_secret(source: str, *, what: str, has_spaces: bool = False) -> str:
-    """What stands in the file, or comes by standard input for `-`, without the space around it, nor the mark that
-    Windows puts in front. Where it may have spaces, only the end of the line is taken away. Raises `UsageError`.
+    """Returns the content of the file, or of standard input for `-`, without surrounding space and without the byte
+    order mark of Windows. If spaces are allowed, only the line end is removed. Raises `UsageError`.
     """
     text = read_text(source, called=f"The file for {what}", at_most=LONGEST_SECRET)
     secret = text.rstrip("\r\n") if has_spaces else text.strip()
     if not secret or len(text) > LONGEST_SECRET or len(secret.splitlines() if has_spaces else secret.split()) > 1:
-        raise UsageError(f"What was given for {what} is not one. Put it, and nothing else, into the file.")
+        raise UsageError(f"The text given as {what} is not valid. Put it, and nothing else, into the file.")
     return secret
 
 
 def read_text(source: str, *, called: str, at_most: int) -> str:
-    """What stands in the file, or comes by standard input for `-`, without the mark that Windows puts in front.
-
-    Of a longer text `at_most` letters and one more, by which it is known. Raises `UsageError`.
+    """Returns the content of the file, or of standard input for `-`, without the byte order mark of Windows. Returns at
+    most `at_most` characters and one more, which shows that the text is longer. Raises `UsageError`.
     """
     try:
         if source == "-":
@@ -90,7 +89,9 @@ def read_text(source: str, *, called: str, at_most: int) -> str:
             with Path(source).expanduser().open(encoding="utf-8") as file:
                 found = file.read(at_most + 2)
     except (OSError, UnicodeDecodeError, RuntimeError) as error:
-        reason = "it is no text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
+        reason = (
+            "it is not text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", None) or error
+        )
         raise UsageError(f"{called} cannot be read: {reason}.") from None
     return found.removeprefix(BYTE_ORDER_MARK)[: at_most + 1]
 
@@ -105,10 +106,10 @@ def _lock(descriptor: int) -> None:
 
         try:
             msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)
-        except OSError as error:  # which it raises where ten seconds have brought nothing
+        except OSError as error:  # raised after ten seconds of waiting
             if error.errno not in {errno.EDEADLK, errno.EACCES}:
                 raise
-            raise CommandError("Another berth changes the settings for long. Try again when it has ended.") from None
+            raise CommandError("Another berth command is changing the settings. Try again when it has ended.") from None
     else:
         import fcntl  # noqa: PLC0415 - there is none on Windows
 
@@ -116,7 +117,7 @@ def _lock(descriptor: int) -> None:
 
 
 def _unlock(descriptor: int) -> None:
-    """Elsewhere closing the file does it at once. Windows does it some time after that."""
+    """On other systems closing the file unlocks it at once. On Windows that may take some time."""
     if sys.platform == "win32":
         import msvcrt  # noqa: PLC0415 - there is none elsewhere
 

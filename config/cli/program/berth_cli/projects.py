@@ -1,4 +1,4 @@
-"""Finds the project that somebody means by its name, its id or the beginning of either."""
+"""Finds a project by its name, its id or the beginning of either."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from berth_cli.documents import as_rows, text
 from berth_cli.errors import CommandError, UsageError
 
 MOST_NAMED = 5
-"""Candidates that a sentence names."""
+"""Maximum number of candidates in a sentence."""
 
 
 def path_of(project_id: str, *more: str) -> str:
@@ -19,9 +19,10 @@ def path_of(project_id: str, *more: str) -> str:
 
 
 def find_project(api: Api, wanted: str, *, whole: bool = False) -> str:
-    """Returns its id. An id is believed, and the API says whether there is one.
+    """Returns the project's id. A whole id is not looked up, because the API says whether it exists.
 
-    `whole`: the beginning of a name or an id is not enough. A script that deletes twice would else delete the next one.
+    With `whole`, the beginning of a name or an id is not enough. Otherwise a script that deletes twice could delete
+    another project.
     """
     if _is_id(wanted):
         return wanted.lower()
@@ -34,12 +35,14 @@ def find_project(api: Api, wanted: str, *, whole: bool = False) -> str:
         return text(found[0], "id")
     if not found:
         among = "has this whole name or id" if whole else "has a name or an id that begins so"
-        raise CommandError(f"You have no project “{wanted}”: none {among}. `berth list` shows those that you have.")
-    raise UsageError(f"“{wanted}” may be {_name_some(found)}. Say more of the name, or the id.")
+        raise CommandError(f"You have no project “{wanted}”: none {among}. `berth list` shows your projects.")
+    raise UsageError(f"“{wanted}” may be {_name_some(found)}. Type more of the name, or the id.")
 
 
 def find_all(api: Api, wanted: list[str], *, whole: bool = False) -> dict[str, str]:
-    """Their ids, each once with what it is called by, all of them before anything is done to the first."""
+    """Returns the ids with the words that the user typed, each once. All are found before anything is done to the
+    first.
+    """
     return {find_project(api, each, whole=whole): each for each in wanted}
 
 

@@ -1,4 +1,4 @@
-"""berth list, status, stats, usage and whoami: what is, as people read it."""
+"""berth list, status, stats, usage and whoami: shows documents of the API to people."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from berth_cli.tables import COLOURS, write_ago, write_size, write_table
 from berth_cli.terminal import paint, printable, width_of_terminal
 
 SHORT_ID = 13
-"""Characters of an id in a terminal: two random groups, which any command takes."""
+"""Characters of an id in a terminal: two random groups, which every command accepts."""
 
 
 def list_projects(options: argparse.Namespace, api: Api, out: Output) -> int:
     query = {"status": options.status, "q": options.query, "sort": options.sort}
-    # People see the bots as well; a program that asks for the API's document gets what the API gives by itself.
+    # People see the bots as well. A program gets the API's default document.
     document = api.call("GET", "projects", query=query if out.as_json else {**query, "include": "bot"})
     out.show(document, _write_projects(as_rows(document.told)))
     return 0
@@ -106,7 +106,9 @@ def _write_project(told: dict[str, Any]) -> Iterator[str]:
         "Restarts": text(told, "restarts"),
         "Disk": _of(number(told, "disk", "used"), number(told, "disk", "limit")),
         "Today": f"{messages} messages, {tokens} tokens" if messages else "",
-        "Image": "There is a newer one: `berth update` takes it." if value(told, "image", "update_available") else "",
+        "Image": "There is a newer one: `berth update` installs it."
+        if value(told, "image", "update_available")
+        else "",
     }
     yield from _write_fields(lines)
 

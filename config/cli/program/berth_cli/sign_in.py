@@ -1,4 +1,4 @@
-"""berth login and logout: a password for a moment, and an API key for the time after it."""
+"""berth login and logout: uses a password once, and then an API key."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from berth_cli.terminal import ask, ask_secret, can_ask, printable, tell
 
 KEY_PREFIX = "berth_"
 CODES = 3
-"""Tries of a second factor's code before the whole command has to be said again."""
+"""Attempts at the code of a second factor before the user must repeat the command."""
 
 
 def log_in(options: argparse.Namespace, out: Output) -> int:
@@ -41,7 +41,7 @@ def log_in(options: argparse.Namespace, out: Output) -> int:
         context = _make_key(options, context, email=same.email if same else "")
     out.line(f"You are signed in to {context.url} as {context.email}. The context is called {name}.")
     if os.environ.get("BERTH_URL") and not os.environ.get("BERTH_CONTEXT"):
-        out.progress(f"BERTH_URL is set, and counts before what was kept now, unless you say --context {name}.")
+        out.progress(f"BERTH_URL is set and takes precedence over this context, unless you add --context {name}.")
     return 0
 
 
@@ -54,30 +54,32 @@ def log_out(options: argparse.Namespace, context: Context, out: Output) -> int:
     former = change_contexts(lambda contexts: contexts.without(context))
     if context.name in former.known and not former.has(context):
         raise CommandError(
-            f"A login to {context.name} came meanwhile, and its token stays. Log out again to forget it."
+            f"Another login to {context.name} happened meanwhile, and its token is kept. Log out again to forget it."
         )
-    out.line(f"The token of {context.name} is forgotten here.")
+    out.line(f"The token of {context.name} has been forgotten here.")
     if options.revoke and not context.key_id:
-        raise CommandError("The key itself goes on: no login has made it. Revoke it on the settings page.")
+        raise CommandError("The key itself still works: no login has created it. Revoke it on the settings page.")
     if not options.revoke:
-        out.progress("The key itself goes on: the settings page, or `berth logout --revoke` in its place, ends it.")
+        out.progress(
+            "The key itself still works: revoke it on the settings page, or use `berth logout --revoke` instead."
+        )
     return 0
 
 
 def _end_key(api: Api, context: Context) -> None:
-    """One that is gone already is as good, where it is the owner of the key who finds none."""
+    """Revokes the context's key. A key that is already gone counts as revoked, if its owner is signed in."""
     try:
         api.call("DELETE", f"auth/keys/{context.key_id}")
     except RefusedError as error:
         if error.status != 404:
             raise
         if (email := text(api.call("GET", "me").told, "email")) != context.email:
-            raise CommandError(f"The key is of {context.email}, and {email} cannot revoke it.") from None
+            raise CommandError(f"The key belongs to {context.email}, and {email} cannot revoke it.") from None
 
 
 @contextmanager
 def session(options: argparse.Namespace, context: Context) -> Iterator[Api]:
-    """A session for one command, which ends with it: the API lets no key make or end keys."""
+    """Opens a session for one command and ends it afterwards, because the API lets no key create or revoke keys."""
     if context.token and not context.token.startswith(KEY_PREFIX):
         yield Api(context, tell=tell)
         return
@@ -98,7 +100,7 @@ def days_of(options: argparse.Namespace) -> int | None:
 
 
 def _take_key(options: argparse.Namespace, context: Context) -> Context:
-    """A key that was made on the settings page."""
+    """Stores a key that was created on the settings page."""
     source = options.key_file or ("" if can_ask() else "-")
     key = read_secret(source, what="the API key") if source else ask_secret("API key").strip()
     me = as_object(Api(context, token=key, tell=tell).call("GET", "me").told)
@@ -110,19 +112,19 @@ def _take_key(options: argparse.Namespace, context: Context) -> Context:
 
 
 def _make_key(options: argparse.Namespace, context: Context, *, email: str) -> Context:
-    """A key of this machine's, in the place of the one that a former login has made."""
+    """Creates a key for this machine, and revokes the key of the previous login."""
     api, email = _open_session(options, replace(context, email=email))
     try:
         name = printable(f"berth on {socket.gethostname()}")[:64]
         wanted = {"name": name, "scope": options.scope, "expires_in_days": days_of(options)}
         made = as_object(api.call("POST", "auth/keys", wanted).told)
         if not text(made, "key"):
-            raise UnreachableError(f"{api.transport.host} has answered with no key.")
+            raise UnreachableError(f"{api.transport.host} has answered without a key.")
         context = replace(context, token=text(made, "key"), key_id=text(made, "id"), email=email)
         try:
             former = change_contexts(lambda contexts: contexts.with_one(context)).known.get(context.name)
         except (CommandError, KeyboardInterrupt):
-            _revoke(api, context.key_id, why_kept="The new key, which could not be kept,")
+            _revoke(api, context.key_id, why_kept="The new key, which could not be saved,")
             raise
         if former and former.key_id and (former.url, former.email) == (context.url, email):
             _revoke(api, former.key_id, why_kept="The former key of this machine")
@@ -135,7 +137,7 @@ def _make_key(options: argparse.Namespace, context: Context, *, email: str) -> C
 
 
 def _open_session(options: argparse.Namespace, context: Context) -> tuple[Api, str]:
-    """A session's API, and the email that was typed."""
+    """Returns the API of a new session, and the email of its user."""
     email = options.email or ask("Email", default=context.email, option="--email")
     if options.password_file:
         password = read_secret(options.password_file, what="the password", has_spaces=True)
@@ -148,13 +150,13 @@ def _open_session(options: argparse.Namespace, context: Context) -> tuple[Api, s
         if told is not None:
             return Api(context, token=text(told, "token"), tell=tell), text(told, "user", "email") or email
         if "code" in body:
-            tell("This code is wrong, too old or used already.")
+            tell("This code is wrong, too old or already used.")
         body["code"] = ask_secret("Code of the second factor").strip()
-    raise CommandError("No code was right. Look at the clock of the phone, and log in again.")
+    raise CommandError("No code was right. Check the clock of the phone, then log in again.")
 
 
 def _send_credentials(api: Api, body: dict[str, str]) -> dict[str, Any] | None:
-    """What the API answers; None where a code is needed that somebody here may type. Raises `CommandError`."""
+    """Returns the API's answer, or None if a code is needed and the user can be asked for it. Raises `CommandError`."""
     try:
         return as_object(api.call("POST", "auth/login", body).told)
     except RefusedError as error:
@@ -165,13 +167,13 @@ def _send_credentials(api: Api, body: dict[str, str]) -> dict[str, Any] | None:
 
 def _tell_goes_on(former: Context, context: Context) -> None:
     at = "" if former.url == context.url else f" at {former.url}"
-    tell(f"The key that this machine had for {former.email}{at} goes on until they revoke it.")
+    tell(f"The key that this machine had for {former.email}{at} works until they revoke it.")
 
 
 def _revoke(api: Api, key_id: str, *, why_kept: str) -> None:
-    """One that is gone already is as good; of another that cannot be revoked the user is told."""
+    """Revokes a key. A key that is already gone counts as revoked. If it cannot be revoked, the user is told."""
     try:
         api.call("DELETE", f"auth/keys/{key_id}")
     except CommandError as error:
         if not (isinstance(error, RefusedError) and error.status == 404):
-            tell(f"berth: {why_kept} goes on: {error} Revoke it on the settings page.")
+            tell(f"berth: {why_kept} still works: {error} Revoke it on the settings page.")

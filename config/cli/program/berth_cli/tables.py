@@ -1,4 +1,4 @@
-"""Tables that fit the terminal, and values as people read them."""
+"""Tables that fit the terminal, and values in a form for people."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLOURS = {
 
 
 def write_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of columns. In a terminal the widest ones are cut until all of it fits; elsewhere nothing is."""
+    """Returns lines of columns. In a terminal, the widest columns are cut until everything fits."""
     cells = [[" ".join(printable(cell).split()) for cell in row] for row in [list(names), *rows]]
     widths = [max(columns_of(row[place]) for row in cells) for place in range(len(names))]
     _narrow(widths, width_of_terminal())
@@ -39,7 +39,7 @@ def write_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str
 
 
 def columns_of(text: str) -> int:
-    """How many columns of a terminal it takes: characters of East Asia take two."""
+    """Returns the number of terminal columns. East Asian characters take two."""
     return sum(
         0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
     )
@@ -56,7 +56,7 @@ def write_size(count: float | None) -> str:
 
 
 def write_ago(at: datetime | None) -> str:
-    """Such as `3 h`. By this machine's clock, so that one which is wrong never makes it negative."""
+    """Returns for example `3 h`. Never negative, even if this machine's clock is wrong."""
     if at is None:
         return ABSENT
     seconds = max(0.0, (datetime.now(timezone.utc) - at).total_seconds())

@@ -1,4 +1,4 @@
-"""What is said and asked in a terminal. Answers go to standard output, all else to standard error."""
+"""Reads from and writes to the terminal. Answers go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LINE_ENDS = {"\n", "\t"}
 
 
 def prepare_streams() -> None:
-    """Lets no character fail that a terminal of another encoding cannot show."""
+    """Prevents errors for characters that the terminal's encoding cannot show."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
-    # A secret that comes from a file or a program there begins with three letters of nobody, where it is read in the
-    # system's own encoding and has a mark in front.
+    # On Windows, piped text may begin with a byte order mark, which would be read as three letters in the system's own
+    # encoding.
     if os.name == "nt" and sys.stdin is not None and not sys.stdin.isatty():
         reconfigure = getattr(sys.stdin, "reconfigure", None)
         if reconfigure is not None:
@@ -30,20 +30,20 @@ def prepare_streams() -> None:
 
 
 def say(line: str) -> None:
-    """An answer, to standard output."""
+    """Writes an answer to standard output."""
     sys.stdout.write(f"{printable(line) if sys.stdout.isatty() else line}\n")
     sys.stdout.flush()
 
 
 def tell(line: str) -> None:
-    """What goes on, to standard error."""
+    """Writes progress or an error to standard error."""
     sys.stderr.write(f"{printable(line)}\n")
     sys.stderr.flush()
 
 
 def printable(line: str) -> str:
-    """Without what would steer the terminal: a log or a name of others could hide or fake what is shown. Colours are
-    added to what is printable, by `paint`.
+    """Returns the line without control characters: a log or a name of others could hide or fake output. `paint` adds
+    colours to printable text.
     """
     return "".join(
         character if character in _LINE_ENDS or unicodedata.category(character) not in {"Cc", "Cf", "Cs"} else "�"
@@ -62,7 +62,7 @@ def has_colours() -> bool:
 
 
 def width_of_terminal() -> int | None:
-    """Columns, or None where the answer goes elsewhere and nothing has to be cut."""
+    """Returns the number of columns, or None if the output goes elsewhere and nothing has to be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -71,7 +71,7 @@ def can_ask() -> bool:
 
 
 def ask(question: str, *, default: str = "", option: str = "") -> str:
-    """One line. Where nobody can be asked, `option` is what the user has to say instead."""
+    """Asks for one line. `option` is what the user can give instead if there is no terminal."""
     _check(question, option)
     while True:
         sys.stderr.write(f"{printable(question)}{f' [{default}]' if default else ''}: ")
@@ -84,7 +84,7 @@ def ask(question: str, *, default: str = "", option: str = "") -> str:
 
 
 def ask_secret(question: str, *, option: str = "") -> str:
-    """One line that is not shown."""
+    """Asks for one line that is not shown."""
     _check(question, option)
     try:
         secret = getpass.getpass(f"{question}: ", stream=sys.stderr)
@@ -101,5 +101,5 @@ def confirm(question: str, *, option: str) -> bool:
 
 def _check(question: str, option: str) -> None:
     if not can_ask():
-        instead = f" Say {option}." if option else ""
-        raise UsageError(f"Here is no terminal to ask for “{question}”.{instead}")
+        instead = f" Use {option}." if option else ""
+        raise UsageError(f"There is no terminal to ask for “{question}”.{instead}")

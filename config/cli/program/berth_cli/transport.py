@@ -1,4 +1,4 @@
-"""One HTTP request: over TLS that is checked, through the proxy of the environment, to one host and no other."""
+"""Sends one HTTP request to one host, with checked TLS, through the proxy of the environment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from berth_cli.addresses import is_loopback, name_of
 from berth_cli.errors import CommandError, UnreachableError, UsageError
 
 ANSWER_WITHIN = 35.0
-"""Seconds for which nothing may come. The service answers each request within 30."""
+"""Seconds without any byte. The service answers each request within 30."""
 
 LARGEST_ANSWER = 32 * 1024 * 1024
 
@@ -32,7 +32,7 @@ class Answer:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A token goes to the host that was named, and to none that this one names."""
+    """Follows no redirect: a token goes only to the host that the user named."""
 
     def redirect_request(self, *_about: object) -> None:
         return None
@@ -58,14 +58,14 @@ class Transport:
         body: bytes | None = None,
         within: float | None = None,
     ) -> Answer:
-        """Raises `UnreachableError` where no whole answer comes, or nothing for `within` seconds."""
+        """Raises `UnreachableError` if no complete answer arrives, or nothing for `within` seconds."""
         within = ANSWER_WITHIN if within is None else within
         try:
             with self.open(method, path, headers=headers, body=body, within=within) as answer:
                 content = answer.read(LARGEST_ANSWER + 1)
                 if len(content) > LARGEST_ANSWER:
-                    raise UnreachableError(f"The answer of {self.host} is larger than any of Berth's.")
-                if answer.length:  # bytes that were told of and have not come, which Python does not mind
+                    raise UnreachableError(f"The answer of {self.host} is larger than any answer of Berth.")
+                if answer.length:  # declared bytes that have not arrived, which Python accepts silently
                     raise http.client.IncompleteRead(content, answer.length)
                 return Answer(answer.status, answer.headers, content)
         except _WEIGHED as error:
@@ -74,12 +74,12 @@ class Transport:
     def open(
         self, method: str, path: str, *, headers: Mapping[str, str], body: bytes | None = None, within: float
     ) -> Any:
-        """The open answer, also where it is an error. Raises `UnreachableError`."""
+        """Returns the open answer, even if it is an error. Raises `UnreachableError`."""
         try:
             request = urllib.request.Request(self.address + path, data=body, method=method)  # noqa: S310 - http(s) only
             request.add_header("User-Agent", f"berth/{VERSION}")
             for name, value in headers.items():
-                # A proxy of the environment is told nothing of these: over https they go through its tunnel.
+                # A proxy of the environment must not see these headers. Over https they go through its tunnel.
                 request.add_unredirected_header(name, value)
             return self._opener.open(request, timeout=within)
         except urllib.error.HTTPError as error:
@@ -88,7 +88,7 @@ class Transport:
             self.explain(error, within)
 
     def explain(self, error: Exception, within: float) -> NoReturn:
-        """Raises the `UnreachableError` that says what has happened."""
+        """Raises an `UnreachableError` that says what happened."""
         cause = error.reason if isinstance(error, urllib.error.URLError) else error
         sentence = _explain(cause, host=self.host, address=self.address, within=within)
         is_sent = not isinstance(cause, (ConnectionRefusedError, socket.gaierror, ssl.SSLError))
@@ -96,7 +96,7 @@ class Transport:
 
 
 def _trust(ca: str) -> ssl.SSLContext:
-    """What the system trusts (or SSL_CERT_FILE says), or the certificates of this file and no others."""
+    """Trusts the certificates of the system (or of SSL_CERT_FILE), or only those in the file `ca`."""
     try:
         context = ssl.create_default_context(cafile=ca or None)
     except (OSError, ValueError) as error:
@@ -126,15 +126,15 @@ def _explain_tls(cause: ssl.SSLError, host: str) -> str:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return (
             f"The certificate of {host} is not trusted: {cause.verify_message}. "
-            "If it is signed by an authority of your own, name that one's file with --ca."
+            "If it is signed by an authority of your own, name the authority's file with --ca."
         )
-    return f"{host} does not speak TLS as it should: {cause.reason or 'the connection was cut off'}."
+    return f"{host} does not speak TLS correctly: {cause.reason or 'the connection was cut off'}."
 
 
 def check_token(token: str) -> str:
-    """The token, which becomes a header. Raises `CommandError` without repeating it."""
+    """Returns the token, which becomes a header. Raises `CommandError` without repeating the token."""
     if not token:
-        raise UsageError("No token is known. Say `berth login`, or set BERTH_TOKEN beside BERTH_URL.")
+        raise UsageError("There is no token. Run `berth login`, or set BERTH_TOKEN along with BERTH_URL.")
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise CommandError("The token is damaged: it holds something that no token does. Say `berth login` again.")
+        raise CommandError("The token is damaged: it contains characters that no token has. Run `berth login` again.")
     return token

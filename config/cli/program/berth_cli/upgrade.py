@@ -1,4 +1,4 @@
-"""berth upgrade: the program that the installation serves now, in the place of this file."""
+"""berth upgrade: replaces this file by the program that the installation serves now."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from berth_cli.transport import Transport
 
 PATH = "/cli"
 VERSION_HEADER = "X-Berth-Cli-Version"
-"""Names in what the service answers there; `config/cli/view.py` has them too."""
+"""Path and header of the program at the service. `config/cli/view.py` has them too."""
 
 DAY = 86_400.0
 LOOK_WITHIN = 2.0
-"""Seconds that a command may take longer for the look whether there is a newer program."""
+"""Seconds that a command may take longer to check for a newer program."""
 
 LOOKED = "looked-for-newer"
 
 
 def upgrade(_options: argparse.Namespace, context: Context, out: Output) -> int:
-    """No token is sent: anybody may fetch it."""
+    """Sends no token, because anyone may download the program."""
     target = own_file()
     if target is None:
-        raise CommandError("This program does not run from its one file, so that it cannot replace it.")
+        raise CommandError("This program does not run from its one file, so it cannot replace it.")
     transport = Transport(context.url, ca=context.ca)
     answer = transport.send("GET", PATH, headers={})
     if answer.status != 200 or not _is_program(answer.body):
-        raise UnreachableError(f"{transport.host} has no such program. Its installation may be an older one.")
+        raise UnreachableError(f"{transport.host} does not serve this program. The installation may be older.")
     told = str(answer.headers.get(VERSION_HEADER) or "?")
     if answer.body == target.read_bytes():
         out.line(f"This is what {transport.host} serves: version {VERSION}.")
@@ -47,12 +47,12 @@ def upgrade(_options: argparse.Namespace, context: Context, out: Output) -> int:
         write_whole(target, answer.body, mode=target.stat().st_mode & 0o777)
     except OSError as error:
         raise explain(error, f"{target} cannot be written") from None
-    out.line(f"{target} is version {told} now; it was {VERSION}.")
+    out.line(f"{target} is now version {told}; it was {VERSION}.")
     return 0
 
 
 def hint_at_newer(context: Context) -> None:
-    """Once a day, where somebody sits there: whether the installation serves a newer program. Fails in silence."""
+    """Says once a day, in a terminal, whether the installation serves a newer program. Fails silently."""
     if not sys.stderr.isatty() or os.environ.get("BERTH_NO_HINTS") or own_file() is None:
         return
     with suppress(CommandError, OSError, ValueError):
@@ -62,7 +62,7 @@ def hint_at_newer(context: Context) -> None:
         answer = Transport(context.url, ca=context.ca).send("HEAD", PATH, headers={}, within=LOOK_WITHIN)
         served = str(answer.headers.get(VERSION_HEADER) or "")
         if answer.status == 200 and read_version(served) > read_version(VERSION):
-            tell(f"There is version {served} of this program, and this is {VERSION}: `berth upgrade` fetches it.")
+            tell(f"Version {served} of this program is available, and this is {VERSION}: `berth upgrade` installs it.")
 
 
 def read_version(written: str) -> tuple[int, ...]:
@@ -71,7 +71,7 @@ def read_version(written: str) -> tuple[int, ...]:
 
 
 def own_file() -> Path | None:
-    """The one file that is running; None where the modules lie in a folder."""
+    """Returns the running file, or None if the program runs from a directory of modules."""
     path = Path(sys.argv[0]) if sys.argv and sys.argv[0] else None
     return path.resolve() if path is not None and path.is_file() and zipfile.is_zipfile(path) else None
 

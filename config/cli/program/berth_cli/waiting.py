@@ -1,4 +1,4 @@
-"""Waits until a project has settled. What fails meanwhile is tried again, since the command itself is done."""
+"""Waits until a project has settled. Repeats failed calls, because the command itself is already done."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from berth_cli.transport import ANSWER_WITHIN
 POLL_SECONDS = 1.0
 
 MOVING = {"deploying", "starting", "restarting", "stopping", "deleting", "unknown"}
-"""In which nothing is decided yet. Where the engine does not answer, it may soon."""
+"""Statuses that will change. The engine may answer again soon."""
 
 
 @dataclass
 class Wait:
-    """`goes_on` is what the user is told whose patience, or whose Ctrl-C, ends before the wait."""
+    """`goes_on` is the sentence for a user who interrupts the wait, or whose time limit ends it."""
 
     api: Api
     project_id: str
@@ -29,7 +29,7 @@ class Wait:
     began: float = field(default_factory=time.monotonic)
 
     def until(self, is_settled: Callable[[Document], bool], document: Document | None = None) -> Document:
-        """Returns the first document that is settled. Raises `UnsettledError`, and what the API refuses for good."""
+        """Returns the first settled document. Raises `UnsettledError`, and permanent refusals of the API."""
         trouble = ""
         while True:
             if document is not None and is_settled(document):
@@ -62,7 +62,9 @@ def is_down(document: Document) -> bool:
 
 
 def wait_until_gone(wait: Wait, document: Document) -> None:
-    """`document` is what the deletion was answered with. Raises `UnsettledError` where it is there all that time."""
+    """Waits for the deletion that was answered with `document`. Raises `UnsettledError` if the project still exists at
+    the end.
+    """
     try:
         wait.until(lambda _document: False, document)
     except RefusedError as error:
