@@ -53,7 +53,7 @@ def uses_first_key(ciphertext: str) -> bool:
 
 @sensitive_variables("keys")
 def opens(ciphertext: str, *, keys: Iterable[str]) -> bool:
-    """Returns whether one of these keys decrypts the ciphertext, whichever value and context it contains."""
+    """Returns whether one of these keys decrypts the ciphertext. The value and context do not matter."""
     try:
         MultiFernet([Fernet(key) for key in keys]).decrypt(ciphertext.encode())
     except InvalidToken:

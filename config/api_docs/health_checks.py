@@ -47,7 +47,7 @@ def _operation(name: str, description: str, responses: dict[str, Any]) -> dict[s
 HEALTH_CHECKS = {
     "/healthz": _operation(
         "check_health",
-        "Report that the process works, whatever else is broken.",
+        "Report that the process works, even if everything else is broken.",
         {"200": _answer("It works.", {"status": {"type": "string", "enum": ["ok"]}}, "status")},
     ),
     "/readyz": _operation(

@@ -33,7 +33,7 @@ def note_request(request: HttpRequest, *, status: int, seconds: float) -> None:
 
 
 def name_request(request: HttpRequest) -> str:
-    """Returns a name made of our own words, such as `GET project-list`, whatever the request contains."""
+    """Returns a name made of our own words, such as `GET project-list`, and never of text from the request."""
     method = request.method if request.method in METHODS else OTHER
     return f"{method} {request.resolver_match.view_name if request.resolver_match else NO_ROUTE}"
 

@@ -101,7 +101,7 @@ def test_many_at_once_wait_together_and_then_not_at_all(serve: Serve) -> None:
 def test_after_a_pause_one_thread_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr("config.cache_backend.time.monotonic", lambda: now)
-    breaker = cache_backend._Patience()
+    breaker = cache_backend._Breaker()
 
     def is_asked() -> bool:
         try:

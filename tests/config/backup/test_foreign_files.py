@@ -81,10 +81,10 @@ def test_another_file_is_no_archive(content: bytes, archive: Path, refused: Refu
 
 def test_what_is_no_file_is_refused(archive: Path, folder: Path, refused: Refused) -> None:
     assert "cannot be read" in refused(archive)
-    assert "is no file" in refused(folder)
+    assert "is not a file" in refused(folder)
     os.mkfifo(archive)
     try:
-        assert "is no file" in refused(archive)
+        assert "is not a file" in refused(archive)
     finally:
         archive.unlink()
 

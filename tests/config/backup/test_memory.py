@@ -82,7 +82,7 @@ def test_an_agent_that_is_deleted_meanwhile_is_left_out(
 ) -> None:
     engine.slow("read_state", lambda: engine.volumes.discard(volumes[0]))
     said = run("backup", archive, "--with-memory")
-    assert "is gone" in said
+    assert "no longer exists" in said
     assert "2 agents' memories" in said
 
 
@@ -168,7 +168,7 @@ def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
         run("restore", archive, "--with-memory", "--replace")
     engine.slow(verb, None)
     assert photograph() == before  # of before the restore, here the same
-    with pytest.raises(CommandError, match="A restore has begun and not ended"):
+    with pytest.raises(CommandError, match="A restore has begun but not finished"):
         run("prepare")
     engine.calls.clear()
     run("restore", archive, "--with-memory")

@@ -161,7 +161,7 @@ def test_a_damaged_database_is_replaced_if_asked(archive: Path, folder: Path, ru
     run("backup", archive)
     (folder / "berth.sqlite3").write_bytes(b"SQLite format 3\0" + b"\xff" * 9000)
     with on_an_empty_sqlite(folder / "berth.sqlite3"):
-        with pytest.raises(CommandError, match="it holds something that cannot be read"):
+        with pytest.raises(CommandError, match="it contains something that cannot be read"):
             run("restore", archive)
         run("restore", archive, "--replace")
         assert photograph() == before

@@ -138,7 +138,7 @@ def reseal(archive: Path, **changes: Any) -> None:
     ("changes", "sentence"),
     [
         ({"format": 2}, "newer version"),
-        ({"version": "99.0.0"}, "of version 99.0.0 of Berth, and this is"),
+        ({"version": "99.0.0"}, "from version 99.0.0 of Berth, and this is"),
         ({"migrations": [["projects", "9999_later"]]}, "does not know the migration projects.9999_later"),
         ({"instance": "other"}, "Set BERTH_INSTANCE=other"),
         ({"created_at": "2026"}, "cannot read the archive|fits"),
@@ -176,7 +176,7 @@ def test_a_service_that_runs_is_not_pulled_the_rug_from(
     with socket.create_server((settings.BERTH_HOST, settings.BERTH_PORT)):
         assert "Something listens on" in refused(archive, "--replace")
     Watch.objects.create(instance="other", holder="h", lease_until=clock.now() + timedelta(seconds=10))
-    assert "A watcher of the instance other is at work" in refused(archive, "--replace")
+    assert "A watcher of the instance other is using" in refused(archive, "--replace")
 
 
 @pytest.mark.usefixtures("good")
@@ -184,7 +184,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(archive: Path, folde
     Project.objects.update(name="renamed")
     before, files = photograph(), files_of(folder)
     said = run("restore", archive, "--replace", "--dry-run")
-    assert "holds 1 user and 1 project, is replaced" in said
+    assert "contains 1 user and 1 project, will be replaced" in said
     assert "1 user, 1 project" in said
     assert photograph() == before
     assert files_of(folder) == files

@@ -22,9 +22,9 @@ def make_parser() -> argparse.ArgumentParser:
         prog="berth",
         description="Deploys and controls your agents on an installation of Berth. Exit codes: 0 done, 1 refused, "
         "or the agent does not run well (degraded included), 2 wrong usage, 3 not settled in time.",
-        epilog="BERTH_URL and BERTH_TOKEN replace `berth login`; the token is sent only to that address. --context, "
-        "else BERTH_CONTEXT, takes precedence over both and uses the token of its login. Name a project by its name, its "
-        "id, or the beginning of either.",
+        epilog="BERTH_URL and BERTH_TOKEN replace `berth login`; the token is sent only to that address. "
+        "--context, else BERTH_CONTEXT, takes precedence over both and uses the token of its login. Name a project "
+        "by its name, its id, or the beginning of either.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"berth {VERSION}")
