@@ -109,13 +109,13 @@ def test_a_batch_continues_by_itself_and_survives_a_reload(
     page.clock.install()
     page.goto(f"/admin/projects/project/batch/{batch.pk}/")
     page.clock.run_for(6000)
-    page.get_by_text("4 of 4 gone through. Nothing is left.").wait_for()
+    page.get_by_text("4 of 4 finished. Nothing is left.").wait_for()
     expect(page.locator("li.done")).to_have_count(4)  # each is put in after what is told of all
     assert not BatchItem.objects.exclude(state=ItemState.DONE).exists()
     assert page.get_by_role("button", name="Stop here").count() == 0
     assert look(page, "batch", Path(PICTURES) if PICTURES else None) == []
     page.reload()
-    page.get_by_text("4 of 4 gone through. Nothing is left.").wait_for()
+    page.get_by_text("4 of 4 finished. Nothing is left.").wait_for()
     assert {text.partition(",")[0] for text in complaints if "load resource" not in text} == SAID_OF_A_FAILURE
     complaints.clear()
 

@@ -69,7 +69,7 @@ def test_every_page_of_the_admin_fits_its_screen(
         look(path.rpartition("/")[2])
     batch = begin_batch(by=ada, action="stop", chosen=[(project.pk, "x" * 64), (uuid4(), "Gone")])
     page.goto(f"/admin/projects/project/batch/{batch.pk}/")
-    page.get_by_text("2 of 2 gone through.").wait_for()
+    page.get_by_text("2 of 2 finished.").wait_for()
     look("batch")
     page.goto("/admin/projects/agenttype/assistant/change/")
     look("type-change", may_scroll=True)

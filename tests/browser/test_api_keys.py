@@ -19,7 +19,7 @@ def test_a_key_is_created_used_and_revoked(page: Page, live_server: LiveServer, 
     page.locator("#id_name").fill("deploy script")
     page.get_by_label("Scope").select_option("write")
     page.get_by_label("Expires").select_option("never")
-    page.get_by_role("button", name="Make key").click()
+    page.get_by_role("button", name="Create key").click()
 
     key = page.locator("#new-key").inner_text()
     page.get_by_role("button", name="Copy").click()
@@ -51,7 +51,7 @@ def test_everything_but_the_copy_button_works_without_scripts(
     page.get_by_label("Password").fill(CANARY_PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.locator("#id_name").fill("by hand")
-    page.get_by_role("button", name="Make key").click()
+    page.get_by_role("button", name="Create key").click()
 
     assert _session(live_server, page.locator("#new-key").inner_text())["authenticated"] is True
     expect(page.get_by_role("button", name="Copy")).to_be_hidden()

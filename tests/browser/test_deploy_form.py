@@ -61,7 +61,7 @@ def test_the_form_shows_the_checks_and_leads_to_the_ready_bot(home: Page, engine
     expect(home.locator("#check-result")).to_contain_text("no more than 64 characters")
     home.get_by_label("Name").fill("Harbour pilot")
     home.get_by_role("button", name="Check").click()
-    expect(home.locator("#check-result")).to_contain_text("All is well")
+    expect(home.locator("#check-result")).to_contain_text("Everything is fine")
 
     home.get_by_role("button", name="Deploy").click()
     steps = home.get_by_role("region", name="Getting ready").get_by_role("listitem")

@@ -12,6 +12,6 @@ def test_a_new_key_fits_its_screen(
 ) -> None:
     sign_in(alice)
     page.locator("#id_name").fill("new one")
-    page.get_by_role("button", name="Make key").click()
+    page.get_by_role("button", name="Create key").click()
     page.get_by_role("button", name="Copy").click()
     look("new-key")

@@ -45,7 +45,7 @@ def test_from_setting_up_to_turning_off(
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_text("Copied.")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()").split() == codes
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_role("heading", name="Second factor On")).to_be_visible()
 
     follow(page.get_by_role("button", name="Sign out", exact=True))

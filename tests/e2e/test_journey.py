@@ -41,7 +41,7 @@ def sign_in_and_use_a_key(page: Page, service: Service) -> None:
     expect(page.get_by_role("heading", name="Deploy your first agent")).to_be_visible()
     go_by_keyboard(page, "Settings")
     page.locator("#id_name").fill("deploy script")
-    page.get_by_role("button", name="Make key").click()
+    page.get_by_role("button", name="Create key").click()
     told = service.call("GET", "/api/me", token=page.locator("#new-key").inner_text())
     assert (told.json["email"], told.json["token"]["name"]) == (EMAIL, "deploy script")
 

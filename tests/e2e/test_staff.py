@@ -59,7 +59,7 @@ def invite(page: Page) -> str:
     page.goto("/admin/accounts/user/")
     page.get_by_role("link", name="Invite many").click()
     page.get_by_label("Emails").fill(OWNER)
-    page.get_by_role("button", name="Make links").click()
+    page.get_by_role("button", name="Create links").click()
     [link] = re.findall(rf"{OWNER} https?://[^/]+(/\S+)", page.locator("#links").inner_text())
     return str(link)
 

@@ -137,7 +137,7 @@ def test_a_confirmation_covers_only_the_rows_that_its_page_showed(
     shown = deploy_project(api_of(service.alice), name="The second", telegramToken="5:another")
     visitor = browser_of(service.admin)
     asked = choose(visitor, Project, "delete_projects", [shown], select_across="1")
-    assert "1 more that you selected stay as they are" in asked.content.decode()
+    assert "The other 1 that you selected are not affected" in asked.content.decode()
     choose(visitor, Project, "delete_projects", [shown, hidden], select_across="1", confirm=shown.name)
     assert list(Project.objects.all()) == [hidden]
 

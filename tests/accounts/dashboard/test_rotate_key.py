@@ -10,7 +10,7 @@ from accounts.models import ApiKey, User
 from tests.clients import browser_of
 from tests.factories import ApiKeyFactory
 
-CONFIRM = "works for another day at most"
+CONFIRM = "works for at most another day"
 
 
 def test_a_rotated_key_is_shown_once_and_the_old_one_ends_within_a_day(alice: User) -> None:

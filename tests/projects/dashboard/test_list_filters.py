@@ -109,7 +109,7 @@ def test_a_search_finds_names_bots_and_ids_and_the_chips_count_what_it_finds(das
         assert names_on(answer) == ["Straße 7"], text
         assert "All 1 Running 1" in text_of(answer)
     nothing = dashboard.get("/", {"q": "nowhere"})
-    assert "No project fits. Show all" in text_of(nothing)
+    assert "No project matches. Show all" in text_of(nothing)
     assert "Deploy your first agent" not in text_of(nothing)
 
 
@@ -118,7 +118,7 @@ def test_a_chip_of_a_status_that_nothing_has_any_more_stays_to_be_left(dashboard
     watch_well()
     answer = dashboard.get("/", {"status": "crashed"})
     assert "Crashed 0" in text_of(answer)
-    assert "No project fits." in text_of(answer)
+    assert "No project matches." in text_of(answer)
 
 
 def test_pages_hold_each_project_once_and_keep_the_query(dashboard: Client, alice: User) -> None:

@@ -124,7 +124,7 @@ def test_changing_the_type_shows_its_settings_and_keeps_matching_values(dashboar
 def test_the_check_reports_the_same_as_a_deploy_and_creates_nothing(
     dashboard: Client, fields: Fields, engine: MemoryEngine
 ) -> None:
-    assert "All is well" in text_of(dashboard.post("/projects/new/check", fields))
+    assert "Everything is fine" in text_of(dashboard.post("/projects/new/check", fields))
     wrong = dashboard.post("/projects/new/check", {**fields, "name": "", "telegram_token": "nonsense"})
     assert "may not be blank" in text_of(wrong)
     assert "BotFather" in text_of(wrong)

@@ -54,7 +54,7 @@ def test_a_project_from_before_pairing_answers_everybody_until_its_next_start(
 ) -> None:
     Project.objects.update(bot_username="harbour_bot", pairing_secret_ciphertext="", pairing_from=0)
     assert "start=" in dashboard.post(path_of(project, "/people"), {"mode": "add"}).content.decode()
-    assert "Everybody, at your expense, until its next start." in text_of(dashboard.get(path_of(project, "/people")))
+    assert "Everyone, at your expense, until its next start." in text_of(dashboard.get(path_of(project, "/people")))
     page = dashboard.get(path_of(project))
     assert "It answers nobody yet." not in text_of(page)
     assert "start=" not in page.content.decode()
@@ -78,8 +78,8 @@ def test_the_page_says_who_is_answered(dashboard: Client, project: Project) -> N
     assert said == [
         "It is paired with nobody yet.",
         "It is paired with 1 person.",
-        "It is paired with 2 people, and answers those whom its settings list.",
-        "Everybody, at your expense: its settings say so.",
-        "Everybody, at your expense, because it is from before agents paired.",
-        "Those whom its settings list.",
+        "It is paired with 2 people, and also answers the users in its settings.",
+        "Everyone, at your expense, because its settings say so.",
+        "Everyone, at your expense, because it was created before agents could pair.",
+        "The users in its settings.",
     ]

@@ -23,7 +23,7 @@ def test_the_page_shows_every_field(page: Callable[[], str], project: Project) -
     text = page()
     for shown in (
         "Running",
-        "Reload it to see how things stand now.",  # for who has scripts turned off
+        "Reload it to see the current state.",  # for who has scripts turned off
         "The agent is ready.",
         "Assistant",
         "pro: 1024 MB, 1 CPU",

@@ -84,7 +84,7 @@ def test_a_missing_image_and_a_silent_engine_are_reported(ada: User, engine: Mem
     AgentType.objects.filter(pk="assistant").update(image="my/own:1")
     assert "my/own:1 is not on the engine" in browser_of(ada).post(PAGE).content.decode()
     engine.unavailable = True
-    assert "could not be tried" in browser_of(ada).post(PAGE).content.decode()
+    assert "could not be tested" in browser_of(ada).post(PAGE).content.decode()
 
 
 def test_variables_with_a_credential_need_the_gateway(ada: User, engine: MemoryEngine, settings: object) -> None:

@@ -142,4 +142,4 @@ def test_an_unreadable_disk_does_not_block_the_page(sam: User, monkeypatch: pyte
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(shutil, "disk_usage", fail)
-    assert "cannot be asked: Input/output error" in browser_of(sam).get(PAGE).content.decode()
+    assert "cannot be measured: Input/output error" in browser_of(sam).get(PAGE).content.decode()

@@ -30,7 +30,7 @@ def test_few_commands_run_in_parallel_and_one_of_a_dead_process_is_not_repeated(
     began = BatchItem.objects.filter(number__lte=batches.AT_ONCE)
     began.update(state=ItemState.BEGUN, begun_at=timezone.now())
     waits = step(admin, page)
-    assert "0 of 3 gone through. Under way: Ship 2, Ship 1." in text_of(waits)
+    assert "0 of 3 finished. In progress: Ship 2, Ship 1." in text_of(waits)
     assert 'hx-trigger="load delay:2s' in waits.content.decode()
     assert not Event.objects.filter(action="stop").exists()
 
@@ -48,7 +48,7 @@ def test_a_command_without_a_free_slot_waits(
     places = Places(total=1, each=1, reserve=0)
     monkeypatch.setattr(batches, "COMMANDS", places)
     with places.take("sam@example.com"):
-        assert "0 of 3 gone through." in text_of(step(admin, page))
+        assert "0 of 3 finished." in text_of(step(admin, page))
     admin.post(page)
     assert states() == [ItemState.DONE] * 3
 
@@ -63,7 +63,7 @@ def test_a_command_whose_slot_another_lane_took_waits_too(
             with suppress(NoPlaceError):
                 while True:
                     taken.enter_context(COMMANDS.take("sam@example.com"))
-            assert "0 of 3 gone through." in text_of(step(admin, page))
+            assert "0 of 3 finished." in text_of(step(admin, page))
             assert states() == [ItemState.WAITING] * 3
     admin.post(page)
     assert states() == [ItemState.DONE] * 3

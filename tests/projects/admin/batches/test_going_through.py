@@ -23,17 +23,17 @@ def test_the_page_processes_all_rows_and_shows_each_result(
     admin: Client, three: list[Project], engine: MemoryEngine
 ) -> None:
     page = begin(admin, "stop", three)
-    assert "0 of 3 gone through. Stop here" in text_of(admin.get(page))
+    assert "0 of 3 finished. Stop here" in text_of(admin.get(page))
     assert not Event.objects.filter(action="stop").exists()
     first = step(admin, page)
-    assert "1 of 3 gone through. Ship 2 Done: Stopped." in text_of(first)
+    assert "1 of 3 finished. Ship 2 Done: Stopped." in text_of(first)
     assert 'id="lane-1"' in first.content.decode()
     assert 'name="seen" value="1"' in first.content.decode()
     second = text_of(step(admin, page, seen=1))
-    assert "2 of 3 gone through. Ship 1 Done: Stopped." in second
+    assert "2 of 3 finished. Ship 1 Done: Stopped." in second
     assert "Ship 2" not in second
     last = text_of(step(admin, page, seen=1))  # an answer that was lost on its way is told once more
-    assert "3 of 3 gone through. Nothing is left." in last
+    assert "3 of 3 finished. Nothing is left." in last
     assert "Ship 1 Done: Stopped. Ship 0 Done: Stopped." in last
     assert {each.state for each in engine.containers.values()} == {"exited"}
 
@@ -42,7 +42,7 @@ def test_the_page_processes_all_rows_and_shows_each_result(
 def test_a_reload_shows_the_results_and_repeats_nothing(admin: Client, three: list[Project]) -> None:
     page = begin(admin, "restart", three[:2])
     step(admin, page)
-    assert "1 of 2 gone through. Stop here" in text_of(admin.get(page))
+    assert "1 of 2 finished. Stop here" in text_of(admin.get(page))
     step(admin, page)
     for _ in range(2):
         again = step(admin, page)
@@ -57,10 +57,10 @@ def test_without_scripts_a_button_continues_within_the_time_of_a_request(
     page = begin(admin, "stop", three)
     monkeypatch.setattr(batch_admin, "BATCH_SECONDS", 0)
     assert admin.post(page).headers["Location"] == page
-    assert "1 of 3 gone through." in text_of(admin.get(page))
+    assert "1 of 3 finished." in text_of(admin.get(page))
     monkeypatch.undo()
     admin.post(page)
-    assert "3 of 3 gone through. Nothing is left." in text_of(admin.get(page))
+    assert "3 of 3 finished. Nothing is left." in text_of(admin.get(page))
     assert batch_admin.BATCH_SECONDS + ANSWER_WITHIN < 60
 
 
@@ -72,11 +72,11 @@ def test_a_refusal_stops_no_other_row_and_a_button_repeats_it(
     page = begin(admin, "restart", three)
     admin.post(page)
     told = text_of(admin.get(page))
-    assert "3 of 3 gone through, 1 not done. Nothing is left. Try again what was not done" in told
+    assert "3 of 3 finished, 1 not done. Nothing is left. Retry what was not done" in told
     assert "Ship 2 Not done: “Ship 2” is suspended." in told
     Project.objects.update(suspended_at=None)
     assert admin.post(page, {"do": "again"}).headers["Location"] == page
-    assert "2 of 3 gone through. Stop here" in text_of(admin.get(page))
+    assert "2 of 3 finished. Stop here" in text_of(admin.get(page))
     admin.post(page)
     assert "Ship 2 Done: Restarted." in text_of(admin.get(page))
     assert Event.objects.filter(action="restart", outcome="done").count() == 3
@@ -96,7 +96,7 @@ def test_a_batch_can_be_stopped_and_continued(admin: Client, three: list[Project
     page = begin(admin, "stop", three)
     step(admin, page)
     admin.post(page, {"do": "stop"})
-    assert "1 of 3 gone through. Stopped: 2 not begun. Continue" in text_of(admin.get(page))
+    assert "1 of 3 finished. Stopped: 2 not begun. Continue" in text_of(admin.get(page))
     assert "Stopped: 2 not begun." in text_of(step(admin, page))
     assert states() == [ItemState.DONE, ItemState.WAITING, ItemState.WAITING]
     admin.post(page, {"do": "resume"})
@@ -130,8 +130,8 @@ def test_an_abandoned_batch_can_be_seen_stopped_and_continued_by_others(
     step(admin, page)
     assert "Stop : 2 of 3 left, begun by sam@example.com" in text_of(other.get("/admin/"))
     told = text_of(other.get(page))
-    assert "sam@example.com continues this" in told
-    assert "1 of 3 gone through. Take it over Stop here" in told
+    assert "This continues as long as sam@example.com has its page open." in told
+    assert "1 of 3 finished. Take it over Stop here" in told
     assert 'id="lane-1"' not in other.get(page).content.decode()
     for do in ("", "resume", "again"):
         other.post(page, {"do": do})
