@@ -289,7 +289,15 @@ else:
         "tcp_user_timeout": 10_000,
         **_database.get("OPTIONS", {}),
         # It tries to connect again after 1 and after 2 seconds, and then whenever a request asks.
-        "pool": {"min_size": 2, "max_size": BERTH_THREADS + 4, "timeout": 4, "reconnect_timeout": 3},
+        # The pool closes one unused connection every `max_idle` seconds. With its default of ten minutes, those that a
+        # burst of requests has opened would stay for hours.
+        "pool": {
+            "min_size": 2,
+            "max_size": BERTH_THREADS + 4,
+            "timeout": 4,
+            "reconnect_timeout": 3,
+            "max_idle": 10,
+        },
     }
     _database["CONN_MAX_AGE"] = 0
 DATABASES = {"default": _database}

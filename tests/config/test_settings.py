@@ -51,7 +51,7 @@ def test_the_web_server_has_threads_and_no_control_socket() -> None:
 def test_the_pool_is_larger_than_the_threads_and_holds_no_connection_itself(tmp_path: Path) -> None:
     [databases] = read_settings(tmp_path, "DATABASES", DATABASE_URL="postgresql://a@b/c", BERTH_THREADS="32")
     pool = databases["default"]["OPTIONS"]["pool"]
-    assert pool == {"min_size": 2, "max_size": 36, "timeout": 4, "reconnect_timeout": 3}
+    assert pool == {"min_size": 2, "max_size": 36, "timeout": 4, "reconnect_timeout": 3, "max_idle": 10}
     assert databases["default"]["CONN_MAX_AGE"] == 0
 
 

@@ -40,6 +40,17 @@ SERVER_LIMITS = {
 }
 """In seconds, by the name of the setting. A setting that the server lacks is skipped, and a stricter value is kept."""
 
+_OWN_SETTINGS = {
+    "datestyle": "ISO",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "default_transaction_isolation": "read committed",
+}
+"""Settings on which queries and psycopg depend. Other programs may need other defaults of the server or the database:
+psycopg reads no moment in another style, and under another isolation commands that meet would refuse each other."""
+
+_SET_OWN = "SELECT " + ", ".join("set_config(%s, %s, false)" for _ in _OWN_SETTINGS)
+
 _SET = (
     "SELECT set_config(name, %s, false) FROM pg_settings"
     " WHERE name = %s AND (setting::bigint = 0 OR setting::bigint > %s)"
@@ -129,6 +140,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
     def _configure_connection(self, connection: Any) -> bool:
         changed = super()._configure_connection(connection)  # type: ignore[misc]  # the stubs lack it
         with connection.cursor() as cursor:
+            cursor.execute(_SET_OWN, [word for pair in _OWN_SETTINGS.items() for word in pair])
             for name, seconds in SERVER_LIMITS.items():
                 cursor.execute(_SET, [str(int(seconds * 1000)), name, int(seconds * 1000)])
             # Only the compiled queries are prepared, and each of them has one good plan for all values.

@@ -78,7 +78,7 @@ def test_every_route_of_a_database_that_is_away(service: PopulatedService) -> No
                 if address == "/metrics":
                     assert not failed or b"berth_database_up 0.0" in answer.content
                     continue
-                needed = [each for each in failed if "accounts_notice" not in each]  # pages do without a notice
+                needed = [each for each in failed if "accounts_notice" not in str(each)]  # pages do without a notice
                 assert not needed or answer.status_code == 503, (method, address, needed)
                 if needed:
                     assert_tells_of_the_database(answer, address)

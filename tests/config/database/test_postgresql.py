@@ -1,7 +1,6 @@
 """Connections to PostgreSQL: bounded, checked, replaced."""
 
-import threading
-from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -13,21 +12,11 @@ from django.utils.connection import ConnectionProxy
 from config.database import limits
 from config.database.faults import Fault, find_fault
 from config.database.postgresql import base
-from config.database.postgresql.connection import BoundedConnection
 from projects.models import EventCursor
 
 connection: Any = ConnectionProxy(connections, "default")
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
-
-
-@pytest.fixture
-def other() -> Iterator[psycopg.Connection[Any]]:
-    """A connection to the same database that has nothing to do with the service."""
-    parameters = connection.get_connection_params()
-    chosen = {name: parameters[name] for name in ("dbname", "user", "host", "port") if name in parameters}
-    with psycopg.connect(**chosen, autocommit=True) as made:
-        yield made
 
 
 def server_setting(name: str) -> str:
@@ -70,6 +59,39 @@ def test_a_limit_of_the_server_that_is_stricter_stays(other: psycopg.Connection[
         connection.close_pool()
 
 
+OTHER_DEFAULTS = {
+    "datestyle": "German, DMY",
+    "intervalstyle": "sql_standard",
+    "bytea_output": "escape",
+    "extra_float_digits": "-3",
+    "timezone": "Pacific/Kiritimati",
+    "default_transaction_isolation": "serializable",
+}
+
+
+def test_defaults_that_other_programs_need_change_nothing(other: psycopg.Connection[Any]) -> None:
+    """With another style of dates, every request that read a moment was answered with 500."""
+    connection.ensure_connection()
+    database = connection.settings_dict["NAME"]
+    for name, value in OTHER_DEFAULTS.items():
+        other.execute(f"ALTER DATABASE \"{database}\" SET {name} = '{value}'")
+    try:
+        connection.close_pool()
+        connection.connection = None
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT timestamptz '2026-11-28 12:00+00', interval '-90 minutes', '\\xff00'::bytea, 0.1 + 0.2::float"
+            )
+            row = cursor.fetchone()
+        assert row == (datetime(2026, 11, 28, 12, tzinfo=UTC), timedelta(minutes=-90), b"\xff\x00", 0.1 + 0.2)
+        assert server_setting("transaction_isolation") == "read committed"
+    finally:
+        for name in OTHER_DEFAULTS:
+            other.execute(f'ALTER DATABASE "{database}" RESET {name}')
+        connection.close()
+        connection.close_pool()
+
+
 def test_an_answer_that_does_not_come_ends_the_wait_and_the_connection() -> None:
     before = backend()
     with limits.time_limit(0.2), pytest.raises(OperationalError, match="did not answer in time") as raised:
@@ -100,71 +122,6 @@ def test_a_locked_row_is_told_as_busy(other: psycopg.Connection[Any], monkeypatc
     finally:
         connection.close()
         connection.close_pool()
-
-
-@pytest.mark.parametrize("in_transaction", [False, True])
-def test_connections_that_died_in_the_pool_cost_no_request(
-    other: psycopg.Connection[Any], in_transaction: bool
-) -> None:
-    """After a restart of the server every one of them is dead."""
-    fill_pool(6)
-    connection.close()
-    other.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    )
-    for _ in range(8):
-        with transaction.atomic() if in_transaction else limits.time_limit(60):
-            assert EventCursor.objects.count() == 0
-        connection.close()
-
-
-def fill_pool(number: int) -> None:
-    barrier = threading.Barrier(number)
-
-    def use() -> None:
-        backend()
-        barrier.wait(60)
-        connection.close()
-
-    threads = [threading.Thread(target=use) for _ in range(number)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
-def test_a_pool_without_a_free_connection_is_not_waited_for_longer_than_there_is_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    connection.close()
-    pool = connection.pool
-    pool.open()
-    held = [pool.getconn() for _ in range(pool.max_size)]
-    try:
-        with limits.time_limit(0.1), pytest.raises(OperationalError) as raised:
-            connection.ensure_connection()
-        assert find_fault(raised.value) is Fault.SILENT
-    finally:
-        for each in held:
-            pool.putconn(each)
-    assert EventCursor.objects.count() == 0
-
-
-def test_the_check_of_connections_has_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host that has vanished answers no check, and there may be twenty connections to it."""
-    fill_pool(4)
-    connection.close()
-    asked: list[float | None] = []
-
-    def answers(_self: object) -> bool:
-        asked.append(limits.seconds_left())
-        return False
-
-    monkeypatch.setattr(BoundedConnection, "answers", answers)
-    assert EventCursor.objects.count() == 0  # over a new one
-    assert asked
-    assert all(seconds is not None and seconds <= base.CHECK for seconds in asked)
 
 
 def test_a_migration_waits_shortly_for_locks_and_is_not_limited_otherwise() -> None:
