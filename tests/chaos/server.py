@@ -26,7 +26,7 @@ from tests.ports import reserve_port
 from tests.waiting import wait_until
 from tests.without_gateway import WITHOUT_GATEWAY
 
-HANG_GUARD = 60.0
+HANG_GUARD = 240.0
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Site:
     def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", module, *arguments]
         return subprocess.run(
-            command, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=300, check=False
         )
 
     def serve(self, **environment: str) -> "Server":

@@ -17,6 +17,7 @@ from tests.chaos.matrix import __main__ as matrix
 from tests.chaos.matrix import trial
 from tests.chaos.matrix.breaking_clocks import OtherClock
 from tests.chaos.matrix.fault import STEPS
+from tests.chaos.matrix.faults import find_kinds
 from tests.chaos.matrix.names import answer_to
 from tests.chaos.matrix.record import Record
 from tests.chaos.matrix.relay import SAID, Relay
@@ -181,3 +182,8 @@ def test_a_list_refused_after_the_fault_is_requested_again(monkeypatch: pytest.M
     monkeypatch.setattr(trial, "HEALS_WITHIN", 0.0)
     client.send.side_effect = [refusal, lists[0]]
     assert trial._clean_up(installation, client) == [f"list afterwards: 503 {refusal.text}"]
+
+
+def test_without_a_usual_engine_the_gateway_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/there-is-none.sock")
+    assert "gateway" not in find_kinds()

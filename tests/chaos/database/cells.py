@@ -23,9 +23,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import psycopg
-
-from tests.chaos.database.faults import FAULTS, Bench
+from tests.chaos.database.faults import FAULTS, MOST_OF_SERVICE, THREADS, Bench
 from tests.chaos.database.postgres import PrivatePostgres
 from tests.chaos.database.requests import Client, find_faults
 from tests.chaos.database.sqlite import SQLITE_FAULTS, SmallDisk
@@ -48,7 +46,8 @@ class Trial:
         self._prepare_database(home, started)
         engine = SimpleNamespace(name="chaos-database", image="berth/assistant:latest")
         self.site = Site(home, cast("DockerInstance", engine))
-        self.site.environment |= {"DJANGO_SETTINGS_MODULE": "tests.chaos.database.settings", "BERTH_WORKERS": "1"}
+        environment = {"DJANGO_SETTINGS_MODULE": "tests.chaos.database.settings", "BERTH_WORKERS": "1"}
+        self.site.environment |= {**environment, "BERTH_THREADS": str(THREADS)}
         signed_in = self.site.run("tests.chaos.database.sign_in")
         assert signed_in.returncode == 0, signed_in.stderr
         started.callback(self._end_servers)
@@ -89,14 +88,10 @@ class Trial:
         self.watcher.wait(60)
 
     def heartbeat(self) -> Any:
-        try:
-            with self._bench.connect() as connection:
-                found = connection.execute(
-                    "SELECT heartbeat_at FROM projects_watch WHERE instance = 'chaos-watcher'"
-                ).fetchone()
-        except psycopg.OperationalError:
-            return None
-        return found and found[0]
+        return self._bench.read_heartbeat()
+
+    def count_connections(self) -> int:
+        return self._bench.count_connections()
 
     def is_well(self) -> bool:
         ready = self.client.send("GET", "/readyz")
@@ -119,24 +114,20 @@ class Trial:
         beat_after = time.monotonic() - began
         assert self.watcher.poll() is None, self.watcher_log.read_text()
         wrong += self.check_commands(targets)
+        if (connections := self.count_connections()) > MOST_OF_SERVICE:
+            wrong.append(f"{connections} connections to the database")
         refused = sum(answer.status == 503 for answer in answers.values())
         slowest = max(both, key=lambda item: item[1].seconds)
         return wrong, (
             f"{fault}: {refused} of {len(answers)} refused, slowest {slowest[1].seconds:.1f} s ({slowest[0]}),"
-            f" well after {well_after:.1f} s, watcher after {beat_after:.1f} s"
+            f" well after {well_after:.1f} s, watcher after {beat_after:.1f} s,"
+            f" {connections} connections"
         )
 
     def check_commands(self, targets: dict[str, str]) -> list[str]:
         """Nothing is stuck: after a claim has run out every project can be started, and then deleted."""
         self.server.reconcile(later=True)
-        wrong = []
-        for project in self.client.send("GET", "/api/projects").json:
-            started = self.client.control(project["id"], "start")
-            if started.status != 200:
-                wrong.append(f"start afterwards: {started.status} {started.text}")
-            if (gone := self.client.send("DELETE", f"/api/projects/{project['id']}")).status != 204:
-                wrong.append(f"delete afterwards: {gone.status} {gone.text}")
-        return wrong
+        return self.client.start_and_delete_all()
 
 
 class SqliteTrial(Trial):
@@ -148,6 +139,10 @@ class SqliteTrial(Trial):
     def breaking(self, fault: str) -> AbstractContextManager[None]:
         broken: AbstractContextManager[None] = SQLITE_FAULTS[fault](self._disk)
         return broken
+
+    def count_connections(self) -> int:
+        """A file has none."""
+        return 0
 
     def heartbeat(self) -> Any:
         return self._disk.read_heartbeat()

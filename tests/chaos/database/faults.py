@@ -16,6 +16,10 @@ from tests.waiting import wait_until
 SERVICE = "berth_e2e_%"
 """Names of the service's databases."""
 
+THREADS = 16
+MOST_OF_SERVICE = 2 * (THREADS + 4)
+"""Connections that the pools of a web worker and a watcher may have. If there are more, some have been lost."""
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -26,6 +30,26 @@ class Bench:
 
     def connect(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.url, connect_timeout=60)
+
+    def read_heartbeat(self) -> Any:
+        """None if the server does not answer."""
+        try:
+            with self.connect() as connection:
+                found = connection.execute(
+                    "SELECT heartbeat_at FROM projects_watch WHERE instance = 'chaos-watcher'"
+                ).fetchone()
+        except psycopg.OperationalError:
+            return None
+        return found and found[0]
+
+    def count_connections(self) -> int:
+        """The service's connections that the server knows."""
+        question = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        with self.connect() as connection:
+            [(number,)] = connection.execute(question).fetchall()
+        return int(number)
 
 
 @contextmanager

@@ -32,6 +32,8 @@ class PrivatePostgres:
         self._programs = programs
         self._data, self._log = home / "postgres", home / "postgres.log"
         self.port = reserve_port()
+        self.environment: dict[str, str] = {}
+        """Beside that of this process, from its next start on."""
         self._process: subprocess.Popen[bytes] | None = None
         # It refuses to run as root, whose directories others cannot enter.
         self._as_postgres = []
@@ -65,6 +67,7 @@ class PrivatePostgres:
                     "-c", "max_wal_size=64MB",
                 ],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+                env=os.environ | self.environment,
             )  # fmt: skip
         wait_until(self._answers, within=90, what=self._log.read_text)
 

@@ -77,6 +77,17 @@ class Client:
     def control(self, project: str, action: str) -> Answer:
         return self.send("POST", f"/api/projects/{project}/control", {"action": action})
 
+    def start_and_delete_all(self) -> list[str]:
+        """Returns which projects could not be started or deleted."""
+        wrong = []
+        for project in self.send("GET", "/api/projects").json:
+            started = self.control(project["id"], "start")
+            if started.status != 200:
+                wrong.append(f"start afterwards: {started.status} {started.text}")
+            if (gone := self.send("DELETE", f"/api/projects/{project['id']}")).status != 204:
+                wrong.append(f"delete afterwards: {gone.status} {gone.text}")
+        return wrong
+
     def send_all(self, targets: Mapping[str, str]) -> dict[str, Answer]:
         """One of each, all at once."""
         path = {name: f"/api/projects/{project}" for name, project in targets.items()}

@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -53,6 +53,35 @@ def shims_killed(installation: Installation) -> Iterator[None]:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     yield
+
+
+@contextmanager
+def shims_stopped(installation: Installation) -> Iterator[None]:
+    """The engine waits for each of them without end."""
+    pids = list(shims_of(installation))
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def hanging(path: str) -> Callable[[Installation], AbstractContextManager[None]]:
+    """The engine never answers what is asked at paths with this in them. What it was saying there ends."""
+
+    @contextmanager
+    def hung(installation: Installation) -> Iterator[None]:
+        installation.proxy.break_("hang", only=path)
+        installation.proxy.cut_streams()
+        try:
+            yield
+        finally:
+            installation.proxy.heal()
+
+    return hung
 
 
 def shims_of(installation: Installation) -> Iterator[int]:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from tests.chaos.matrix.breaking import Breaking
 
 STEPS = (timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1))
+HOURS = (timedelta(hours=-1), timedelta(hours=1))
 STOPS = (5.0, 30.0, 120.0)
 """Seconds for which a process is stopped."""
 

@@ -16,7 +16,9 @@ from tests.chaos.matrix.breaking import (
     service_full,
     stopping,
 )
+from tests.chaos.matrix.breaking_agents import BY_AGENTS, TO_CONTAINERS
 from tests.chaos.matrix.breaking_clocks import engine_stepping, slewed, stepping
+from tests.chaos.matrix.breaking_database import database_clock
 from tests.chaos.matrix.breaking_gateway import (
     BY_PEOPLE as TO_GATEWAY,
 )
@@ -42,7 +44,7 @@ from tests.chaos.matrix.breaking_resources import (
     without_memory,
 )
 from tests.chaos.matrix.breaking_tidying import networks_removed
-from tests.chaos.matrix.fault import STEPS, STOPS, Fault, told
+from tests.chaos.matrix.fault import HOURS, STEPS, STOPS, Fault, told
 from tests.chaos.matrix.faults_of_servers import OF_SERVERS
 from tests.chaos.matrix.gateway_image import find_gateway_image
 from tests.chaos.matrix.redis import find_redis
@@ -109,13 +111,20 @@ FAULTS: Mapping[str, Fault] = {
     "engine/containerd killed": Fault(parts.containerd_killed, 10.0),
     "engine/containerd stopped": Fault(parts.containerd_stopped, 30.0),
     "engine/shims killed": Fault(parts.shims_killed),
+    "engine/shims stopped": Fault(parts.shims_stopped, 10.0),
+    "engine/events hang": Fault(parts.hanging("/events"), 30.0),
+    "engine/logs hang": Fault(parts.hanging("/logs"), 30.0),
+    "engine/lists hang": Fault(parts.hanging("/containers/json"), 10.0),
     "engine/socket removed": Fault(parts.socket_removed),
     **{f"engine/clock {told(by)}": Fault(engine_stepping(by), 10.0) for by in STEPS},
     **{
         f"people/{what}": Fault(breaking, 5.0, mutes="web server" in what, loses_deletions="directory" in what)
         for what, breaking in BY_PEOPLE.items()
     },
+    **{f"agents/{what}": Fault(breaking, 10.0) for what, breaking in BY_AGENTS.items()},
+    **{f"people/{what}": Fault(breaking, 5.0) for what, breaking in TO_CONTAINERS.items()},
     **OF_SERVERS,
+    **{f"database/clock {told(by)}": Fault(database_clock(by), 10.0, kind="clock") for by in HOURS},
     "leader/kill": Fault(beside_another(killing("watcher"))),
     **{f"leader/stop {seconds:.0f} s": Fault(beside_another(stopping("watcher")), seconds) for seconds in STOPS},
     "gateway/kill": Fault(gateway_killed, kind="gateway"),

@@ -12,7 +12,7 @@ from tests.chaos.matrix.breaking import (
     relay,
 )
 from tests.chaos.matrix.breaking_answers import mail_answering, provider_answering, telegram_answering
-from tests.chaos.matrix.breaking_database import database
+from tests.chaos.matrix.breaking_database import database, other_settings
 from tests.chaos.matrix.breaking_names import names
 from tests.chaos.matrix.breaking_redis import REFUSALS, redis_killed, redis_refusing, redis_stopped
 from tests.chaos.matrix.fault import STOPS, Fault
@@ -52,6 +52,7 @@ OF_SERVERS: Mapping[str, Fault] = {
     "database/standby": Fault(database("standby")),
     "database/changes hang": Fault(database("hanging"), 10.0),
     "database/projects locked": Fault(database("locked table of projects_project"), 10.0),
+    "database/other settings": Fault(other_settings, 10.0),
     **_of_a_server("telegram"),
     **_of_a_website("telegram"),
     "telegram/5xx": Fault(telegram_answering("break_down")),

@@ -5,6 +5,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import docker
+
 from containers.docker_api.image_build import GATEWAY
 from tests.chaos.clock import LIBRARY, faked_clock
 from tests.engines import connect
@@ -15,8 +17,12 @@ _LIBRARY = "/opt/faketime.so"
 
 
 def find_gateway_image() -> str:
-    """The name of the image, or nothing where the usual engine has none: `manage.py build_images gateway` builds it."""
-    client: Any = connect()
+    """The name of the image, or nothing if there is no usual engine, or if it has none: `manage.py build_images
+    gateway` builds it."""
+    try:
+        client: Any = connect()
+    except docker.errors.DockerException:
+        return ""
     try:
         return GATEWAY.image if client.images(GATEWAY.image) else ""
     finally:
