@@ -8,6 +8,7 @@ import sys
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import ManagementUtility
 from django.core.management.base import BaseCommand, CommandError
+from django.db.utils import Error as DatabaseError
 
 from config.version import read_version
 
@@ -29,7 +30,7 @@ class CommandLine(ManagementUtility):
 
 
 def main() -> int:
-    """Exit code 2 and one sentence, without a traceback, for configuration that is bad; 1 for a wrong database."""
+    """Returns 2 after one sentence about bad configuration, 1 after one about a wrong or a failed database."""
     if sys.argv[1:] in (["version"], ["--version"]):  # Django answers with its own
         sys.stdout.write(f"Berth {read_version()}\n")
         return 0
@@ -40,6 +41,14 @@ def main() -> int:
     except (ImproperlyConfigured, CommandError) as error:
         sys.stderr.write(f"{error}\n")
         return 2 if isinstance(error, ImproperlyConfigured) else error.returncode
+    except DatabaseError as error:
+        from config.management.database_faults import explain_fault  # noqa: PLC0415 - it needs the settings
+
+        explained = "" if "--traceback" in sys.argv else explain_fault(error)
+        if not explained:
+            raise
+        sys.stderr.write(f"{explained}\n")
+        return 1
     return 0
 
 

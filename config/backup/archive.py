@@ -24,6 +24,17 @@ LONGEST_LINE = 64 * 1024 * 1024
 _NAME = re.compile(r"manifest\.json|seal\.json|tables/[a-z_]{1,40}\.[a-z_]{1,40}\.jsonl|memory/[0-9]{1,9}\.tar")
 
 
+def may_replace(path: Path) -> bool:
+    """Returns whether nothing but an archive is lost if one is written to this path."""
+    if not path.exists() or not path.stat().st_size:
+        return True
+    with path.open("rb") as file:
+        try:
+            return bool(_NAME.fullmatch(tarfile.TarInfo.frombuf(file.read(BLOCK), "ascii", "strict").name))
+        except (tarfile.TarError, ValueError):
+            return False
+
+
 class Member:
     """A member that is being written."""
 

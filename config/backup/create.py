@@ -12,14 +12,14 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError, connection, models
 
-from config.backup.archive import ArchiveWriter
+from config.backup.archive import ArchiveWriter, may_replace
 from config.backup.errors import BackupError
 from config.backup.keys import current_keys, encryption_keys
 from config.backup.manifest import Manifest, Memory, Table, write_manifest
 from config.backup.memory import write_memories
 from config.backup.rows import ROWS_TOLD, columns_of, read_rows
 from config.backup.schema import Migration, archived_models, copies, read_applied, require_known
-from config.backup.whole_files import whole_file
+from config.backup.whole_files import whole_file, why_not_written
 from projects.models import Installation
 from projects.models.installation import read_installation
 from projects.services.credentials.key_rotation import check_keys
@@ -42,6 +42,7 @@ def make_backup(path: Path, *, with_memory: bool = False, say: Say = lambda _: N
 
     All rows are from one moment. The memory of each agent is from a later moment of its own.
     """
+    _require_replaceable(path)
     _prepare()
     with whole_file(path) as file:
         writer = ArchiveWriter(file, moment=time.time())
@@ -55,6 +56,15 @@ def make_backup(path: Path, *, with_memory: bool = False, say: Say = lambda _: N
         write_manifest(writer, manifest, keys=encryption_keys(current_keys()))
         writer.finish()
     return manifest
+
+
+def _require_replaceable(path: Path) -> None:
+    """Raises `BackupError` if the path is that of a file other than a backup, such as the database itself."""
+    try:
+        if path.is_file() and not may_replace(path):
+            raise BackupError(f"{path} holds something other than a backup, which would be lost. Name another file.")
+    except OSError as error:
+        raise BackupError(why_not_written(path, error)) from None
 
 
 def _prepare() -> None:

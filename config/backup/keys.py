@@ -12,7 +12,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from config import env
 from config.backup.errors import BackupError
-from config.backup.whole_files import sync_directory, write_whole
+from config.backup.whole_files import sync_directory, why_not_written, write_whole
 from containers.foreign_json import read_json
 
 SECRET, TOKEN, ENCRYPTION = "BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"
@@ -41,7 +41,11 @@ def write_key_file(path: Path) -> None:
     may depend on them.
     """
     keys = current_keys()
-    if path.exists() and read_key_file(path) != keys:
+    try:
+        is_there = path.exists()
+    except OSError as error:
+        raise BackupError(why_not_written(path, error)) from None
+    if is_there and read_key_file(path) != keys:
         raise BackupError(f"{path} contains other keys, which older backups may need. Name another file for these.")
     content = json.dumps({"product": "berth", "format": 1, "keys": dict(keys)}, indent=1)
     write_whole(path, content.encode() + b"\n")

@@ -22,10 +22,10 @@ def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
     Overwrites an unfinished file that a killed process has left. With `for_owner` the file belongs to the owner of the
     directory, even if root runs this. Raises `BackupError`.
     """
-    draft = path.with_name(f".{path.name}{DRAFT}")
     try:
-        if path.exists() and not path.is_file():
+        if not path.name or (path.exists() and not path.is_file()):
             raise BackupError(f"{path} is not a file. Name another one.")
+        draft = path.with_name(f".{path.name}{DRAFT}")
         with _open(draft) as file, _removed_on_error(draft):
             if for_owner:
                 give_to_owner(draft, path.parent)
@@ -35,7 +35,7 @@ def whole_file(path: Path, *, for_owner: bool = False) -> Iterator[BinaryIO]:
             draft.replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        raise BackupError(_sentence(path, error)) from None
+        raise BackupError(why_not_written(path, error)) from None
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def _require_own(descriptor: int, draft: Path) -> None:
         raise OSError(errno.EEXIST, "another user has a file of this name", str(draft))
 
 
-def _sentence(path: Path, error: OSError) -> str:
+def why_not_written(path: Path, error: OSError) -> str:
     if error.errno in {errno.EWOULDBLOCK, errno.EAGAIN}:
         return f"Another process is writing {path} just now. Wait for it, or name another file."
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:

@@ -64,7 +64,9 @@ def command(name: str, *arguments: object) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_backup_is_complete_or_absent(fault: str, folder: Path, points: Points) -> None:
     fill_every_table()
-    archive, old, broken = folder / "a.tar", b"the one of before", 0
+    archive, broken = folder / "a.tar", 0
+    command("backup", archive)
+    old = archive.read_bytes()
     for at in points(CHANGES["backup"][fault]):
         archive.write_bytes(old)
         if not run_until_broken(lambda: command("backup", archive), at=at, fault=fault):

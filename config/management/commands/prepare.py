@@ -11,9 +11,9 @@ from django.db import connection
 from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
-from config.database.faults import find_fault
 from config.database.migration_lock import migration_lock
 from config.management.before_serving import require_shared_keys
+from config.management.database_faults import explain_fault
 from config.management.full_disk import explain_full_disk
 from config.serving.port import require_port_of_role
 from projects.services.credentials.key_rotation import check_keys
@@ -69,13 +69,9 @@ def _migrate() -> None:
     try:
         call_command("migrate", interactive=False, verbosity=0)
     except DatabaseError as error:
-        fault = find_fault(error)
-        if fault is None:
-            raise
-        reason = next(iter(str(error).splitlines()), "")
-        raise CommandError(
-            f"{fault.summary} ({reason}) Check DATABASE_URL, and that the database server is running."
-        ) from None
+        if explained := explain_fault(error):
+            raise CommandError(explained) from None
+        raise
 
 
 def digest_static_files() -> str:

@@ -3,6 +3,7 @@
 import errno
 import fcntl
 import os
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,28 @@ def test_what_a_killed_backup_left_is_written_over(archive: Path, folder: Path, 
     assert list(folder.iterdir()) == [archive]
     assert archive.stat().st_size < 10_000_000
     run("restore", archive, "--replace", "--dry-run")
+
+
+@pytest.mark.parametrize("content", [b"SQLite format 3\x00" + bytes(4096), b"a key", bytes(512), b"x" * 600, "a tar"])
+def test_no_other_file_is_lost(archive: Path, run: Run, content: bytes | str) -> None:
+    """Such as the database itself, or a key: a slip of the operator must not cost them."""
+    fill_every_table()
+    before = content if isinstance(content, bytes) else tarfile.TarInfo("x").tobuf()
+    archive.write_bytes(before)
+    with pytest.raises(CommandError, match="something other than a backup"):
+        run("backup", archive)
+    assert archive.read_bytes() == before
+    archive.write_bytes(b"")
+    run("backup", archive)
+    run("backup", archive)
+
+
+@pytest.mark.parametrize("name", ["/", "x" * 300, "x" * 5000])
+def test_a_name_that_no_file_can_have_is_refused(run: Run, folder: Path, name: str) -> None:
+    fill_every_table()
+    for arguments in ((name,), (folder / "a.tar", "--with-keys", name)):
+        with pytest.raises(CommandError, match=r"is not a file|cannot be (written|read)"):
+            run("backup", *arguments)
 
 
 def test_without_a_name_it_is_in_the_data_directory(folder: Path, run: Run) -> None:

@@ -176,6 +176,6 @@ def test_no_token_is_a_401_that_asks_for_one(client: Client) -> None:
 
 
 def test_an_answer_names_no_more_errors_than_anybody_reads(client: Client) -> None:
-    error = drf.ValidationError({"ids": {number: ["Must be the id of a project."] for number in range(10_000)}})
+    error = drf.ValidationError({"ids": {str(number): ["Must be the id of a project."] for number in range(10_000)}})
     errors = answer_to(client, error).json()["errors"]
     assert [each["field"] for each in errors] == [f"ids.{number}" for number in range(ERRORS_NAMED)]
