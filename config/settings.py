@@ -228,7 +228,7 @@ MIDDLEWARE = [
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
     "config.hosts.LoopbackHostMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
-    "config.middleware_of_pages.ForPages",
+    "config.page_middleware.ForPages",
     "projects.dashboard.page_polls.QuickLooks",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -241,7 +241,7 @@ MIDDLEWARE = [
     "accounts.dashboard.notice.MaintenanceMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.middleware_of_pages.ForAll",
+    "config.page_middleware.ForAll",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.request_bodies.BodyLimitMiddleware",
 ]

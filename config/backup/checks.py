@@ -15,7 +15,7 @@ from config.backup.errors import BackupError
 from config.backup.manifest import WRONG_KEY, Manifest, Table
 from config.backup.rows import columns_of, parse_rows
 from config.backup.schema import archived_models, require_known
-from config.backup.words import counted
+from config.backup.summary import counted
 from config.serving.port import is_taken
 from projects.models import Project, Watch
 from projects.rules.status.lifecycle import LEASE

@@ -9,7 +9,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from accounts.http import is_on_this_machine
-from config.metrics.of_database import DatabaseMetrics
+from config.metrics.database_metrics import DatabaseMetrics
 from config.metrics.shared import shared_folder
 from containers.process_metrics import PROCESS
 

@@ -12,7 +12,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import QuerySet
 
 from accounts.services.outbox import send_due
-from config.serving.compared_keys import ComparedKeys
+from config.serving.key_comparison import ComparedKeys
 from containers.side_work import begin_in_time
 from projects.models import AlertDelivery
 from projects.models.processes.watcher import is_beating, read_heartbeat

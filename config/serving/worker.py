@@ -22,8 +22,8 @@ from gunicorn.workers.base import Worker
 from config.reserve import RESERVE, tells_of_starvation
 from config.serving.clients import CONNECTIONS, Clients
 from config.serving.event_loop import EventLoop
-from config.serving.shared_pulse import SharedPulse
 from config.serving.threads import Threads
+from config.serving.worker_heartbeat import SharedPulse
 from config.stillness import STILLNESS
 
 LINGER_AT_END = 1.0

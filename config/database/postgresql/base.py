@@ -11,9 +11,9 @@ from django.db.backends.base.base import RAN_DB_VERSION_CHECK
 from django.db.backends.postgresql import base
 from psycopg import IsolationLevel, sql
 
+from config.database.fault_noting import NotesFaults
 from config.database.gate import Gate
 from config.database.limits import LOCK, MIGRATION_LOCK, STATEMENT, seconds_left, time_limit, waiting
-from config.database.noting import NotesFaults
 from config.database.postgresql.connection import BoundedConnection, HangingError
 from config.database.postgresql.prepared import BinaryCursor, LoggedCursor
 from config.database.postgresql.schema import DatabaseSchemaEditor

@@ -11,8 +11,8 @@ from django.db.backends.sqlite3 import base, features
 from django.db.utils import OperationalError
 from django.utils.functional import cached_property
 
+from config.database.fault_noting import NotesFaults
 from config.database.limits import seconds_left
-from config.database.noting import NotesFaults
 
 STEPS = 10_000
 """Instructions of SQLite's virtual machine between two looks at the clock: some tenths of a millisecond."""

@@ -8,8 +8,8 @@ from django.db import DatabaseError
 
 from config.backup.create import make_backup
 from config.backup.keys import write_key_file
+from config.backup.summary import count_kinds
 from config.backup.whole_files import remove_drafts
-from config.backup.words import count_kinds
 from projects.services.alerts.service_health import note_backup
 
 

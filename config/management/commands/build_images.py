@@ -6,7 +6,7 @@ Building replaces images, from which a running service starts agents.
 from argparse import ArgumentParser
 from typing import Any
 
-from config.management.before_serving import require_that_it_may_serve
+from config.management.start_checks import require_that_it_may_serve
 from containers.management.commands import build_images
 
 

@@ -12,9 +12,9 @@ from django.db.utils import Error as DatabaseError
 
 from config.backup.marker import require_no_restore
 from config.database.migration_lock import migration_lock
-from config.management.before_serving import require_shared_keys
 from config.management.database_faults import explain_fault
 from config.management.full_disk import explain_full_disk
+from config.management.start_checks import require_shared_keys
 from config.serving.port import require_port_of_role
 from projects.services.credentials.key_rotation import check_keys
 

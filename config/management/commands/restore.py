@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from config.backup.plan import Plan, RestoreOptions
 from config.backup.restore import planned_restore
 from config.backup.schema import known
-from config.backup.words import count_kinds, counted
+from config.backup.summary import count_kinds, counted
 from containers.errors import EngineError
 from projects.services.inventory.installation import look_for_conflicts
 from projects.services.inventory.memory import count_missing_agents

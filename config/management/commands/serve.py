@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connections
 
 from config.backup.marker import require_no_restore
-from config.management.before_serving import require_shared_keys, require_that_it_may_serve
+from config.management.start_checks import require_shared_keys, require_that_it_may_serve
 from config.metrics.shared import counting_together
 from config.serving.handover import Predecessors
 from config.serving.pid_file import PidFile

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from accounts import clock
 from accounts.models import User
-from config.metrics import of_database
+from config.metrics import database_metrics
 from projects.models import Event
 from projects.rules.status.reasons import REPORTED_CODES, code_of_end
 from projects.services.staff.metrics import OPERATIONS, REASONS
@@ -138,8 +138,8 @@ def test_a_question_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch
             cursor.execute(f"{numbers} SELECT i FROM n WHERE i < 0")
 
     with monkeypatch.context() as slow:
-        slow.setattr(of_database, "read_metrics", ask_for_long)
-        slow.setattr(of_database, "DATABASE_LIMIT", 0.05)
+        slow.setattr(database_metrics, "read_metrics", ask_for_long)
+        slow.setattr(database_metrics, "DATABASE_LIMIT", 0.05)
         assert scrape().value("berth_database_up") == 0
     assert scrape().value("berth_database_up") == 1
 

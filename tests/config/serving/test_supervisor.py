@@ -48,11 +48,11 @@ def test_a_watcher_for_which_there_is_no_process_is_tried_again(monkeypatch: pyt
             raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
         return alive
 
-    monkeypatch.setattr("config.serving.births.start_child", start)
+    monkeypatch.setattr("config.serving.child_starts.start_child", start)
     watcher: Any = Supervisor()._watcher
     watcher.child = dead
     moments = iter(range(0, 1000, 100))
-    monkeypatch.setattr("config.serving.kept_watcher.time.monotonic", lambda: float(next(moments)))
+    monkeypatch.setattr("config.serving.watcher_process.time.monotonic", lambda: float(next(moments)))
     while watcher.child is dead:
         watcher.look_after()
     assert started == ["watcher"] * 3

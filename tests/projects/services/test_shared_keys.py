@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from config.serving.compared_keys import ComparedKeys, _is_to_tell
+from config.serving.key_comparison import ComparedKeys, _is_to_tell
 from projects.models import KeyCheck, Watch
 from projects.models.processes.holder import is_elsewhere, name_process
 from projects.services.credentials.key_rotation import check_keys
