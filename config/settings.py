@@ -229,7 +229,7 @@ MIDDLEWARE = [
     "config.hosts.LoopbackHostMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
     "config.page_middleware.ForPages",
-    "projects.dashboard.page_polls.QuickLooks",
+    "projects.dashboard.page_polls.PagePolls",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -18,7 +18,7 @@ from containers.identity import is_ours
 from containers.swarm.agent_configs import AgentConfigs
 from containers.swarm.nodes import find_own_node
 from containers.swarm.service_spec import HOME_LABEL
-from containers.swarm.state_locations import NotedTraces
+from containers.swarm.state_locations import StateLocations
 from containers.swarm.tasks import Service
 from containers.vocabulary import ContainerSpec
 
@@ -28,7 +28,7 @@ AWAITED_LABEL = "berth.awaited"
 AWAITED = "The agent's memory has not arrived yet. The staff must run `migrate_engine` or `restore` to the end."
 
 
-class Arrivals:
+class AwaitedStates:
     def __init__(self, connection: Connection) -> None:
         self._configs = AgentConfigs(connection)
 
@@ -68,9 +68,9 @@ def find_home(connection: Connection, former: Sequence[Service], spec: Container
         return ""
     if former:
         return former[0].labels.get(HOME_LABEL, "")
-    if home := Arrivals(connection).find_home(spec.key):
+    if home := AwaitedStates(connection).find_home(spec.key):
         return home
-    return "" if NotedTraces(connection).find(spec.key).nodes else _find_here(connection, spec)
+    return "" if StateLocations(connection).find(spec.key).nodes else _find_here(connection, spec)
 
 
 def _find_here(connection: Connection, spec: ContainerSpec) -> str:

@@ -26,7 +26,7 @@ from containers.swarm.images import name_for_nodes
 from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
 from containers.swarm.nodes import list_nodes
-from containers.swarm.observations import Looks
+from containers.swarm.observations import Observations
 from containers.swarm.placement import Placement, place
 from containers.swarm.secrets import Secrets
 from containers.swarm.service_spec import service_payload
@@ -36,7 +36,7 @@ from containers.swarm.state_verbs import StateVerbs
 from containers.swarm.state_writer import Memory
 from containers.swarm.usage import Usages
 from containers.swarm.verbs import Verbs
-from containers.swarm.volume_cleanup import Emptying
+from containers.swarm.volume_cleanup import VolumeCleanup
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 
@@ -50,9 +50,9 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         self._lost = Liveness(partial(list_nodes, self._connection)).lost
         self._verbs = Verbs(self._connection, self._services, self._secrets, self._lost)
         self._logs = Logs(self._connection, self._services, self._lost)
-        self._looks = Looks(self._connection, self._services, self._logs, self._lost)
+        self._looks = Observations(self._connection, self._services, self._logs, self._lost)
         self._memory = Memory(self._connection)
-        self._emptying = Emptying(self._connection, self._services, self._verbs, self._ensure_network)
+        self._emptying = VolumeCleanup(self._connection, self._services, self._verbs, self._ensure_network)
         self._usages = Usages(self._connection, self._services, self._way_to, self._lost)
         self._confinement = Confinement(self._connection)
 

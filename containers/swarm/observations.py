@@ -33,7 +33,7 @@ COUNTED_AFTER = 2
 default."""
 
 
-class Looks:
+class Observations:
     def __init__(
         self, connection: Connection, services: Services, logs: Logs, lost: Callable[[], frozenset[str]]
     ) -> None:
@@ -67,7 +67,9 @@ class Looks:
         """Makes three calls for all services together, and one for the report of each that is not in `briefly`."""
         services = self._services.list_labels(within)
         lost = self._lost() if services else frozenset()
-        self._services.traces.note(each for each in services if is_ours(each.labels) and each.labels.get(PROJECT_LABEL))
+        self._services.state_locations.note(
+            each for each in services if is_ours(each.labels) and each.labels.get(PROJECT_LABEL)
+        )
         for each in services:
             if len(each.uncounted) >= COUNTED_AFTER and is_ours(each.labels):
                 self._services.keep_count(each)

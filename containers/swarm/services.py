@@ -13,7 +13,7 @@ from containers.docker_api.errors import EngineFailedError, MissingError, unders
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
 from containers.swarm.service_spec import CRASHES_LABEL, HELD, HOME_LABEL, KEPT_ON_LABEL
-from containers.swarm.state_locations import NotedTraces, kept_on
+from containers.swarm.state_locations import StateLocations, kept_on
 from containers.swarm.tasks import Run, Service, read_run, read_service
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL
 
@@ -28,7 +28,7 @@ _TRIES = 5
 class Services:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self.traces = NotedTraces(connection)
+        self.state_locations = StateLocations(connection)
 
     def list_labels(self, labels: Mapping[str, str]) -> list[Service]:
         """Returns the services with these labels and their tasks, in two calls."""
@@ -102,7 +102,7 @@ class Services:
 
     def remove(self, service: Service) -> None:
         """Removes the service, if it still exists. Notes first which nodes hold its state. Its tasks end afterwards."""
-        self.traces.keep(service)
+        self.state_locations.keep(service)
         try:
             with self._connection.call(about_one=True) as client:
                 client.remove_service(service.service_id)

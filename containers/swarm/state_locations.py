@@ -30,7 +30,7 @@ class Program(NamedTuple):
     image: str
 
 
-class Traces(NamedTuple):
+class NotedLocations(NamedTuple):
     """The nodes noted for an agent, and its last program; None if no service of the agent was ever removed."""
 
     nodes: frozenset[str]
@@ -48,18 +48,18 @@ def program_of(service: Service) -> Program:
     return Program(user=str(program.get("User") or ""), image=str(program.get("Image") or ""))
 
 
-class NotedTraces:
+class StateLocations:
     """One object serves all threads of a process."""
 
     def __init__(self, connection: Connection) -> None:
         self._configs = AgentConfigs(connection)
         self._noted: set[tuple[str, str]] = set()
 
-    def find(self, key: str) -> Traces:
+    def find(self, key: str) -> NotedLocations:
         labels = [config.labels for config in self._configs.of_key(key)]
         nodes = frozenset(each[label] for each in labels for label in (HOME_LABEL, KEPT_ON_LABEL) if each.get(label))
         told = [each[PROGRAM_LABEL].partition(" ") for each in labels if PROGRAM_LABEL in each]
-        return Traces(nodes, Program(user=told[-1][0], image=told[-1][2]) if told else None)
+        return NotedLocations(nodes, Program(user=told[-1][0], image=told[-1][2]) if told else None)
 
     def note(self, services: Iterable[Service]) -> None:
         """Notes the nodes of these services. A later call notes what cannot be noted now.

@@ -9,7 +9,7 @@ from containers.errors import EngineRefusedError
 from containers.swarm.services import Services
 from containers.swarm.state_writer import Memory
 from containers.swarm.verbs import Verbs
-from containers.swarm.volume_cleanup import Emptying
+from containers.swarm.volume_cleanup import VolumeCleanup
 
 OUT_OF_REACH = "Agents' memory is on the nodes of the Swarm, where Berth cannot read it. Back up the volumes there."
 
@@ -18,7 +18,7 @@ class StateVerbs:
     """Implements `containers.engine.states.KeepsStates`; refuses everything that would have to read a state."""
 
     _memory: Memory
-    _emptying: Emptying
+    _emptying: VolumeCleanup
     _services: Services
     _verbs: Verbs
 
@@ -33,7 +33,9 @@ class StateVerbs:
 
     def knows_state(self, key: str) -> bool:
         """Also asks this node for a volume, because older versions removed services without noting their nodes."""
-        return bool(self._services.ours(key) or self._services.traces.find(key).nodes or self._memory.is_here(key))
+        return bool(
+            self._services.ours(key) or self._services.state_locations.find(key).nodes or self._memory.is_here(key)
+        )
 
     def read_state(self, key: str, *, image: str, of_copy: bool = False) -> Iterator[bytes]:
         raise EngineRefusedError(OUT_OF_REACH)

@@ -12,9 +12,9 @@ from containers.docker_api.errors import ConflictError, MissingError, understand
 from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import data_volume
 from containers.identity import container_name
-from containers.swarm.awaited_states import Arrivals
+from containers.swarm.awaited_states import AwaitedStates
 from containers.swarm.nodes import find_own_node
-from containers.swarm.state_locations import NotedTraces
+from containers.swarm.state_locations import StateLocations
 from containers.volume_containers import CARRIER, HANDOVER_LABEL, carrier_payload, handover_name
 
 SILENCE, WRITE_LIMIT, CLEANING = 60.0, 6 * 3600.0, 5.0
@@ -27,8 +27,8 @@ BY_DRIVER = "BERTH_SWARM_VOLUME_DRIVER says where agents keep their memory: copy
 class Memory:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._arrivals = Arrivals(connection)
-        self._traces = NotedTraces(connection)
+        self._arrivals = AwaitedStates(connection)
+        self._traces = StateLocations(connection)
 
     def write(self, key: str, *, volume: str, labels: Mapping[str, str], image: str, pieces: Iterable[bytes]) -> None:
         """Raises `EngineRefusedError` if the volume exists already or if a driver keeps the volumes.

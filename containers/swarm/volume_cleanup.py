@@ -57,7 +57,7 @@ _SCRIPT = (
 )
 
 
-class Emptying:
+class VolumeCleanup:
     def __init__(
         self, connection: Connection, services: Services, verbs: Verbs, ensure_network: Callable[[str], None]
     ) -> None:
@@ -76,7 +76,7 @@ class Emptying:
         for each in found:
             self._verbs.stop(each, timeout=ENDS_WITHIN, leave_lost=True)
         found = [*found, *self._services.ours(key)] if found else []  # it may have moved until then
-        left = self._services.traces.find(key)
+        left = self._services.state_locations.find(key)
         kept = left.nodes.union(*map(kept_on, found))
         program = program_of(found[0]) if found else left.program
         nodes = {node.node_id: node for node in list_nodes(self._connection)} if kept or program else {}

@@ -45,7 +45,7 @@ _let_in: Memory[str, _LetIn] = Memory()
 """Known sessions by the digests of their keys."""
 
 
-class QuickLooks:
+class PagePolls:
     """The middleware that answers polls before the middleware of pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

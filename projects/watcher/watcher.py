@@ -27,13 +27,13 @@ from projects.watcher.protection import Protection
 from projects.watcher.reconcile.background import Background
 from projects.watcher.reconcile.changed import look_at
 from projects.watcher.reconcile.changed_keys import ChangedKeys
-from projects.watcher.reconcile.event_freshness import Vouching
+from projects.watcher.reconcile.event_freshness import EventFreshness
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import AT_ONCE
 from projects.watcher.reconcile.pending_events import HEALTH, OF_NO_RUN
-from projects.watcher.reconcile.report_inspections import PromptLooks
+from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.reconcile.round import Round
-from projects.watcher.reconcile.spot_checks import SecondLooks
+from projects.watcher.reconcile.spot_checks import SpotChecks
 from projects.watcher.reports import Reports
 from projects.watcher.upkeep.bot_claims import BotClaims
 from projects.watcher.upkeep.chores import do_chores
@@ -69,11 +69,11 @@ class Watcher:
         self._ends, self._retention = Ends(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
-        self._second_looks, leads = SecondLooks(self._changed.add, self._pulse), self._leadership.is_held
-        self._prompt = PromptLooks(leads, self._ends, self._changed.add, self._pulse)
+        self._second_looks, leads = SpotChecks(self._changed.add, self._pulse), self._leadership.is_held
+        self._prompt = ReportInspections(leads, self._ends, self._changed.add, self._pulse)
         self._reports, self._names = Reports(self._prompt.look_at, self._pulse), Names(leads, self._pulse)
         others = Disks(leads, self._changed.add), *threads_for_gateways(leads, self._pulse), Images(leads)
-        self._vouching = Vouching(self.name, self._ends, self._pulse)
+        self._vouching = EventFreshness(self.name, self._ends, self._pulse)
         self._listener = Listener(self._hear, self._miss, self._pulse, self._vouching.note_open)
         self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
         samples, looks = Samples(leads, self._pulse), (self._prompt, self._vouching)

@@ -15,7 +15,7 @@ from containers.identity import helper_labels, is_our_helper
 from containers.swarm.gateway.payload import LABEL, NODE_LABEL, NodePlan
 
 
-class Papers:
+class NodeSecrets:
     def __init__(self, connection: Connection, now: Callable[[], datetime]) -> None:
         self._connection = connection
         self._now = now

@@ -15,7 +15,7 @@ _LONGEST = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImageThere:
+class ImageAvailability:
     """`name` is the image's name as nodes know it. `pulled` is None if nodes do not use a registry; it is then unknown
     which of them have the image.
     """
@@ -35,10 +35,10 @@ class ImageThere:
         return f"Nodes that wait for the gateway's image: {len(waiting)} ({names[:_LONGEST]}). {why}"
 
 
-def find_image(connection: Connection, image: str) -> ImageThere:
+def find_image(connection: Connection, image: str) -> ImageAvailability:
     """Raises `ImageMissingError` if the node that we are connected to does not have the image."""
     name, _ = name_for_nodes(connection, image)
     if not settings.BERTH_REGISTRY:
-        return ImageThere(name=name)
+        return ImageAvailability(name=name)
     # An image without a digest has not been pushed (yet). Other nodes would look for its id in vain.
-    return ImageThere(name=name, pulled=Pulls(connection).find(name) if "@" in name else Pulled(None))
+    return ImageAvailability(name=name, pulled=Pulls(connection).find(name) if "@" in name else Pulled(None))

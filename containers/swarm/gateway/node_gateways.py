@@ -18,9 +18,9 @@ from containers.gateway.protocol import GatewayClient
 from containers.gateway.tls_transport import ServiceContexts, TlsTransport
 from containers.gateway.vocabulary import GatewaySpec
 from containers.identity import is_our_helper
-from containers.swarm.gateway.certificates import Papers
+from containers.swarm.gateway.certificates import NodeSecrets
 from containers.swarm.gateway.conflicts import require_own_port
-from containers.swarm.gateway.image_availability import ImageThere
+from containers.swarm.gateway.image_availability import ImageAvailability
 from containers.swarm.gateway.payload import (
     ANSWERED,
     ANSWERED_LABEL,
@@ -66,10 +66,10 @@ class Ensured(NamedTuple):
 class NodeGateways:
     def __init__(self, connection: Connection, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._connection = connection
-        self._papers = Papers(connection, now)
+        self._papers = NodeSecrets(connection, now)
         self._contexts = ServiceContexts(settings.BERTH_ENCRYPTION_KEYS, instance=settings.BERTH_INSTANCE, now=now)
 
-    def ensure(self, spec: GatewaySpec, *, image: ImageThere, listens_at: IPv4Address) -> Ensured:
+    def ensure(self, spec: GatewaySpec, *, image: ImageAvailability, listens_at: IPv4Address) -> Ensured:
         """Creates, updates and removes gateways until they match the spec, as far as that is possible now.
 
         A node that is away gets its gateway when it returns. The gateway of a node that the Swarm no longer knows is
@@ -188,7 +188,7 @@ def _image_of(row: Mapping[str, Any] | None) -> str:
     return str(row["Spec"]["TaskTemplate"]["ContainerSpec"]["Image"]) if row else ""
 
 
-def _waits(node: Node, image: ImageThere, row: Mapping[str, Any] | None) -> bool:
+def _waits(node: Node, image: ImageAvailability, row: Mapping[str, Any] | None) -> bool:
     """Whether the node needs a new gateway but lacks the image. A node that is away or drained pulls nothing and does
     not count.
     """

@@ -6,7 +6,7 @@ from projects.models import Project
 from projects.rules.status.lifecycle import Operation
 
 
-class LookingAhead:
+class ContainerPrefetch:
     """Begins to look within the caller's deadline. `project` must be the object that is claimed afterwards."""
 
     def __init__(self, project: Project) -> None:

@@ -13,7 +13,7 @@ from projects.rules.status.control import Verdict, judge_action
 from projects.rules.status.lifecycle import Action, Desired, Operation
 from projects.services.bulkheads import COMMANDS, takes_place
 from projects.services.commands.admission import check_claim
-from projects.services.commands.container_prefetch import LookingAhead
+from projects.services.commands.container_prefetch import ContainerPrefetch
 from projects.services.commands.start_and_stop import bring_up, take_down
 from projects.services.limits.capacity import learn_host_memory, reserve_memory
 from projects.services.limits.disk import check_room
@@ -130,7 +130,7 @@ def _stop(project: Project, actor: Actor) -> ForeseenError | None:
         return None
     try:
         with command_deadline():
-            looking = LookingAhead(project)
+            looking = ContainerPrefetch(project)
             claim = claim_stop(project, **stopped)
             if claim is None:
                 project.event(actor, Action.STOP, "recorded").save()

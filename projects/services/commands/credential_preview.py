@@ -23,7 +23,7 @@ from projects.services.bulkheads import COMMANDS
 from projects.services.commands.admission import check_bot, check_own_bots
 
 
-class LookedAt(NamedTuple):
+class CredentialPreview(NamedTuple):
     """`picture` is the bot's picture as a `data:` address, or empty if there is none."""
 
     check: CredentialCheck
@@ -31,7 +31,7 @@ class LookedAt(NamedTuple):
 
 
 @sensitive_variables("telegram_token")
-def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
+def look_at_token(*, owner: User, telegram_token: str) -> CredentialPreview | None:
     """Asks Telegram which bot has the token. Returns None if only a part of the token is typed.
 
     Raises `InvalidFieldError`, `BotInUseError` and `NoPlaceError`.
@@ -46,7 +46,7 @@ def look_at_token(*, owner: User, telegram_token: str) -> LookedAt | None:
         picture = ""
         if check.bot_known and check.bot_id is not None:
             picture = read_bot_picture(telegram_token=telegram_token, bot_id=check.bot_id)
-    return LookedAt(check, picture)
+    return CredentialPreview(check, picture)
 
 
 @sensitive_variables("api_key")

@@ -14,7 +14,7 @@ from projects.models.operation import Claim
 from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import COMMANDS
-from projects.services.commands.container_prefetch import LookingAhead
+from projects.services.commands.container_prefetch import ContainerPrefetch
 from projects.services.gateway.synchronization import Telling
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 
@@ -44,7 +44,7 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
         return False
     try:
         with command_deadline():
-            looking = LookingAhead(project)
+            looking = ContainerPrefetch(project)
             claim = claim_deletion(project, unless_suspended=not by_staff, **NO_TROUBLE)
             if claim is None:
                 return _record_refusal(project, actor)

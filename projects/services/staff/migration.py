@@ -19,7 +19,7 @@ from containers.errors import EngineError, EngineRefusedError, EngineUnavailable
 from containers.get_engine import get_engine, get_single_host
 from containers.hardening import DATA, data_volume
 from containers.identity import container_name
-from containers.swarm.awaited_states import Arrivals
+from containers.swarm.awaited_states import AwaitedStates
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError, UnusableSettingsError
@@ -70,7 +70,7 @@ class Migration:
     def __init__(self, host: str) -> None:
         self._former: Engine = get_single_host(host)
         self._swarm = get_engine()
-        self._arrivals = Arrivals(Connection())
+        self._arrivals = AwaitedStates(Connection())
 
     def plan(self) -> list[Move]:
         """Returns the moves of all agents that are not being deleted, the oldest first. Raises `EngineError`."""

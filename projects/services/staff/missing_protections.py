@@ -8,7 +8,7 @@ from containers.swarm.missing_protections import MEASURES
 from projects.models import EngineHost
 
 
-class Lack(NamedTuple):
+class MissingProtection(NamedTuple):
     """A missing protection. No agent is started unless it is accepted. `loss` says what its absence means."""
 
     word: str
@@ -16,8 +16,8 @@ class Lack(NamedTuple):
     is_accepted: bool
 
 
-def find_lacks(host: EngineHost | None) -> list[Lack]:
+def find_missing_protections(host: EngineHost | None) -> list[MissingProtection]:
     """Returns what the engine lacked when it was last asked. `loss` is empty for words that this version lacks."""
     words = host.lacks.split() if host else []
     losses = {word: measure.loss for word, measure in MEASURES.items()}
-    return [Lack(word, losses.get(word, ""), word in settings.BERTH_SWARM_ACCEPT) for word in words]
+    return [MissingProtection(word, losses.get(word, ""), word in settings.BERTH_SWARM_ACCEPT) for word in words]

@@ -28,7 +28,7 @@ from projects.rules.status.urgency import ORDER, find_rank
 from projects.services.images.outdated import OldImages, find_old_images
 from projects.services.limits.capacity import Capacity, measure_capacity
 from projects.services.staff.batches import find_unfinished
-from projects.services.staff.missing_protections import Lack, find_lacks
+from projects.services.staff.missing_protections import MissingProtection, find_missing_protections
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 MOST_SHOWN = 20
@@ -91,7 +91,7 @@ class Overview:
     broken_number: int
     looping: Sequence[Known]
     host: EngineHost | None
-    lacks: Sequence[Lack]
+    lacks: Sequence[MissingProtection]
     in_use: InUse
     capacity: Capacity
     disk: Any
@@ -121,7 +121,7 @@ def read_overview() -> Overview:
         broken_number=len(broken),
         looping=[each for each in known if each.is_looping][:MOST_SHOWN],
         host=host,
-        lacks=find_lacks(host),
+        lacks=find_missing_protections(host),
         in_use=_measure_use(),
         capacity=measure_capacity(),
         disk=_measure_disk(),

@@ -25,7 +25,7 @@ from projects.watcher.ends.run_ends import Ends
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import beat_again
 from projects.watcher.reconcile.event_updates import Subject, tell
-from projects.watcher.reconcile.pending_events import News, Untold
+from projects.watcher.reconcile.pending_events import News, PendingEvents
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ OPENS_WITHIN = 0.5
 """Seconds from the beginning of the stream until it surely contains all events."""
 
 
-class Vouching(LastingThread):
+class EventFreshness(LastingThread):
     """The thread that vouches. The watcher calls `note_round`; the thread that listens to the engine calls `hear` and
     `note_gap`."""
 
@@ -68,7 +68,7 @@ class Vouching(LastingThread):
         self._until = -math.inf
         self._whole_since = math.inf
         self._base: float | None = None
-        self._untold = Untold()
+        self._untold = PendingEvents()
 
     def hear(self, event: EngineEvent) -> None:
         """Receives an event. Events come in order. The engine has its own clock, so the smallest difference between an

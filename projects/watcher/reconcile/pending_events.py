@@ -25,7 +25,7 @@ class News(NamedTuple):
     heard: float
 
 
-class Untold:
+class PendingEvents:
     """The events that rows may not reflect yet. Not thread-safe: its owner must lock it."""
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ MOST = 200
 """The maximum of agents in one step. Further ones are left to the next round, which asks the engine for a list."""
 
 
-class PromptLooks(LastingThread):
+class ReportInspections(LastingThread):
     """The thread that records reports of agents that keep running, while `leads` is true.
 
     It passes the keys of all other agents to `leave`, for the rounds.

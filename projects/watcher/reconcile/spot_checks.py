@@ -39,7 +39,7 @@ MOST_SILENT = 3
 """How many unanswered inspections end a step. The other containers have their turn in the next one."""
 
 
-class SecondLooks(LastingThread):
+class SpotChecks(LastingThread):
     """The thread that inspects containers. It passes keys of wrongly listed ones to `look_at`. Thread-safe."""
 
     def __init__(self, look_at: Callable[[str], None], pulse: Pulse | None = None) -> None:

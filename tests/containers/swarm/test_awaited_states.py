@@ -12,7 +12,7 @@ from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import container_name
 from containers.swarm.agent_configs import AgentConfigs
-from containers.swarm.awaited_states import Arrivals, find_home
+from containers.swarm.awaited_states import AwaitedStates, find_home
 from containers.swarm.service_spec import KEPT_ON_LABEL
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import make_folder
@@ -76,11 +76,11 @@ def test_an_old_memory_beside_the_manager_binds_none_that_has_run_elsewhere(fake
 
 
 def test_what_is_expected_waits_until_it_has_come_or_nothing_has_to(fake: Manager) -> None:
-    Arrivals(Connection()).expect([SPEC.key])
+    AwaitedStates(Connection()).expect([SPEC.key])
     Memory(Connection()).forget(SPEC.key)
     with pytest.raises(EngineUnavailableError):
         home()
-    Arrivals(Connection()).settle(SPEC.key)
+    AwaitedStates(Connection()).settle(SPEC.key)
     assert home() == ""
 
 

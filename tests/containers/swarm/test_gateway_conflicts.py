@@ -12,7 +12,7 @@ from containers.errors import EngineRefusedError
 from containers.firewall.node_script import CONFIG
 from containers.identity import gateway_network_name, network_name
 from containers.swarm.gateway.conflicts import require_own_addresses
-from containers.swarm.gateway.image_availability import ImageThere
+from containers.swarm.gateway.image_availability import ImageAvailability
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.gateway.payload import LABEL
 from tests.containers.swarm.manager import Manager, manager
@@ -29,7 +29,7 @@ def swarm(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def ensure() -> None:
-    wanted = ImageThere(name="one")
+    wanted = ImageAvailability(name="one")
     NodeGateways(Connection()).ensure(SPEC, image=wanted, listens_at=IPv4Address("10.231.0.1"))
 
 

@@ -10,7 +10,7 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineUnavailableError, ImageNotPulledError
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.vocabulary import GatewaySpec
-from containers.swarm.gateway.image_availability import NOT_PUSHED, ImageThere, find_image
+from containers.swarm.gateway.image_availability import NOT_PUSHED, ImageAvailability, find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.gateway.payload import NODE_LABEL
 from containers.swarm.pulls import job_name
@@ -54,7 +54,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 
 def ensure(gateways: NodeGateways, image: str = "one") -> str:
-    wanted = ImageThere(name=image)
+    wanted = ImageAvailability(name=image)
     return gateways.ensure(SPEC, image=wanted, listens_at=IPv4Address("10.231.0.1")).warning
 
 

@@ -9,16 +9,16 @@ from django.test import override_settings
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import network_name
-from containers.swarm.awaited_states import Arrivals, find_home
+from containers.swarm.awaited_states import AwaitedStates, find_home
 from containers.swarm.nodes import Node
-from containers.swarm.observations import Looks
+from containers.swarm.observations import Observations
 from containers.swarm.pulls import job_name
 from containers.swarm.service_spec import HOME_LABEL, KEPT_ON_LABEL, confinement
 from containers.swarm.services import Services
 from containers.swarm.shared_folders import volume_driver
 from containers.swarm.state_writer import Memory
 from containers.swarm.tasks import Service
-from containers.swarm.volume_cleanup import Emptying
+from containers.swarm.volume_cleanup import VolumeCleanup
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_node_gateways import node
@@ -33,7 +33,7 @@ class Stopped:
         """It has ended before."""
 
 
-class Noted(Emptying):
+class Noted(VolumeCleanup):
     def __init__(self) -> None:
         services, stopped = Services(Connection()), Stopped()
         super().__init__(Connection(), services, stopped, lambda name: None)  # type: ignore[arg-type]  # all that it asks
@@ -136,7 +136,7 @@ def test_the_image_that_ran_last_empties_the_remains(swarm: Manager) -> None:
 
 def test_nodes_are_recorded_once_per_service_before_the_swarm_forgets_them(swarm: Manager) -> None:
     services = Services(Connection())
-    looks = Looks(Connection(), services, None, frozenset)  # type: ignore[arg-type]  # no log is read
+    looks = Observations(Connection(), services, None, frozenset)  # type: ignore[arg-type]  # no log is read
     for _ in range(2):
         looks.observe({}, others=False, briefly={SPEC.key})
     made = [row["Spec"]["Labels"][KEPT_ON_LABEL] for row in swarm.rows["configs"]]
@@ -155,7 +155,7 @@ def test_nodes_are_recorded_once_per_service_before_the_swarm_forgets_them(swarm
 
 def test_memory_that_came_elsewhere_and_never_ran_is_not_called_gone(swarm: Manager) -> None:
     swarm.rows |= {"services": [], "tasks": []}
-    Arrivals(Connection()).settle(SPEC.key, home="n2")
+    AwaitedStates(Connection()).settle(SPEC.key, home="n2")
     with pytest.raises(EngineRefusedError, match="on the disk of host2"):
         Noted().run(SPEC.key)
 

@@ -7,7 +7,7 @@ import pytest
 from containers.agent_reports import Waits, parse_report
 from containers.docker_api.client import Connection
 from containers.swarm.logs import Logs
-from containers.swarm.observations import Looks
+from containers.swarm.observations import Observations
 from containers.swarm.service_spec import HOME_LABEL
 from containers.swarm.services import Services
 from containers.swarm.tasks import observe, read_service
@@ -81,7 +81,7 @@ def test_a_home_that_is_full_is_not_called_away_and_one_that_is_drained_beside_a
 ) -> None:
     def inspect() -> str:
         services = Services(Connection())
-        looks = Looks(Connection(), services, Logs(Connection(), services, frozenset), frozenset)
+        looks = Observations(Connection(), services, Logs(Connection(), services, frozenset), frozenset)
         seen = looks.inspect(SPEC.key, briefly=False)
         return seen.report.code if seen and seen.report else ""
 

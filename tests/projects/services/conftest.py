@@ -24,6 +24,6 @@ def former(engine: MemoryEngine, project: Project, monkeypatch: pytest.MonkeyPat
     """The single host on which Alice's agent runs. All are to move to the engine of this process."""
     made = become_former(engine, project)
     monkeypatch.setattr("projects.services.staff.migration.get_single_host", lambda _: made)
-    monkeypatch.setattr("projects.services.staff.migration.Arrivals", FakeArrivals)
+    monkeypatch.setattr("projects.services.staff.migration.AwaitedStates", FakeArrivals)
     FakeArrivals.awaited = set()
     return made

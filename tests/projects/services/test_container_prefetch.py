@@ -13,7 +13,7 @@ from projects.models import Actor, Project
 from projects.rules.status.lifecycle import Action, Operation
 from projects.services import control_project, delete_project
 from projects.services.bulkheads import COMMANDS
-from projects.services.commands.container_prefetch import LookingAhead
+from projects.services.commands.container_prefetch import ContainerPrefetch
 from projects.services.operations import claim_stop, time_allowed
 from tests.fakes.engine import MemoryEngine
 
@@ -76,7 +76,7 @@ def test_an_undisturbed_stop_takes_what_was_listed(
 def test_what_was_listed_beside_another_operation_is_asked_for_anew(project: Project) -> None:
     """It may have made a container since: it has begun and ended, or is still under way as the stop begins."""
     rival = Project.objects.get(pk=project.pk)
-    looking = LookingAhead(project)
+    looking = ContainerPrefetch(project)
     claim = rival.claim(Operation.START, lasting=time_allowed(), renew=False)
     assert claim is not None
     rival.record(claim)
@@ -86,6 +86,6 @@ def test_what_was_listed_beside_another_operation_is_asked_for_anew(project: Pro
 
 def test_what_was_listed_during_another_operation_is_asked_for_anew(project: Project) -> None:
     assert project.claim(Operation.START, lasting=time_allowed(), renew=False) is not None
-    looking: Any = LookingAhead(project)
+    looking: Any = ContainerPrefetch(project)
     assert claim_stop(project) is not None
     assert looking.if_undisturbed() is None

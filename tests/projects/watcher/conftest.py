@@ -11,8 +11,8 @@ from projects.models import Project, Watch
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import inspection_choice
-from projects.watcher.reconcile.event_freshness import Vouching
-from projects.watcher.reconcile.report_inspections import PromptLooks
+from projects.watcher.reconcile.event_freshness import EventFreshness
+from projects.watcher.reconcile.report_inspections import ReportInspections
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO
 from tests.projects.watcher.looking import grow_old
@@ -57,9 +57,9 @@ def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
 
 
 @pytest.fixture
-def vouching(victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine) -> Vouching:
+def vouching(victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine) -> EventFreshness:
     """All are well, by a round some time ago; the next one waits for a list, as does who asks the engine itself."""
-    made = Vouching("one", ends)
+    made = EventFreshness("one", ends)
     grow_old()
     become_leader("one")
     Watch.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=AGO))
@@ -77,5 +77,5 @@ def left() -> list[str]:
 
 
 @pytest.fixture
-def looks(left: list[str], ends: Ends) -> PromptLooks:
-    return PromptLooks(lambda: True, ends, lambda *keys: left.extend(keys))
+def looks(left: list[str], ends: Ends) -> ReportInspections:
+    return ReportInspections(lambda: True, ends, lambda *keys: left.extend(keys))

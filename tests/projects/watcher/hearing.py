@@ -8,14 +8,14 @@ from django.utils import timezone
 from containers.vocabulary import EngineEvent
 from projects.models import Project, Watch
 from projects.watcher.ends.run_ends import Ends
-from projects.watcher.reconcile.event_freshness import OVERDUE, Vouching
+from projects.watcher.reconcile.event_freshness import OVERDUE, EventFreshness
 from tests.fakes.engine import MemoryEngine
 
 AGO = OVERDUE + 3.0
 """Seconds since the beginning of the last round that has beaten: what it saw counts no more."""
 
 
-def tell(made: Vouching, ends: Ends, project: Project | None, action: str = "die", *, ago: float = 0.0) -> None:
+def tell(made: EventFreshness, ends: Ends, project: Project | None, action: str = "die", *, ago: float = 0.0) -> None:
     """The engine sends the event. Without a project it is an unrelated event."""
     event = EngineEvent(
         key=project.container_key if project else "",
@@ -35,6 +35,6 @@ def beaten_ago(at: datetime | None = None) -> float:
     return ((at or timezone.now()) - heartbeat).total_seconds()
 
 
-def know_the_clock(made: Vouching, engine: MemoryEngine) -> None:
+def know_the_clock(made: EventFreshness, engine: MemoryEngine) -> None:
     """By an event some time ago. None was heard since."""
     made._least_delay, made._newest = time.monotonic() - time.time(), engine._events[-1][0].at.timestamp()

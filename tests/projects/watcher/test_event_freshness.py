@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project, Watch
 from projects.watcher.ends.run_ends import Ends
-from projects.watcher.reconcile.event_freshness import LONGEST, Vouching
+from projects.watcher.reconcile.event_freshness import LONGEST, EventFreshness
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO, beaten_ago, know_the_clock, tell
 from tests.projects.watcher.looking import statuses
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 def test_nothing_is_unknown_during_a_wave_of_events(
-    vouching: Vouching, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine, api: APIClient
+    vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine, api: APIClient
 ) -> None:
     assert set(statuses(api).values()) == {"unknown"}
     tell(vouching, ends, others[0], "kill", ago=0.2)
@@ -38,7 +38,9 @@ def test_nothing_is_unknown_during_a_wave_of_events(
     assert statuses(api) == {str(victim.pk): "starting", **well}
 
 
-def test_nothing_is_unknown_after_the_last_event(vouching: Vouching, engine: MemoryEngine, api: APIClient) -> None:
+def test_nothing_is_unknown_after_the_last_event(
+    vouching: EventFreshness, engine: MemoryEngine, api: APIClient
+) -> None:
     know_the_clock(vouching, engine)
     begun = timezone.now()
     vouching.step()
@@ -64,7 +66,7 @@ def has_told_of_another(engine: MemoryEngine, victim: Project) -> None:
 @pytest.mark.parametrize("engine_does", [is_silent, is_behind_a_proxy, has_told_of_another])
 def test_a_possible_gap_in_the_events_ends_vouching(
     engine_does: Callable[..., None],
-    vouching: Vouching,
+    vouching: EventFreshness,
     victim: Project,
     engine: MemoryEngine,
 ) -> None:
@@ -74,32 +76,32 @@ def test_a_possible_gap_in_the_events_ends_vouching(
     assert beaten_ago() > AGO - 1
 
 
-def miss_some(made: Vouching, ends: Ends, project: Project) -> None:
+def miss_some(made: EventFreshness, ends: Ends, project: Project) -> None:
     made.note_gap(is_broken=False)
     made.note_open()
     made.note_round(time.monotonic() - AGO)
 
 
-def hear_late(made: Vouching, ends: Ends, project: Project) -> None:
+def hear_late(made: EventFreshness, ends: Ends, project: Project) -> None:
     """The round that beats has begun before it was heard, and after it happened."""
     tell(made, ends, None, "kill")
     tell(made, ends, project, ago=AGO + 3.0)
     made.note_round(time.monotonic() - AGO)
 
 
-def end_a_round_without_a_beat(made: Vouching, ends: Ends, project: Project) -> None:
+def end_a_round_without_a_beat(made: EventFreshness, ends: Ends, project: Project) -> None:
     made.doubt()
 
 
-def beat_in_time(made: Vouching, ends: Ends, project: Project) -> None:
+def beat_in_time(made: EventFreshness, ends: Ends, project: Project) -> None:
     made.note_round(time.monotonic())
 
 
-def take_too_long(made: Vouching, ends: Ends, project: Project) -> None:
+def take_too_long(made: EventFreshness, ends: Ends, project: Project) -> None:
     made.note_round(time.monotonic() - LONGEST)
 
 
-def lose_the_lease(made: Vouching, ends: Ends, project: Project) -> None:
+def lose_the_lease(made: EventFreshness, ends: Ends, project: Project) -> None:
     Watch.objects.update(holder="two")
 
 
@@ -110,7 +112,7 @@ def lose_the_lease(made: Vouching, ends: Ends, project: Project) -> None:
     ],
 )  # fmt: skip
 def test_a_state_that_events_do_not_determine_is_not_vouched_for(
-    happens: Callable[..., Any], vouching: Vouching, victim: Project, others: list[Project], ends: Ends
+    happens: Callable[..., Any], vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends
 ) -> None:
     happens(vouching, ends, victim)
     tell(vouching, ends, others[0], "kill")
@@ -119,7 +121,7 @@ def test_a_state_that_events_do_not_determine_is_not_vouched_for(
 
 
 def test_a_heartbeat_is_no_newer_than_the_events_and_never_goes_back(
-    vouching: Vouching, others: list[Project], ends: Ends, engine: MemoryEngine
+    vouching: EventFreshness, others: list[Project], ends: Ends, engine: MemoryEngine
 ) -> None:
     """The engine's clock may be any: what it told most quickly tells how late it tells the rest."""
     engine.fail("find_newest_event", EngineUnavailableError, times=2)

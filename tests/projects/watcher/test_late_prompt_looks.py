@@ -7,7 +7,7 @@ import pytest
 from containers.errors import ContainerSilentError, EngineError, EngineUnavailableError
 from projects.models import Project
 from projects.watcher.reconcile import report_inspections
-from projects.watcher.reconcile.report_inspections import PromptLooks
+from projects.watcher.reconcile.report_inspections import ReportInspections
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import status_of
 from tests.projects.watcher.test_report_inspections import report
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.one_database
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", [EngineUnavailableError, ContainerSilentError])
 def test_an_unanswered_inspection_is_repeated_without_a_round(
-    error: type[EngineError], looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
+    error: type[EngineError], looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
     engine.fail("inspect", error, times=2)
     report(looks, engine, victim)
@@ -33,7 +33,7 @@ def test_an_unanswered_inspection_is_repeated_without_a_round(
 
 @pytest.mark.django_db
 def test_inspections_without_an_answer_or_after_an_end_are_not_repeated_forever(
-    looks: PromptLooks,
+    looks: ReportInspections,
     victim: Project,
     engine: MemoryEngine,
     listen: Callable[[], None],

@@ -12,7 +12,7 @@ from projects.models import Project
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile import inspection
 from projects.watcher.reconcile.inspection import inspecting
-from projects.watcher.reconcile.report_inspections import PromptLooks
+from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.threads import ENDS_WITHIN, Errands
 from projects.watcher.upkeep import samples
 from projects.watcher.upkeep.samples import Samples
@@ -46,7 +46,7 @@ def test_samples_are_taken_and_a_silent_engine_is_not_asked_for_a_minute(
 
 def test_reports_are_recorded(victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends) -> None:
     left: list[str] = []
-    looks = PromptLooks(lambda: True, ends, lambda *keys: left.extend(keys))
+    looks = ReportInspections(lambda: True, ends, lambda *keys: left.extend(keys))
     for each in (victim, others[0]):
         engine.report(each.container_name, "degraded", "provider_down")
         looks.look_at(each.container_key)

@@ -13,7 +13,7 @@ from projects.models.event import SYSTEM
 from projects.watcher import reports
 from projects.watcher import watcher as loop
 from projects.watcher.reconcile import report_inspections
-from projects.watcher.reconcile.report_inspections import PromptLooks
+from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.reports import Reports
 from projects.watcher.watcher import Watcher
 from tests.fakes.engine import MemoryEngine
@@ -25,7 +25,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.one_database
 
 
-def report(looks: PromptLooks, engine: MemoryEngine, *projects: Project) -> None:
+def report(looks: ReportInspections, engine: MemoryEngine, *projects: Project) -> None:
     for each in projects:
         engine.report(each.container_name, "degraded", "provider_down")
         looks.look_at(each.container_key)
@@ -34,7 +34,7 @@ def report(looks: PromptLooks, engine: MemoryEngine, *projects: Project) -> None
 
 @pytest.mark.django_db
 def test_a_report_is_recorded_in_the_row(
-    looks: PromptLooks, victim: Project, others: list[Project], engine: MemoryEngine, left: list[str]
+    looks: ReportInspections, victim: Project, others: list[Project], engine: MemoryEngine, left: list[str]
 ) -> None:
     report(looks, engine, victim, others[0])
     assert [status_of(each) for each in (victim, *others)] == ["degraded", "degraded", "running"]
@@ -44,7 +44,7 @@ def test_a_report_is_recorded_in_the_row(
 
 @pytest.mark.django_db
 def test_ended_containers_are_left_to_the_rounds(
-    looks: PromptLooks,
+    looks: ReportInspections,
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -63,7 +63,7 @@ def test_ended_containers_are_left_to_the_rounds(
 @pytest.mark.django_db
 @pytest.mark.parametrize("error", [EngineUnavailableError, ContainerSilentError])
 def test_late_answers_of_the_engine_are_left_to_the_rounds(
-    error: type[EngineError], looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
+    error: type[EngineError], looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
     engine.fail("inspect", error)
     report(looks, engine, victim)
@@ -73,7 +73,7 @@ def test_late_answers_of_the_engine_are_left_to_the_rounds(
 
 @pytest.mark.django_db
 def test_failed_writes_are_left_to_the_rounds(
-    looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
+    looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise DatabaseError
@@ -85,7 +85,7 @@ def test_failed_writes_are_left_to_the_rounds(
 
 @pytest.mark.django_db
 def test_nothing_is_lost_if_an_inspection_fails(
-    looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
+    looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError
@@ -98,7 +98,7 @@ def test_nothing_is_lost_if_an_inspection_fails(
 
 @pytest.mark.django_db
 def test_reports_beyond_the_limit_of_a_step_are_left_to_the_rounds(
-    looks: PromptLooks,
+    looks: ReportInspections,
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
@@ -113,7 +113,7 @@ def test_reports_beyond_the_limit_of_a_step_are_left_to_the_rounds(
 
 @pytest.mark.django_db
 def test_a_watcher_that_does_not_lead_writes_nothing(
-    looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
+    looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looks, "_leads", lambda: False)
     report(looks, engine, victim)
@@ -123,7 +123,7 @@ def test_a_watcher_that_does_not_lead_writes_nothing(
 @pytest.mark.django_db
 @pytest.mark.parametrize("change", CHANGES)
 def test_projects_that_changed_otherwise_are_left_to_the_rounds(
-    change: str, looks: PromptLooks, victim: Project, engine: MemoryEngine, left: list[str]
+    change: str, looks: ReportInspections, victim: Project, engine: MemoryEngine, left: list[str]
 ) -> None:
     """What has ended without a word of the engine's, too."""
     before = Project.objects.values().get()

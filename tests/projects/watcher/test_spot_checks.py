@@ -12,7 +12,7 @@ from containers.errors import EngineUnavailableError
 from projects.models import Event, Project
 from projects.watcher import listener, watcher
 from projects.watcher.reconcile import spot_checks
-from projects.watcher.reconcile.spot_checks import SecondLooks
+from projects.watcher.reconcile.spot_checks import SpotChecks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look
 from tests.projects.watcher.rows import later
@@ -28,7 +28,7 @@ def test_each_container_is_inspected_at_most_once_a_minute(
     """However many rounds there are. `monotonic` is the test's."""
     now = [1000.0]
     monkeypatch.setattr("projects.watcher.reconcile.spot_checks.time.monotonic", lambda: now[0])
-    looks = SecondLooks(lambda _: None)
+    looks = SpotChecks(lambda _: None)
     engine.calls.clear()
     counts = []
     for _ in range(5):

@@ -13,7 +13,7 @@ from projects.rules.status.lifecycle import Action
 from projects.services import control_project
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile import spot_checks
-from projects.watcher.reconcile.spot_checks import SecondLooks
+from projects.watcher.reconcile.spot_checks import SpotChecks
 from tests.fakes.engine import MemoryEngine
 from tests.projects.hidden_changes import CHANGES
 from tests.projects.watcher.looking import look, statuses
@@ -28,16 +28,16 @@ def asked() -> list[str]:
 
 
 @pytest.fixture
-def looks(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> SecondLooks:
+def looks(asked: list[str], monkeypatch: pytest.MonkeyPatch) -> SpotChecks:
     """All are due at each step."""
     monkeypatch.setattr(spot_checks, "ALL_WITHIN", 0.0)
     monkeypatch.setattr(spot_checks, "EVERY", 0.0)
-    return SecondLooks(asked.append)
+    return SpotChecks(asked.append)
 
 
 @pytest.mark.parametrize(("change", "narrow"), [(change, number % 2 == 1) for number, change in enumerate(CHANGES)])
 def test_a_change_missing_from_the_list_is_found_by_inspection(
-    change: str, victim: Project, others: list[Project], engine: MemoryEngine, looks: SecondLooks, api: APIClient,
+    change: str, victim: Project, others: list[Project], engine: MemoryEngine, looks: SpotChecks, api: APIClient,
     asked: list[str], narrow: bool
 ) -> None:  # fmt: skip
     def tell() -> tuple[str, list[str], set[str], list[str]]:
@@ -65,7 +65,7 @@ def test_a_change_missing_from_the_list_is_found_by_inspection(
 
 
 def test_the_inspection_counts_while_the_list_is_stale(
-    victim: Project, engine: MemoryEngine, looks: SecondLooks, api: APIClient
+    victim: Project, engine: MemoryEngine, looks: SpotChecks, api: APIClient
 ) -> None:
     look(correct=looks.correct)
     engine.fill_disk()
@@ -85,7 +85,7 @@ def test_the_inspection_counts_while_the_list_is_stale(
 
 
 def test_a_list_that_hides_an_end_does_not_keep_it_from_being_repaired(
-    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], looks: SecondLooks
+    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], looks: SpotChecks
 ) -> None:
     """Its event came. What a list goes on to call running would count as not yet done with by the engine."""
     look(correct=looks.correct)
@@ -98,7 +98,7 @@ def test_a_list_that_hides_an_end_does_not_keep_it_from_being_repaired(
 
 
 def test_a_container_that_cannot_be_inspected_keeps_its_state_and_delays_nobody(
-    victim: Project, others: list[Project], engine: MemoryEngine, looks: SecondLooks, asked: list[str]
+    victim: Project, others: list[Project], engine: MemoryEngine, looks: SpotChecks, asked: list[str]
 ) -> None:
     look(correct=looks.correct)
     engine.fill_disk()
@@ -113,7 +113,7 @@ def test_an_engine_that_answers_nobody_is_asked_again_about_all(
 ) -> None:
     asked: list[str] = []
     for error, times in ((EngineUnavailableError, 1), (ContainerSilentError, spot_checks.MOST_SILENT)):
-        looks = SecondLooks(asked.append)
+        looks = SpotChecks(asked.append)
         look(correct=looks.correct)
         engine.fail("look_up", error, times=times)
         engine.calls.clear()

@@ -11,7 +11,7 @@ from django.utils import timezone
 from projects.models import Project, Watch
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile import event_updates
-from projects.watcher.reconcile.event_freshness import MARGIN, OVERLAP, Vouching
+from projects.watcher.reconcile.event_freshness import MARGIN, OVERLAP, EventFreshness
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO, beaten_ago, know_the_clock, tell
 from tests.projects.watcher.slow_ends import go_down
@@ -24,7 +24,7 @@ ROUND = 57.0
 
 @pytest.mark.parametrize("next_one", [0.0, 30.0, ROUND])
 def test_nothing_is_unknown_between_the_ends_of_long_rounds(
-    next_one: float, vouching: Vouching, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine
+    next_one: float, vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine
 ) -> None:
     """The heartbeat of a round is of its beginning, and so is older than anybody believes as soon as it is there."""
     know_the_clock(vouching, engine)
@@ -43,7 +43,7 @@ def test_nothing_is_unknown_between_the_ends_of_long_rounds(
 
 
 def test_events_known_to_be_complete_are_not_checked_again(
-    vouching: Vouching, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+    vouching: EventFreshness, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a minute an engine has too much to tell."""
     know_the_clock(vouching, engine)
@@ -62,7 +62,7 @@ def test_events_known_to_be_complete_are_not_checked_again(
 @pytest.mark.parametrize("is_told", [True, False])
 def test_events_heard_during_a_long_list_count_if_nothing_else_happened(
     is_told: bool,
-    vouching: Vouching,
+    vouching: EventFreshness,
     victim: Project,
     others: list[Project],
     ends: Ends,
