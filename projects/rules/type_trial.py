@@ -85,7 +85,7 @@ def _reports(run: TrialRun, asked: Asked) -> Line:
         return Line(promise, _owed(asked), "it prints no report")
     is_kept = run.report.state in {AgentState.RUNNING, AgentState.STOPPED}
     state = f"{run.report.state} {run.report.code}".strip()
-    return Line(promise, Verdict.KEPT if is_kept else Verdict.BROKEN, f"the last one: {state}")
+    return Line(promise, Verdict.KEPT if is_kept else Verdict.BROKEN, f"its last report is {state}")
 
 
 def _user(run: TrialRun, asked: Asked) -> Line:
@@ -130,7 +130,7 @@ def _refusals(runs: Runs, asked: Asked) -> Iterator[Line]:
         (runs.bad_token, "bot token", ExitCode.TELEGRAM_TOKEN),
         (runs.bad_key, "API key", ExitCode.PROVIDER_KEY),
     ):
-        promise = f"ends with exit code {code.value} where the {what} is refused"
+        promise = f"ends with exit code {code.value} if the {what} is refused"
         if run is None:
             yield Line(promise, Verdict.NOT_PROMISED, "the type needs none")
         elif run.exit_code == code:
