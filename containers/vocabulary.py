@@ -64,9 +64,8 @@ class ContainerSpec:
     under /run/secrets to their contents; `environment` contains no secrets. `user` is the number of the user and group
     that the agent runs as and that own its state. `disk_ceiling` limits a new volume of its state in bytes, if the
     engine can enforce that; 0 means no limit. `address` is its fixed address on the agents' network, valid for this
-    `reach` by `AgentsNetwork.has`; an agent without one uses no gateway. `plan` may decide on which machine it runs.
-    `is_first` means that its key has never been used, `has_state` that an agent of this key has run with this `user`,
-    and that its state has not been lost or cleared since.
+    `reach` by `AgentsNetwork.has`; an agent without one uses no gateway. `plan` may choose its machine. `is_first`: its
+    key was never used. `has_state`: an agent of this key ran with this `user`, and its state was not lost or cleared.
     """
 
     name: str
@@ -98,11 +97,10 @@ class Observation:
     """One container as the engine described it. Times are aware UTC; `exit_code` is None while it runs.
 
     `health` comes from the last health check, or from the agent's report if that is newer. `inspect` fills in every
-    field. For a container that is running and healthy, `observe` leaves out `restart_count`, `started_at`,
-    `finished_at`, `oom_killed`, `report` and `image_id`. `is_silent`: the engine answers for others, and gives only the
-    name, id and labels of this one. `has_drifted`: someone changed its networks, limits, privileges or restart policy.
-    `is_hearsay`: the engine will say more about its end later. `mounts`: its volumes by their paths, if it was
-    inspected as the only container of its key. `node`: its machine, if the engine has several.
+    field. For a running and healthy container, `observe` leaves out `restart_count`, `started_at`, `finished_at`,
+    `oom_killed`, `report` and `image_id`. `is_silent`: the engine gives only its name, id and labels. `has_drifted`:
+    someone changed its networks, limits, privileges or restart policy. `is_hearsay`: the engine will say more about its
+    end later. `mounts`: its volumes by path, if inspected as the only one of its key. `node`: its machine, if several.
     """
 
     name: str
