@@ -64,7 +64,7 @@ def test_a_changed_password(client: Client, alice: User, said: Said) -> None:
     assert said() == [f"password_set user={alice.pk}"]
 
 
-def test_what_is_done_in_the_admin(client: Client, ada: User, alice: User, said: Said) -> None:
+def test_actions_in_the_admin_are_audited(client: Client, ada: User, alice: User, said: Said) -> None:
     client.force_login(ada)
     client.post("/admin/accounts/user/add/", {"email": "new@example.com"})
     new = User.objects.get(email="new@example.com")
@@ -79,7 +79,7 @@ def test_what_is_done_in_the_admin(client: Client, ada: User, alice: User, said:
     ]
 
 
-def test_many_who_are_invited(client: Client, ada: User, alice: User, said: Said) -> None:
+def test_bulk_invitations_are_audited(client: Client, ada: User, alice: User, said: Said) -> None:
     client.force_login(ada)
     client.post("/admin/accounts/user/invite/", {"emails": f"one@example.com\n{alice.email}\ntwo@example.com"})
 
@@ -88,7 +88,7 @@ def test_many_who_are_invited(client: Client, ada: User, alice: User, said: Said
     assert sorted(line for line in said() if line.startswith("admin_added")) == sorted(lines)
 
 
-def test_each_line_holds_its_facts_for_programs(
+def test_each_line_has_machine_readable_facts(
     call: Call, alice: User, said: Said, caplog: pytest.LogCaptureFixture
 ) -> None:
     call("POST", "/api/auth/logout", by=alice)
@@ -97,7 +97,7 @@ def test_each_line_holds_its_facts_for_programs(
     assert (line["event"], line["facts"]) == ("signed_out", {"user": str(alice.pk), "of": "api"})
 
 
-def test_nothing_in_it_lets_anybody_in(call: Call, client: Client, alice: User, sam: User, said: Said) -> None:
+def test_no_audit_line_has_a_credential(call: Call, client: Client, alice: User, sam: User, said: Said) -> None:
     token = call("POST", "/api/auth/login", {"email": alice.email, "password": CANARY_PASSWORD}).json()["token"]
     key = call("POST", "/api/auth/keys", {"name": "x", "scope": "read"}, by=token).json()["key"]
     call("GET", "/api/auth/session", by=key)

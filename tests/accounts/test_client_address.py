@@ -29,7 +29,7 @@ from accounts.http import client_address
         (2, "10.0.0.1", "203.0.113.9", "10.0.0.1"),
     ],
 )
-def test_the_address_that_nobody_can_make_up_counts(
+def test_the_address_that_cannot_be_forged_counts(
     settings: Settings, proxies: int, peer: str, forwarded: str | None, address: str | None
 ) -> None:
     settings.BERTH_TRUSTED_PROXIES = proxies

@@ -61,7 +61,7 @@ def test_clocks_that_agree_are_left_alone_and_the_database_is_asked_once(monkeyp
 
 @pytest.mark.django_db
 @pytest.mark.postgres_only
-def test_a_database_that_does_not_answer_leaves_what_was_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_database_keeps_the_known_offset(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> datetime:
         raise DatabaseError
 

@@ -43,7 +43,7 @@ def values_of(instance: Model) -> dict[str, tuple[type, Any]]:
 
 
 @pytest.mark.parametrize("has_spent", [False, True])
-def test_they_are_what_the_orm_makes(project: Project, has_spent: bool, django_assert_num_queries: Any) -> None:
+def test_compiled_instances_equal_the_orm_s(project: Project, has_spent: bool, django_assert_num_queries: Any) -> None:
     if has_spent:
         today = timezone.now().date()
         Spending.objects.create(project=project, day=today, month=today)
@@ -59,12 +59,12 @@ def test_they_are_what_the_orm_makes(project: Project, has_spent: bool, django_a
         assert not found.is_known_to_be_new
 
 
-def test_only_the_owner_finds_it(project: Project, bob: User) -> None:
+def test_only_the_owner_finds_a_row(project: Project, bob: User) -> None:
     assert Project.find_own(bob.pk, project.pk) is None
     assert Project.find_own(project.owner_id, uuid4()) is None
 
 
-def test_what_is_read_anew_says_what_the_row_says(project: Project, django_assert_num_queries: Any) -> None:
+def test_a_refreshed_instance_equals_its_row(project: Project, django_assert_num_queries: Any) -> None:
     larger = Plan.objects.exclude(pk=project.plan_id)[0]
     assert project.plan.pk != larger.pk
     Project.objects.update(plan=larger, name="Another", address=None)

@@ -23,7 +23,7 @@ def by_id_and_email() -> CompiledQuery:
     )
 
 
-def test_it_gives_what_the_orm_gives_for_each_value(alice: User, bob: User, sam: User) -> None:
+def test_a_compiled_query_returns_the_same_as_the_orm(alice: User, bob: User, sam: User) -> None:
     query = by_id_and_email()
     for user in (alice, bob, sam):
         assert list(query.rows(user.pk, user.email)) == [(user.pk, user.date_joined)]
@@ -37,7 +37,7 @@ def test_values_are_never_a_part_of_the_statement(alice: User) -> None:
     assert User.objects.filter(pk=alice.pk).exists()
 
 
-def test_the_orm_writes_it_once(alice: User, bob: User) -> None:
+def test_the_orm_compiles_the_query_once(alice: User, bob: User) -> None:
     written = 0
 
     def write(pk: UUID) -> object:
@@ -51,7 +51,7 @@ def test_the_orm_writes_it_once(alice: User, bob: User) -> None:
     assert written == 1
 
 
-def test_each_run_is_one_query_and_is_logged_as_such(alice: User) -> None:
+def test_each_run_is_logged_as_one_query(alice: User) -> None:
     query = by_id_and_email()
     with CaptureQueriesContext(connection) as queries:
         query.rows(alice.pk, alice.email)
@@ -75,7 +75,7 @@ def test_a_fault_of_the_database_is_djangos_error(alice: User, monkeypatch: pyte
         query.rows(alice.pk, alice.email)
 
 
-def test_an_instance_is_as_django_makes_it_of_a_row(alice: User) -> None:
+def test_an_instance_equals_the_one_that_django_builds(alice: User) -> None:
     names = [field.attname for field in User._meta.concrete_fields if field.attname != "last_login"]
     values = User.objects.values_list(*names).get(pk=alice.pk)
     made, expected = make_instance(User, names, values), User.objects.defer("last_login").get(pk=alice.pk)

@@ -32,7 +32,7 @@ VALUES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("values", VALUES, ids=",".join)
-def test_it_writes_what_the_orm_writes(alice: User, bob: User, values: dict[str, Any]) -> None:
+def test_a_compiled_update_writes_the_same_as_the_orm(alice: User, bob: User, values: dict[str, Any]) -> None:
     update = compiled()
     before = User.objects.filter(pk=bob.pk).values().get()
     for _ in range(2):
@@ -66,7 +66,7 @@ def test_an_error_ends_the_transaction_as_the_orms_does(alice: User, bob: User) 
         transaction.set_rollback(True)
 
 
-def test_each_sample_has_its_place() -> None:
+def test_each_sample_value_has_a_placeholder() -> None:
     with pytest.raises(ValueError, match="each of the samples"):
         CompiledUpdate(lambda pk, _: QuerySet(User).filter(pk=pk), UUID(int=1), 5).run({"email": ""}, uuid4(), 5)
 

@@ -42,7 +42,7 @@ def test_the_configured_email_and_password_are_used_and_the_password_is_not_show
     assert User.objects.get(email="ada@example.com").check_password("a long phrase of her own")
 
 
-def test_an_admin_who_is_there_is_left_alone(settings: Any) -> None:
+def test_an_existing_admin_is_left_alone(settings: Any) -> None:
     admin = UserFactory.create(admin=True)
     settings.BERTH_ADMIN_EMAIL, settings.BERTH_ADMIN_PASSWORD = "other@example.com", "another long phrase"
     assert ensure_admin() == f"Admin: {admin.email}\n"
@@ -50,7 +50,7 @@ def test_an_admin_who_is_there_is_left_alone(settings: Any) -> None:
 
 
 @pytest.mark.parametrize(("email", "password"), [("ada@example.com", "0123456789a"), ("no address", "a long phrase")])
-def test_what_cannot_be_used_is_told_by_the_name_of_the_variable(settings: Any, email: str, password: str) -> None:
+def test_an_unusable_value_is_reported_with_its_variable(settings: Any, email: str, password: str) -> None:
     settings.BERTH_ADMIN_EMAIL, settings.BERTH_ADMIN_PASSWORD = email, password
     with pytest.raises(CommandError, match="BERTH_ADMIN_EMAIL or BERTH_ADMIN_PASSWORD cannot be used") as caught:
         ensure_admin()

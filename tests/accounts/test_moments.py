@@ -18,21 +18,21 @@ OFFSETS = [
 
 
 @pytest.mark.parametrize("offset", OFFSETS, ids=lambda offset: f"{offset.total_seconds():+g} s")
-def test_what_counts(offset: timedelta) -> None:
+def test_moments_that_count(offset: timedelta) -> None:
     moment = NOW + offset
     assert moments.is_future(moment, now=NOW) == (offset > SECOND)
     assert moments.is_recent(moment, within=WITHIN, now=NOW) == (-WITHIN <= offset <= SECOND)
     assert moments.lasts(moment, at_most=WITHIN, now=NOW) == (timedelta(0) < offset <= WITHIN + SECOND)
 
 
-def test_what_never_was() -> None:
+def test_moments_that_do_not_count() -> None:
     assert not moments.is_future(None, now=NOW)
     assert not moments.is_recent(None, within=WITHIN, now=NOW)
     assert not moments.lasts(None, at_most=WITHIN, now=NOW)
 
 
 @pytest.mark.django_db
-def test_the_database_says_the_same() -> None:
+def test_the_database_agrees() -> None:
     RevokedSession.objects.bulk_create(
         RevokedSession(jti=str(number), expires_at=NOW + offset) for number, offset in enumerate(OFFSETS)
     )

@@ -57,7 +57,7 @@ def table() -> Iterator[Table]:
         editor.delete_model(made.model)
 
 
-def test_what_is_there_stays(table: Table) -> None:
+def test_an_existing_index_is_kept(table: Table) -> None:
     table.add_index()
     assert table.index() == "whole"
     with CaptureQueriesContext(connection) as asked:
@@ -65,7 +65,7 @@ def test_what_is_there_stays(table: Table) -> None:
     assert [each["sql"] for each in asked if "INDEX" in each["sql"]] == []
 
 
-def test_others_write_meanwhile_and_one_that_was_cut_off_is_made_anew(table: Table) -> None:
+def test_others_can_write_meanwhile_and_an_interrupted_index_is_rebuilt(table: Table) -> None:
     if connection.vendor != "postgresql":
         pytest.skip("SQLite has one writer at a time.")
     failed: list[Exception] = []

@@ -64,7 +64,7 @@ def test_a_migration_that_changes_a_column_costs_no_request(query: CompiledQuery
         rewrite("varchar(254)")
 
 
-def test_what_the_server_has_forgotten_is_prepared_anew(query: CompiledQuery, alice: User) -> None:
+def test_a_statement_that_the_server_forgot_is_prepared_again(query: CompiledQuery, alice: User) -> None:
     query.rows(alice.pk)
     connection.connection.execute("DEALLOCATE ALL")
     for _ in range(2):
@@ -97,7 +97,7 @@ def test_behind_a_pooler_nothing_is_prepared(
 
 
 @pytest.mark.parametrize("told", ["plain", "100 % of it", "%s and %%", "'; SELECT 1 --", "a\\b", "ü\n", "$1", 7, True])
-def test_what_stays_the_same_is_a_part_of_the_statement(alice: User, told: object) -> None:
+def test_constants_are_part_of_the_statement(alice: User, told: object) -> None:
     """Else its plan would be one for all values of it, which no partial index serves."""
     query = CompiledQuery(
         lambda pk: User.objects.annotate(told=Value(told)).filter(pk=pk, is_active=True).values_list("told", "email"),

@@ -35,7 +35,7 @@ def described() -> list[dict[str, Any]]:
     return [operation for _, _, found in groups for operation in found]
 
 
-def test_every_example_is_what_its_schema_says() -> None:
+def test_every_example_matches_its_schema() -> None:
     components = json.loads(json.dumps(schema()["components"], default=str))
     found = 0
     for name, body in bodies():
@@ -77,7 +77,7 @@ def test_every_operation_has_a_sample_in_each_language_that_holds_its_body() -> 
         assert all(("BERTH_TOKEN" in text) == operation["takes_token"] for text in plain.values())
 
 
-def test_a_curl_quotes_what_a_shell_would_take_apart() -> None:
+def test_curl_samples_are_quoted_for_a_shell() -> None:
     body = {"name": 'it\'s; $(rm -rf /) `x` \\ & | "quoted"'}
     words = shlex.split(write_curl(Call("POST", f"{ADDRESS}/api/x?a=1&b=2", takes_token=False, body=body)))
     assert words[:4] == ["curl", "-s", "-X", "POST"]

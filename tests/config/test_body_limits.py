@@ -31,7 +31,7 @@ def test_a_body_over_the_limit_is_a_413_everywhere(client: Client, method: str) 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("length", ["400000000", str(10**30)])
-def test_none_of_it_is_read(client: Client, length: str) -> None:
+def test_no_part_of_a_refused_body_is_read(client: Client, length: str) -> None:
     class Unreadable:
         def read(self, *_: object) -> bytes:
             raise AssertionError

@@ -28,7 +28,7 @@ def _named() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_named")
-def test_a_named_origin_may_read_what_the_api_answers(api: APIClient) -> None:
+def test_a_named_origin_may_read_answers_of_the_api(api: APIClient) -> None:
     for path in ("/api/projects", "/api/projects?limit=x", "/api/nothing", "/api/auth/session"):
         answer = api.get(path, headers={"origin": NAMED})
         assert answer[TOLD] == NAMED, path
@@ -58,12 +58,12 @@ def test_no_other_origin_is(api: APIClient, client: Client, origin: str) -> None
 
 @pytest.mark.usefixtures("_named")
 @pytest.mark.django_db
-def test_pages_and_the_admin_are_for_nobody_else(client: Client) -> None:
+def test_pages_and_the_admin_are_closed_to_other_origins(client: Client) -> None:
     for path in ("/sign-in", "/admin/", "/healthz", "/", "/static/x"):
         assert TOLD not in client.get(path, headers={"origin": NAMED}), path
 
 
-def test_by_default_nobody_is_named(api: APIClient) -> None:
+def test_by_default_no_origin_is_named(api: APIClient) -> None:
     assert settings.CORS_ALLOWED_ORIGINS == []
     assert TOLD not in api.get("/api/projects", headers={"origin": NAMED})
 
@@ -78,7 +78,7 @@ def test_origins_are_read(monkeypatch: Any, good: str) -> None:
     "bad", ["*", "null", "app.example.org", f"{NAMED}/", f"{NAMED}/x", f"{NAMED}:443", "https://App.example.org",
             "https://u:p@app.example.org", "ftp://x", "https://", f"{NAMED}?x", f"{NAMED}#", "https://*.example.org", "http://x:99999"],
 )  # fmt: skip
-def test_what_is_no_origin_stops_the_start(monkeypatch: Any, bad: str) -> None:
+def test_an_invalid_origin_prevents_the_start(monkeypatch: Any, bad: str) -> None:
     monkeypatch.setenv("BERTH_CORS_ORIGINS", bad)
     with pytest.raises(ImproperlyConfigured, match="BERTH_CORS_ORIGINS"):
         env_addresses.origins("BERTH_CORS_ORIGINS")

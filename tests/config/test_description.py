@@ -31,7 +31,7 @@ def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield path, method, operation
 
 
-def test_it_describes_every_route_and_its_methods_and_no_other() -> None:
+def test_the_schema_describes_exactly_the_routes_and_methods() -> None:
     described = {(path, method.upper()) for path, method, _ in operations()}
     routed = {
         (route.replace("<str:id>", "{id}").replace("<str:pk>", "{id}"), method)
@@ -41,11 +41,11 @@ def test_it_describes_every_route_and_its_methods_and_no_other() -> None:
     assert described == routed | {("/healthz", "GET"), ("/readyz", "GET"), ("/readyz/server", "GET")}
 
 
-def test_it_names_its_server() -> None:
+def test_the_schema_names_its_server() -> None:
     assert schema()["servers"] == [{"url": settings.BERTH_PUBLIC_URL}]
 
 
-def test_it_names_the_address_that_was_asked_where_that_is_another(client: Client, settings: Any) -> None:
+def test_the_schema_names_the_requested_host_if_it_differs(client: Client, settings: Any) -> None:
     settings.BERTH_PUBLIC_URL = "https://berth.example.org"
     settings.ALLOWED_HOSTS = ["berth.example.org", "inside.example.org"]
     for asked, named in (("berth", "https://berth.example.org"), ("inside", "http://inside.example.org")):
@@ -99,7 +99,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 
 
 @pytest.mark.django_db
-def test_every_405_says_what_is_allowed(client: Client, api: Client) -> None:
+def test_every_405_lists_the_allowed_methods(client: Client, api: Client) -> None:
     seen = 0
     for route in (*ROUTES, "/healthz", "/readyz", "/readyz/server"):
         address = route.replace("<str:id>", "x").replace("<str:pk>", "x")

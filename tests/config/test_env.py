@@ -87,14 +87,14 @@ def test_a_value_that_cannot_be_used_stops_the_start(check: Check, name: str, va
     assert_one_sentence(check(**{name: value}), name)
 
 
-def test_so_it_is_where_an_interpreter_of_its_own_runs_the_command(tmp_path: Path) -> None:
+def test_a_command_in_a_separate_interpreter_behaves_the_same(tmp_path: Path) -> None:
     variables = {"BERTH_DATA_DIR": str(tmp_path), "BERTH_PORT": "eighty", "PATH": os.environ["PATH"]}
     command = [sys.executable, "manage.py", "check"]
     ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert_one_sentence(Done(ended.returncode, ended.stdout, ended.stderr), "BERTH_PORT")
 
 
-def test_a_variable_and_its_file_at_once_stop_the_start(check: Check) -> None:
+def test_a_variable_together_with_its_file_prevents_the_start(check: Check) -> None:
     result = check(BERTH_PORT="8000", BERTH_PORT_FILE="/etc/hostname")
     assert_one_sentence(result, "BERTH_PORT_FILE")
 
@@ -145,7 +145,7 @@ def test_keys_are_made_once(tmp_path: Path, check: Check) -> None:
         *("fe80::1%eth0", "dns.example", "9.9.9.9:53", "[2620:fe::fe]", "9.9.9.9/32", "1", "٩.9.9.9"),
     ],
 )
-def test_what_is_no_name_server_for_agents_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_name_server_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_DNS", value)
     with pytest.raises(ImproperlyConfigured, match="BERTH_DNS"):
         env_addresses.name_servers("BERTH_DNS")

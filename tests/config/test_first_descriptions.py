@@ -19,7 +19,7 @@ CLIENTS = 8
 
 
 @pytest.mark.parametrize("views", [[SchemaView], [DocsView], [SchemaView, DocsView]])
-def test_many_who_ask_at_once_are_answered_and_it_is_made_once(views: list[Any]) -> None:
+def test_simultaneous_requests_are_answered_and_the_schema_is_built_once(views: list[Any]) -> None:
     """The generator loads what it needs at its first run, and broke where two threads did so at once."""
     description._make.cache_clear()
     page._render.cache_clear()

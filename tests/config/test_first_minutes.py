@@ -33,7 +33,7 @@ def test_every_row_of_every_table_has_as_many_cells_as_its_head() -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/sign-in", "/admin/", "/nothing", "/static/berth/berth.css"])
-def test_who_comes_by_a_wrong_address_is_told_so_in_a_sentence(path: str) -> None:
+def test_a_request_to_a_wrong_host_is_explained_in_a_sentence(path: str) -> None:
     for host in ("192.0.2.9:8000", "evil.example", "berth.local", "a b", "[::", "x" * 300):
         answer = Client().get(path, headers={"host": host}, REMOTE_ADDR="192.0.2.1")
         text = answer.content.decode()
@@ -42,12 +42,12 @@ def test_who_comes_by_a_wrong_address_is_told_so_in_a_sentence(path: str) -> Non
         assert not any(name in text for name in ("evil.example", "berth.local", "testserver", "localhost"))
 
 
-def test_so_it_is_under_the_api() -> None:
+def test_a_request_to_a_wrong_host_under_the_api_is_explained() -> None:
     told = Client().get("/api/projects", headers={"host": "192.0.2.9:8000"}).json()
     assert (told["status"], told["code"], told["detail"]) == (400, "invalid", WRONG_ADDRESS)
 
 
-def test_what_is_broken_otherwise_is_told_as_before() -> None:
+def test_other_errors_are_answered_as_before() -> None:
     answer = Client().get("/?" + "a=1&" * 1001)
     assert WRONG_ADDRESS not in answer.content.decode()
 

@@ -23,7 +23,7 @@ def _the_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])
 @pytest.mark.parametrize("step", ["migrate", "createcachetable", "collectstatic"])
-def test_a_file_that_cannot_be_written_is_one_sentence(
+def test_an_unwritable_file_is_reported_in_one_sentence(
     number: int, step: str, monkeypatch: pytest.MonkeyPatch, settings: Any, tmp_path: Path
 ) -> None:
     settings.BERTH_DATA_DIR = tmp_path
@@ -55,7 +55,7 @@ def full_database() -> Iterator[Callable[..., None]]:
         cursor.execute("PRAGMA max_page_count = 1073741823")
 
 
-def test_a_database_that_is_full_is_one_sentence(
+def test_a_full_database_is_reported_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]
 ) -> None:
     monkeypatch.setattr(prepare, "call_command", full_database)
@@ -63,7 +63,9 @@ def test_a_database_that_is_full_is_one_sentence(
         call_command("prepare")
 
 
-def test_so_it_is_for_migrate_alone(monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]) -> None:
+def test_migrate_alone_reports_a_full_database_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, full_database: Callable[..., None]
+) -> None:
     monkeypatch.setattr(migrate.Command, "handle", full_database)
     with pytest.raises(CommandError, match="The disk of the database is full"):
         call_command("migrate")

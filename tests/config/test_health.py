@@ -16,7 +16,7 @@ from projects.models.installation import read_installation
 from tests.fakes.engine import MemoryEngine
 
 
-def test_healthz_asks_nobody_else(client: Client, engine: MemoryEngine) -> None:
+def test_healthz_depends_on_nothing_else(client: Client, engine: MemoryEngine) -> None:
     engine.unavailable = True
     response = client.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
@@ -54,7 +54,7 @@ def test_health_checks_change_nothing_and_take_no_body(client: Client, path: str
 
 
 @pytest.mark.django_db
-def test_readyz_says_where_nothing_is_mended_and_not_what_was_found(client: Client) -> None:
+def test_readyz_reports_suspended_repairs_without_details(client: Client) -> None:
     installation = read_installation()
     Installation.objects.filter(pk=installation.pk).update(held_because="The engine has 7 containers too many.")
     response = client.get("/readyz")
@@ -75,7 +75,7 @@ def test_readyz_says_where_nothing_is_mended_and_not_what_was_found(client: Clie
         ("AdminShutdown", "unavailable"),
     ],
 )
-def test_readyz_says_what_is_the_matter_with_the_database(client: Client, state: str, word: str) -> None:
+def test_readyz_names_the_problem_of_the_database(client: Client, state: str, word: str) -> None:
     def refuse(*_: object) -> None:
         raise OperationalError from getattr(psycopg.errors, state)()
 
@@ -85,7 +85,7 @@ def test_readyz_says_what_is_the_matter_with_the_database(client: Client, state:
 
 
 @pytest.mark.django_db
-def test_readyz_writes_because_a_read_tells_nothing_of_a_standby(client: Client) -> None:
+def test_readyz_writes_because_a_read_does_not_detect_a_standby(client: Client) -> None:
     read_installation()
     with CaptureQueriesContext(connection) as queries:
         assert client.get("/readyz").status_code == 200
@@ -110,7 +110,7 @@ def test_readyz_gives_the_engine_the_time_of_a_read(client: Client, monkeypatch:
 
 
 @pytest.mark.django_db
-def test_readiness_tells_where_the_firewall_does_not_hold(client: Client) -> None:
+def test_readiness_reports_a_firewall_that_does_not_hold(client: Client) -> None:
     """And nothing of the reason, which is for the staff. Requests go on."""
     watch = Watch.objects.create(instance=settings.BERTH_INSTANCE, firewall_warning="iptables is not installed here.")
     Watch.objects.create(instance="another", firewall_warning="of another installation")
@@ -123,7 +123,7 @@ def test_readiness_tells_where_the_firewall_does_not_hold(client: Client) -> Non
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
-def test_what_is_no_read_is_refused_in_one_word(path: str) -> None:
+def test_writing_methods_are_refused_in_one_word(path: str) -> None:
     """And not as a form without its token, with a page."""
     answer = Client(enforce_csrf_checks=True).post(path)
     assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, HEAD", b"")

@@ -33,7 +33,7 @@ def status(host: str, *, path: str = "/sign-in", address: str = ELSEWHERE, **ext
 @pytest.mark.parametrize("path", ["/sign-in", "/api/projects", "/sign-up", "/admin/login/", "/nothing", "/healthz/"])
 @pytest.mark.parametrize("port", [*PORTS, *WRONG_PORTS])
 @pytest.mark.parametrize("name", LOOPBACK)
-def test_nobody_elsewhere_gets_in_by_a_loopback_name(name: str, port: str, path: str) -> None:
+def test_a_loopback_name_does_not_let_remote_clients_in(name: str, port: str, path: str) -> None:
     assert status(name + port, path=path) == 400
 
 
@@ -61,7 +61,7 @@ def test_health_checks_come_from_anywhere(name: str) -> None:
 
 
 @pytest.mark.django_db
-def test_a_client_of_a_proxy_on_this_machine_is_not_here(settings: Any) -> None:
+def test_a_client_of_a_local_proxy_is_not_local(settings: Any) -> None:
     settings.BERTH_TRUSTED_PROXIES = 1
     assert status("localhost", address=HERE, HTTP_X_FORWARDED_FOR=ELSEWHERE) == 400
 
@@ -69,7 +69,7 @@ def test_a_client_of_a_proxy_on_this_machine_is_not_here(settings: Any) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("hops", [0, 1, 2])
 @pytest.mark.parametrize("header", ["X_FORWARDED_FOR", "X_REAL_IP", "FORWARDED", "VIA"])
-def test_nor_is_one_whom_a_proxy_here_passed_on_that_is_not_trusted(settings: Any, header: str, hops: int) -> None:
+def test_a_client_of_an_untrusted_local_proxy_is_not_local(settings: Any, header: str, hops: int) -> None:
     """The operator has not named it, or somebody came past the one before it."""
     settings.BERTH_TRUSTED_PROXIES = hops
     for value in ("unknown", "", ELSEWHERE):
@@ -82,7 +82,7 @@ def test_nor_is_one_whom_a_proxy_here_passed_on_that_is_not_trusted(settings: An
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("host", ["berth.example", "berth.example:443", "berth.internal", "berth.internal:9000"])
-def test_its_own_names_are_open_to_all(host: str) -> None:
+def test_the_service_s_own_names_are_open_to_all(host: str) -> None:
     assert status(host) == 200
 
 

@@ -17,14 +17,14 @@ def test_no_key_is_in_the_repository() -> None:
     assert [name for name in listed.split(b"\0") if name.endswith((b".key", b".sqlite3"))] == []
 
 
-def test_the_first_of_two_processes_makes_the_key_for_both(tmp_path: Path) -> None:
+def test_the_first_of_two_processes_creates_the_key_for_both(tmp_path: Path) -> None:
     first = secret("BERTH_X", tmp_path, lambda: "1" * 64)
     second = secret("BERTH_X", tmp_path, lambda: "2" * 64)
     assert (first, second) == ("1" * 64, "1" * 64)
     assert [path.name for path in tmp_path.iterdir()] == ["x.key"]
 
 
-def test_a_key_file_that_cannot_be_made_is_told_in_a_sentence() -> None:
+def test_a_key_file_that_cannot_be_created_is_reported_in_a_sentence() -> None:
     with pytest.raises(ImproperlyConfigured, match="BERTH_X is not set and its file"):
         secret("BERTH_X", Path("/proc/nothing"))
 
@@ -45,11 +45,11 @@ def test_a_directory_that_existed_is_closed_to_others(tmp_path: Path, open_to: i
     assert mode(directory) == 0o700
 
 
-def test_a_new_one_is_made_closed(tmp_path: Path) -> None:
+def test_a_new_directory_is_private(tmp_path: Path) -> None:
     assert mode(private_directory(tmp_path / "a" / "b")) == 0o700
 
 
-def test_a_closed_one_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_private_directory_stays_unchanged(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     assert mode(private_directory(tmp_path)) == 0o500
 
@@ -80,7 +80,7 @@ def anothers(tmp_path: Path) -> Path:
 @needs_root
 @pytest.mark.parametrize("open_to", [0o755, 0o777, 0o1777, 0o705, 0o701, 0o704, 0o702, 0o775])
 @pytest.mark.parametrize("content", [None, "passwd", "berth.sqlite3"])
-def test_one_of_another_user_that_lets_everybody_in_is_refused(
+def test_another_user_s_world_accessible_directory_is_refused(
     anothers: Path, monkeypatch: pytest.MonkeyPatch, open_to: int, content: str | None
 ) -> None:
     (anothers / "berth.sqlite3").unlink()
@@ -97,7 +97,7 @@ def test_one_of_another_user_that_lets_everybody_in_is_refused(
 @needs_root
 @pytest.mark.parametrize("open_to", [0o700, 0o750, 0o770, 0o2770])
 @pytest.mark.parametrize("user", [0, NOT_ROOT])
-def test_one_of_another_user_who_lets_a_group_in_stays_as_it_is(
+def test_another_user_s_group_accessible_directory_stays_unchanged(
     anothers: Path, monkeypatch: pytest.MonkeyPatch, open_to: int, user: int
 ) -> None:
     anothers.chmod(open_to)
@@ -108,7 +108,9 @@ def test_one_of_another_user_who_lets_a_group_in_stays_as_it_is(
 
 @needs_root
 @pytest.mark.parametrize(("open_to", "closed"), [(0o755, 0o750), (0o777, 0o770), (0o705, 0o700)])
-def test_root_closes_one_of_another_user_and_leaves_it_to_them(anothers: Path, open_to: int, closed: int) -> None:
+def test_root_makes_another_user_s_directory_private_and_keeps_its_owner(
+    anothers: Path, open_to: int, closed: int
+) -> None:
     anothers.chmod(open_to)
     assert private_directory(anothers) == anothers
     assert (mode(anothers), anothers.stat().st_uid) == (closed, SOMEBODY)
@@ -125,9 +127,7 @@ def test_root_closes_one_of_another_user_and_leaves_it_to_them(anothers: Path, o
         (b"x" * 31 + b"\n", "is damaged: what it holds is too short"),
     ],
 )
-def test_a_damaged_key_file_is_told_in_a_sentence_that_does_not_show_it(
-    tmp_path: Path, content: bytes, said: str
-) -> None:
+def test_a_damaged_key_file_is_reported_without_its_content(tmp_path: Path, content: bytes, said: str) -> None:
     (tmp_path / "x.key").write_bytes(content)
     with pytest.raises(ImproperlyConfigured) as told:
         secret("BERTH_X", tmp_path)

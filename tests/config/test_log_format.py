@@ -29,7 +29,7 @@ def record(message: str, *args: object, error: BaseException | None = None) -> l
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("around", ["{}", "https://example.org/{}/getMe", "key={}, next", "Bearer {}"])
-def test_what_looks_like_a_credential_is_redacted(secret: str, around: str) -> None:
+def test_text_that_looks_like_a_credential_is_redacted(secret: str, around: str) -> None:
     line = redact_credentials(around.format(secret))
     assert secret not in line
     assert "[redacted]" in line
@@ -84,7 +84,7 @@ def test_the_time_is_proportional_to_the_length(piece: str, after: str) -> None:
 
 
 @pytest.mark.parametrize("before", ["bot", "123456", "a.b.", "x-", "sk-abc", "eyJa.", "eyJ", "sk-abcdefghijklmn"])
-def test_what_stands_directly_in_front_of_a_jwt_hides_none_of_it(before: str) -> None:
+def test_text_directly_before_a_jwt_does_not_hide_it(before: str) -> None:
     header, _, signature = SECRETS[2].split(".")
     line = redact_credentials(f"token {before}{SECRETS[2]} end")
     assert header not in line
@@ -98,7 +98,7 @@ def test_a_json_line_has_the_message_and_the_request() -> None:
     assert line["at"].endswith("Z")
 
 
-def test_a_json_line_of_the_audit_keeps_the_event_and_its_facts_apart() -> None:
+def test_a_json_audit_line_separates_the_event_from_its_facts() -> None:
     made = record("key_issued user=%s days=%s", "0d1f", 90)
     made.event, made.facts = "key_issued", {"user": UUID(int=1), "days": 90, "note": f"of {SECRETS[1]}", "by": None}
 
@@ -131,7 +131,7 @@ def test_the_token_of_a_link_is_redacted(formatter: logging.Formatter, path: str
     assert "[redacted]" in line
 
 
-def test_what_only_looks_a_little_like_one_is_left_alone() -> None:
+def test_text_that_only_resembles_a_credential_is_left_alone() -> None:
     for innocent in ("/projects/9e46cac0-5af2-4c24-9d56-8b11e778aa67/control", f"berth-{LINK_TOKEN[7:]}", "/a-b/c"):
         assert redact(innocent) == innocent
 
@@ -147,7 +147,7 @@ def test_a_traceback_is_kept_without_its_credentials(formatter: logging.Formatte
     assert SECRETS[0] not in line
 
 
-def test_an_access_line_is_searched_by_its_parts(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_parts_of_an_access_line_are_redacted_separately(caplog: pytest.LogCaptureFixture) -> None:
     """Whichever part holds the credential, and however often it comes: what was harmless once is remembered."""
     caplog.set_level(logging.DEBUG)
     for secret in (*SECRETS, *SECRETS):

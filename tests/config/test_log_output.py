@@ -77,7 +77,7 @@ def test_nothing_of_long_lines_is_lost_in_a_pipe(tmp_path: Path) -> None:
     assert {written.count(letter) for letter in "abcdefgh"} == {20 * (1 + LONG)}
 
 
-def test_what_cannot_be_encoded_is_written_as_its_number(tmp_path: Path) -> None:
+def test_a_character_that_cannot_be_encoded_is_escaped(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with path.open("w") as stream:
         ConsoleHandler(stream).handle(record("half a pair: \ud83d"))
@@ -92,7 +92,7 @@ def test_a_record_that_a_filter_drops_is_not_written() -> None:
     assert stream.getvalue() == ""
 
 
-def test_a_reader_that_is_gone_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_log_reader_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging, "raiseExceptions", False)
     reader, writer = os.pipe()
     os.close(reader)

@@ -49,7 +49,7 @@ def told(checkout: Path) -> dict[str, str]:
     return {name: value for name, value in found.items() if name.startswith(("BERTH_", "DATABASE_", "DOCKER_"))}
 
 
-def test_it_reads_the_settings_as_the_unit_does_and_not_those_of_the_shell(checkout: Path) -> None:
+def test_the_script_reads_the_unit_s_settings_and_not_the_shell_s(checkout: Path) -> None:
     done = manage(checkout, "backup", "to a file", BERTH_DATA_DIR="/other", DOCKER_HOST="unix:///other")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert told(checkout) == OF_THE_SERVICE
@@ -57,7 +57,7 @@ def test_it_reads_the_settings_as_the_unit_does_and_not_those_of_the_shell(check
     assert not (checkout / "made").exists()
 
 
-def test_a_drill_has_a_database_of_its_own(checkout: Path) -> None:
+def test_a_drill_has_a_separate_database(checkout: Path) -> None:
     aside = ("BERTH_DATA_DIR=/a drill", "DATABASE_URL=", "DATABASE_URL_FILE=")
     assert manage(checkout, *aside, "restore", "X=1").returncode == 0
     assert told(checkout) == {
@@ -66,7 +66,7 @@ def test_a_drill_has_a_database_of_its_own(checkout: Path) -> None:
     assert (checkout / "said").read_text() == "manage.py restore X=1\n"
 
 
-def test_the_drill_of_the_page_takes_neither_database_nor_role_of_the_service(checkout: Path) -> None:
+def test_the_documented_drill_uses_neither_the_service_s_database_nor_its_role(checkout: Path) -> None:
     """A role beside SQLite stops every command."""
     said = re.search(r'^beside="config/bin/manage ([^"]*)"', (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
     assert said
@@ -80,12 +80,12 @@ def test_the_drill_of_the_page_takes_neither_database_nor_role_of_the_service(ch
 
 
 @pytest.mark.parametrize("name", ["DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"])
-def test_the_engine_is_that_of_the_service_and_not_of_the_shell(checkout: Path, name: str) -> None:
+def test_the_service_s_engine_is_used_and_not_the_shell_s(checkout: Path, name: str) -> None:
     assert manage(checkout, "version", **{name: "/other", "DOCKER_BUILDKIT": "1"}).returncode == 0
     assert told(checkout) == {**OF_THE_SERVICE, "DOCKER_BUILDKIT": "1"}
 
 
-def test_without_a_service_the_settings_are_those_of_the_shell(checkout: Path) -> None:
+def test_without_a_service_the_shell_s_settings_are_used(checkout: Path) -> None:
     (checkout / "system/etc/berth/environment").unlink()
     assert manage(checkout, "version", BERTH_DATA_DIR="/other").returncode == 0
     assert told(checkout) == {"BERTH_DATA_DIR": "/other"}
@@ -94,7 +94,7 @@ def test_without_a_service_the_settings_are_those_of_the_shell(checkout: Path) -
 OWN = "BERTH_DATA_DIR=/own\nBERTH_PORT='8123'\nBERTH_PORT=8124\n# BERTH_HOST=x\nBERTH_INSTANCE=own\nno setting\n"
 
 
-def test_settings_of_the_checkout_count_where_neither_shell_nor_service_says_them(checkout: Path) -> None:
+def test_settings_of_the_checkout_count_if_neither_shell_nor_service_sets_them(checkout: Path) -> None:
     (checkout / "var").mkdir()
     (checkout / "var/berth.env").write_text(OWN)
     assert manage(checkout, "version", BERTH_SIGNUP="open").returncode == 0
@@ -104,12 +104,12 @@ def test_settings_of_the_checkout_count_where_neither_shell_nor_service_says_the
     assert told(checkout) == {"BERTH_DATA_DIR": "", "BERTH_PORT": "8124", "BERTH_INSTANCE": "own"}
 
 
-def test_make_run_reads_them_before_anything_else() -> None:
+def test_make_run_reads_the_checkout_s_settings_first() -> None:
     commands = (ROOT / "config/bin/run").read_text().partition("source config/bin/common.sh")[2].split()
     assert commands[0] == "export_own_settings"
 
 
-def test_root_runs_it_as_the_owner_and_others_do_not(checkout: Path) -> None:
+def test_root_runs_commands_as_the_owner_and_others_do_not(checkout: Path) -> None:
     write_program(checkout / "tools/stat", "#!/bin/sh\necho daemon\n")
     write_program(checkout / "tools/setpriv", TELLS)
     done = manage(checkout, "reload")

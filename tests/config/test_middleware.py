@@ -19,7 +19,7 @@ def access_lines(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
     return [record for record in caplog.records if record.name == "berth.access"]
 
 
-def test_every_answer_has_an_id_of_its_own(client: Client) -> None:
+def test_every_answer_has_a_unique_id(client: Client) -> None:
     first, second = client.get("/healthz")["X-Request-ID"], client.get("/healthz")["X-Request-ID"]
     assert len(first) == 32
     assert first != second
@@ -49,7 +49,7 @@ def test_a_path_with_line_breaks_stays_one_line(client: Client, caplog: pytest.L
     assert "\r" not in line.getMessage()
 
 
-def test_health_checks_are_logged_for_who_looks_for_them_only(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_health_checks_are_logged_only_at_debug_level(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     client.get("/healthz")
     assert [line.levelno for line in access_lines(caplog)] == [logging.DEBUG]
 
@@ -121,7 +121,7 @@ def test_a_body_in_chunks_gets_its_length() -> None:
     assert read_chunked(b"{}") == (b"{}", "2", 2)
 
 
-def test_a_body_in_chunks_is_read_one_byte_past_the_limit_at_most() -> None:
+def test_a_chunked_body_is_read_at_most_one_byte_past_the_limit() -> None:
     _, length, read = read_chunked(b"x" * LIMIT * 10)
     assert (length, read) == (str(LIMIT + 1), LIMIT + 1)
 

@@ -95,7 +95,7 @@ def test_a_function_counts_from_its_name_to_its_end_without_its_docstring(tmp_pa
     assert dict(functions_of(module)) == {"outer": 6, "inner": 4}
 
 
-def test_every_exemption_from_a_check_says_why() -> None:
+def test_every_exemption_from_a_check_has_a_reason() -> None:
     unexplained = [f"{name_of(module)}:{line}" for module in MODULES for line in unexplained_in(module.read_text())]
     assert unexplained == [], "Write the reason behind it: `# noqa: B018 - imports every view`."
 
@@ -119,9 +119,9 @@ def test_an_exemption_without_a_reason_is_found(comment: str) -> None:
         "nosec B404 - its purpose", "pragma: no cover - only where there is no kernel", "a comment", "see `noqa`",
     ],
 )  # fmt: skip
-def test_one_with_a_reason_is_left_alone(comment: str) -> None:
+def test_an_exemption_with_a_reason_is_accepted(comment: str) -> None:
     assert unexplained_in(f"x = 1\ny = 2  # {comment}\n") == []
 
 
-def test_what_a_string_says_is_no_exemption() -> None:
+def test_text_in_a_string_is_no_exemption() -> None:
     assert unexplained_in('x = "# noqa"\n') == []

@@ -10,7 +10,7 @@ from config import env, env_addresses, env_servers
 
 
 @pytest.mark.parametrize("value", ["$HOME", "pa$$word", "a#b", "with spaces inside"])
-def test_a_value_is_taken_literally(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_a_value_is_read_literally(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("BERTH_X", f" {value} \n")
     assert env.text("BERTH_X") == value
 
@@ -22,7 +22,7 @@ def test_a_value_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 @pytest.mark.parametrize("value", ["", "  "])
-def test_an_empty_value_is_none(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_an_empty_value_counts_as_unset(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("BERTH_X", value)
     assert env.text("BERTH_X", "default") == "default"
     assert env.number("BERTH_X", 7, low=1, high=9) == 7
@@ -37,7 +37,7 @@ def test_a_factor_may_have_a_fraction(monkeypatch: pytest.MonkeyPatch, value: st
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "9.01", "x", "nan", "inf", "1e3", "1,5", ".5", "٣", "1" * 5000])
-def test_a_factor_is_a_plain_number_in_its_bounds(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+def test_a_factor_is_a_plain_number_within_its_limits(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("BERTH_X", value)
     with pytest.raises(ImproperlyConfigured, match=r"BERTH_X is .* Set it to a number from 0.1 to 9"):
         env.factor("BERTH_X", "4", low=Decimal("0.1"), high=Decimal(9))

@@ -17,7 +17,7 @@ MOST = 10_000
 """Bytes. Everything else has a page in docs/."""
 
 
-def test_it_is_short() -> None:
+def test_the_readme_is_short() -> None:
     assert len(README) < MOST
 
 

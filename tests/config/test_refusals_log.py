@@ -39,7 +39,7 @@ def kinds(of: type[SuspiciousOperation]) -> set[type[SuspiciousOperation]]:
 
 
 @pytest.mark.parametrize("path", ["/sign-in", "/api/projects", "/healthz", "/nothing"])
-def test_a_stranger_with_wrong_hosts_makes_one_line_in_all(caplog: pytest.LogCaptureFixture, path: str) -> None:
+def test_many_wrong_hosts_cause_one_log_line(caplog: pytest.LogCaptureFixture, path: str) -> None:
     for number in range(MANY):
         host = "localhost:6666" if number % 2 else f"evil-{number}.example"
         answer = Client().get(path, headers={"host": host}, REMOTE_ADDR="203.0.113.7")
@@ -50,7 +50,7 @@ def test_a_stranger_with_wrong_hosts_makes_one_line_in_all(caplog: pytest.LogCap
 
 
 @pytest.mark.django_db
-def test_so_it_is_with_whatever_else_django_takes_for_an_attack(caplog: pytest.LogCaptureFixture) -> None:
+def test_other_suspicious_requests_cause_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     for kind in kinds(SuspiciousOperation):
         caplog.clear()
         for number in range(MANY):
@@ -62,14 +62,14 @@ def test_so_it_is_with_whatever_else_django_takes_for_an_attack(caplog: pytest.L
 
 
 @pytest.mark.django_db
-def test_and_with_forms_that_lack_their_token(caplog: pytest.LogCaptureFixture) -> None:
+def test_forms_without_their_csrf_token_cause_one_log_line(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(MANY):
         assert Client(enforce_csrf_checks=True).post("/sign-in").status_code == 403
     [line] = lines(caplog)
     assert line.startswith("WARNING csrf: ")
 
 
-def test_it_is_said_again_after_a_while(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_is_repeated_after_a_while(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr("config.refusals_log.time.monotonic", lambda: now[0])
     for seconds in (0.0, EVERY - 1, 1.0, EVERY - 1):
@@ -78,7 +78,7 @@ def test_it_is_said_again_after_a_while(caplog: pytest.LogCaptureFixture, monkey
     assert len(lines(caplog)) == 2
 
 
-def test_errors_of_our_own_keep_their_tracebacks(caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_of_berth_keep_their_tracebacks(caplog: pytest.LogCaptureFixture) -> None:
     for _ in range(2):
         logging.getLogger("django.request").error("It broke.", exc_info=ValueError("why"))
     assert lines(caplog) == ["ERROR It broke.", "ValueError: why"] * 2

@@ -55,24 +55,24 @@ def test_an_error_that_follows_from_the_limit_spends_the_reserve(kept: Reserve, 
 @pytest.mark.parametrize(
     "error", [None, KeyError(), OSError(errno.ENOENT, "No"), RuntimeError("another"), TimeoutError()]
 )
-def test_other_errors_leave_it_alone(kept: Reserve, error: BaseException | None) -> None:
+def test_other_errors_do_not_use_the_reserve(kept: Reserve, error: BaseException | None) -> None:
     assert not tells_of_starvation(error)
     assert not kept.is_spent
 
 
-def test_a_missing_thread_is_told_and_needs_none_of_it(kept: Reserve) -> None:
+def test_a_missing_thread_is_reported_without_the_reserve(kept: Reserve) -> None:
     assert tells_of_starvation(following(KeyError(), RuntimeError("can't start new thread")))
     assert not kept.is_spent
 
 
-def test_a_library_that_does_not_say_why_it_failed_is_seen_through(kept: Reserve) -> None:
+def test_an_error_without_its_cause_is_recognised(kept: Reserve) -> None:
     with no_descriptors():
         told = tells_of_starvation(ValueError("connection is bad"))
     assert told
     assert kept.is_spent
 
 
-def test_it_is_whole_or_not_there(kept: Reserve) -> None:
+def test_the_reserve_is_complete_or_absent(kept: Reserve) -> None:
     assert not Reserve().is_spent
     kept.spend()
     with no_descriptors():

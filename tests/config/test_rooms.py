@@ -74,7 +74,7 @@ def drawn_floors() -> dict[str, list[set[str]]]:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(ROOT).as_posix())
-def test_a_room_says_in_one_sentence_what_it_is_for(room: Path) -> None:
+def test_each_package_states_its_purpose_in_one_sentence(room: Path) -> None:
     """A first line that ends with a full stop, and an empty line before anything more."""
     summary, *rest = (ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or "").split("\n")
     assert re.fullmatch(r"\S.{10,}\w\.", summary)
@@ -82,7 +82,7 @@ def test_a_room_says_in_one_sentence_what_it_is_for(room: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(ROOT).as_posix())
-def test_a_room_has_no_more_modules_than_one_can_take_in(room: Path) -> None:
+def test_each_package_has_a_limited_number_of_modules(room: Path) -> None:
     assert len(list(room.glob("*.py"))) - 1 <= MOST_MODULES
 
 
@@ -97,7 +97,7 @@ def test_each_package_of_an_app_has_a_folder_of_tests() -> None:
     assert [place for place in TESTED_ELSEWHERE.values() if not (ROOT / place).exists()] == []
 
 
-def test_no_test_of_projects_stands_outside_of_a_folder() -> None:
+def test_every_test_of_projects_is_in_a_folder() -> None:
     """All modules of `projects` but its errors are in packages, too."""
     assert list((TESTS / "projects").glob("test_*.py")) == []
 
@@ -107,7 +107,7 @@ def test_every_app_has_a_contract() -> None:
 
 
 @pytest.mark.parametrize("room", ORDERED)
-def test_every_module_has_its_floor(room: str) -> None:
+def test_every_module_is_in_a_layer(room: str) -> None:
     contract = layers_contracts()[room]
     named = [name for floor in floors_of(contract) for name in floor]
     assert contract["type"] == "layers"

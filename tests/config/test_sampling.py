@@ -93,13 +93,13 @@ def test_a_sample_has_its_size_and_each_value() -> None:
     assert collected() == taken
 
 
-def test_another_seed_takes_other_cases_and_as_many() -> None:
+def test_another_seed_draws_as_many_other_cases() -> None:
     samples = [collected(sample_seed=seed) for seed in range(5)]
     assert all(sizes(each) == sizes(samples[0]) for each in samples)
     assert len({tuple(each["two"]) for each in samples}) == 5
 
 
-def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
+def test_tests_hardly_related_to_a_database_run_partly_on_the_second() -> None:
     second = collected(only_database=True)
     assert {name: len(second[name]) for name in MARKS} == {
         "no database": 10,
@@ -111,7 +111,7 @@ def test_of_what_says_little_of_a_database_the_second_one_runs_a_part() -> None:
     assert len(second["two"]) == 20
 
 
-def test_side_by_side_each_case_is_run_on_one_database() -> None:
+def test_in_parallel_parts_each_case_runs_on_one_database() -> None:
     alone, first = collected(), collected(beside=True)
     second = collected(beside=True, only_database=True)
     for name in ("rolled back", "sampled"):
@@ -123,13 +123,13 @@ def test_side_by_side_each_case_is_run_on_one_database() -> None:
     assert len(first["committing"]) == 5
 
 
-def test_the_whole_is_run_and_so_is_what_is_asked_for_by_name() -> None:
+def test_everything_runs_with_whole_and_named_tests_always_run() -> None:
     whole = collected(whole=True, only_database=True)
     assert [len(cases) for cases in whole.values()] == [80, 18, 80, 10, 10, 10, 10, 10, 10]
     assert whole == collected(args=("tests/x.py::two[verb 1-state 1]",)) == collected(lf=True)
 
 
-def test_a_test_that_goes_through_its_cases_itself_takes_a_part_of_them() -> None:
+def test_a_test_with_a_loop_over_cases_draws_a_part_of_them() -> None:
     assert Some(is_whole=False)(range(10), one_in=3, first=4) == [1, 4, 7]
     assert Some(is_whole=False, seed=1)(range(10), one_in=3, first=4) == [2, 5, 8]
     assert Some(is_whole=True)(range(10), one_in=3, first=4) == list(range(10))
@@ -166,7 +166,7 @@ def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> No
         assert len(items) == number, (cases, name, places)
 
 
-def test_what_takes_long_has_its_turn() -> None:
+def test_slow_tests_have_their_turn() -> None:
     def items() -> list[Any]:
         return [
             SimpleNamespace(

@@ -76,7 +76,7 @@ def test_without_a_registry_the_first_run_shows_no_error(machine: Path) -> None:
     ]
 
 
-def test_package_lists_that_are_too_old_are_read_anew_without_an_error(machine: Path) -> None:
+def test_outdated_package_lists_are_refreshed_without_an_error(machine: Path) -> None:
     old_lists = """#!/bin/sh
 case "$*" in *--simulate) exit 0 ;; esac
 echo "apt-get $*" >>calls
@@ -90,7 +90,7 @@ test -e updated || { echo "E: 404 Not Found"; exit 100; }
     assert calls(machine) == [install, "apt-get update", install]
 
 
-def test_where_nothing_may_be_installed_the_error_is_shown(machine: Path) -> None:
+def test_the_error_is_shown_if_nothing_may_be_installed(machine: Path) -> None:
     done = ensure_images(machine, may_install=False)
     assert done.returncode == 1
     assert "CommandError: There is no base image." in done.stderr
@@ -110,7 +110,7 @@ def test_a_build_that_fails_is_shown_and_not_tried_again(machine: Path, *, has_m
     assert calls(machine) == ["manage.py build_images --first-run"]
 
 
-def test_an_environment_is_made_again_where_anything_of_it_has_changed(machine: Path) -> None:
+def test_an_environment_is_recreated_after_any_change_of_it(machine: Path) -> None:
     """A second start leaves it out, which takes a third of a second."""
 
     def is_synced(options: str = "--no-dev") -> bool:
@@ -148,7 +148,7 @@ def test_an_environment_is_made_again_where_anything_of_it_has_changed(machine: 
     assert not is_synced()
 
 
-def test_an_environment_that_was_interrupted_while_it_was_made_is_completed(machine: Path) -> None:
+def test_an_interrupted_environment_is_completed(machine: Path) -> None:
     """Ctrl-C during the first `make run` leaves one without pip."""
     python = """#!/bin/sh
 echo "$*" >>calls

@@ -24,7 +24,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> Mock:
 
 
 @pytest.mark.django_db
-def test_a_missing_image_is_left_to_all_of_it(executed: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_image_requires_the_complete_preparation(executed: Mock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "are_built", lambda *_, **__: False)
     with pytest.raises(HandedOverError):
         call_command("serve", "--again", "--prepare", "--announce")
@@ -33,7 +33,7 @@ def test_a_missing_image_is_left_to_all_of_it(executed: Mock, monkeypatch: pytes
 
 
 @pytest.mark.django_db
-def test_what_keeps_it_from_serving_is_told_before_anything_is_built(executed: Mock, monkeypatch: Any) -> None:
+def test_obstacles_to_serving_are_reported_before_anything_is_built(executed: Mock, monkeypatch: Any) -> None:
     monkeypatch.setattr(serve, "require_that_it_may_serve", Mock(side_effect=CommandError("The port is taken.")))
     monkeypatch.setattr(serve, "are_built", lambda *_, **__: False)
     with pytest.raises(CommandError, match="The port is taken"):

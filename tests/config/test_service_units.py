@@ -68,7 +68,7 @@ def test_systemd_finds_nothing_wrong(installed: Path, name: str) -> None:
 
 @needs_tool
 @pytest.mark.parametrize("name", UNITS)
-def test_a_unit_may_do_no_more_than_it_must(installed: Path, name: str) -> None:
+def test_a_unit_has_only_the_necessary_rights(installed: Path, name: str) -> None:
     path = installed / "etc/systemd/system" / name
     asked = [str(analyze), "security", "--offline=true", f"--threshold={EXPOSURE[name]}", "--no-pager", str(path)]
     looked = subprocess.run(asked, capture_output=True, text=True, check=False)
@@ -91,7 +91,7 @@ def test_docker_starts_no_agent_before_the_network_is_closed_and_berth_after_it(
     assert values(service, "WantedBy") == ["multi-user.target"]
 
 
-def test_the_service_tells_when_it_serves_and_gets_the_time_to_end(installed: Path) -> None:
+def test_the_service_notifies_readiness_and_has_time_to_end(installed: Path) -> None:
     service = unit(installed, "berth.service")
     assert values(service, "Type") == ["notify"]
     assert int(values(service, "TimeoutStopSec")[0]) > BERTH_GRACE + 4
@@ -102,13 +102,13 @@ def test_the_service_tells_when_it_serves_and_gets_the_time_to_end(installed: Pa
     assert (values(service, "RuntimeDirectory"), values(service, "RuntimeDirectoryMode")) == (["berth"], ["0700"])
 
 
-def test_the_services_own_settings_come_after_those_of_the_checkout(installed: Path) -> None:
+def test_the_service_s_settings_override_those_of_the_checkout(installed: Path) -> None:
     """systemd takes the last one that it reads."""
     files = values(unit(installed, "berth.service"), "EnvironmentFile")
     assert files == [f"-{ROOT}/var/berth.env", "-/etc/berth/environment"]
 
 
-def test_the_way_to_the_engine_is_kept_whole(installed: Path) -> None:
+def test_the_engine_s_address_is_kept_unchanged(installed: Path) -> None:
     """A remote one is spoken to in plain text where a part of it is missing."""
     kept = dict(line.split("=", 1) for line in (installed / "etc/berth/environment").read_text().splitlines())
     assert kept == {"BERTH_DATA_DIR": f"{installed}/data", **OF_THE_ENGINE}
@@ -126,7 +126,7 @@ def test_to_install_again_changes_nothing_and_keeps_the_settings(installed: Path
 
 
 @pytest.mark.parametrize("quote", ["", '"', "'"])
-def test_the_data_directory_is_the_one_that_systemd_reads(tmp_path: Path, quote: str) -> None:
+def test_the_data_directory_is_read_as_systemd_reads_it(tmp_path: Path, quote: str) -> None:
     settings = tmp_path / "etc/berth/environment"
     settings.parent.mkdir(parents=True)
     settings.write_text(f"BERTH_DATA_DIR={quote}/srv/berth{quote}\nBERTH_PORT=8123\n")
@@ -165,7 +165,7 @@ def test_to_uninstall_leaves_the_settings_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["install-service", "uninstall-service"])
-def test_where_nothing_may_be_written_one_sentence_says_so(name: str) -> None:
+def test_an_unwritable_place_is_reported_in_one_sentence(name: str) -> None:
     if os.geteuid() == 0 and Path("/run/systemd/system").is_dir():
         pytest.skip("it would really be done here")
     environment = {"PATH": "/usr/bin:/bin"}
@@ -174,7 +174,7 @@ def test_where_nothing_may_be_written_one_sentence_says_so(name: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_place_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("install-service", tmp_path / "file")
     assert done.returncode == 1

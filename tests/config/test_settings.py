@@ -36,7 +36,7 @@ def read_settings(tmp_path: Path, *names: str, **variables: str) -> list[Any]:
     return values
 
 
-def test_a_worker_that_does_nothing_is_replaced_as_soon_as_its_requests_have_no_time_left() -> None:
+def test_a_stuck_worker_is_replaced_once_its_requests_have_no_time_left() -> None:
     assert settings.BERTH_WORKER_TIMEOUT == 30
 
 
@@ -64,7 +64,7 @@ def test_sqlite_begins_immediate_waits_and_writes_ahead(tmp_path: Path) -> None:
 
 
 @pytest.mark.django_db
-def test_session_tokens_last_twelve_hours_and_have_a_key_of_their_own() -> None:
+def test_session_tokens_last_twelve_hours_and_have_a_separate_key() -> None:
     assert settings.SIMPLE_JWT["ACCESS_TOKEN_LIFETIME"] == timedelta(hours=12)
     assert settings.SIMPLE_JWT["SIGNING_KEY"] not in {settings.SECRET_KEY, *settings.BERTH_ENCRYPTION_KEYS}
     assert settings.SESSION_COOKIE_AGE == 12 * 3600
@@ -81,7 +81,7 @@ def test_a_user_and_minute_have_the_limits_that_are_promised(tmp_path: Path) -> 
     )
 
 
-def test_counts_move_to_redis_where_there_is_one(tmp_path: Path) -> None:
+def test_counts_are_kept_in_redis_if_configured(tmp_path: Path) -> None:
     names = ("BERTH_COUNT_IN_CACHE", "CACHES")
     in_cache, caches = read_settings(tmp_path, *names, BERTH_CACHE_URL="redis://localhost:6379/1")
     assert in_cache is True
@@ -89,9 +89,7 @@ def test_counts_move_to_redis_where_there_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("variables", "required"), [({}, False), ({"BERTH_REQUIRE_STAFF_MFA": "on"}, True)])
-def test_staff_need_a_second_factor_where_that_is_asked(
-    tmp_path: Path, variables: dict[str, str], required: bool
-) -> None:
+def test_staff_need_a_second_factor_if_configured(tmp_path: Path, variables: dict[str, str], required: bool) -> None:
     assert read_settings(tmp_path, "BERTH_REQUIRE_STAFF_MFA", **variables) == [required]
 
 
@@ -116,7 +114,7 @@ def test_https_is_remembered_by_browsers_for_a_year(tmp_path: Path) -> None:
     assert read_settings(tmp_path, *names) == [0, False, None]
 
 
-def test_https_is_told_from_the_proxys_header(settings: Any, client: Client) -> None:
+def test_https_is_recognised_from_the_proxy_s_header(settings: Any, client: Client) -> None:
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     settings.SECURE_HSTS_SECONDS = 31_536_000
     answer = client.get("/healthz", headers={"x-forwarded-proto": "https"})
@@ -134,7 +132,7 @@ def test_debug_is_off() -> None:
     assert settings.DEBUG is False
 
 
-def test_time_zones_are_known_where_the_system_has_no_table_of_them() -> None:
+def test_time_zones_work_without_the_system_s_database() -> None:
     """Django looks up that of the settings for each moment that a page shows."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert [each for each in declared if each.startswith("tzdata")]

@@ -34,7 +34,7 @@ def collected(capsys: pytest.CaptureFixture[str]) -> bool:
     return "Collecting static files" in capsys.readouterr().out
 
 
-def test_the_first_time_they_are_collected_and_the_second_time_not(
+def test_static_files_are_collected_the_first_time_only(
     source: Path, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert collected(capsys)
@@ -63,7 +63,7 @@ def test_a_lost_directory_is_made_again(source: Path, settings: Any, capsys: pyt
     assert collected(capsys)
 
 
-def test_machines_that_prepare_at_once_make_one_admin(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_preparations_create_one_admin(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each step after the migration waits for the other machine's, as the migration itself does."""
     locked: dict[str, bool] = {}
 

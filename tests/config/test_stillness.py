@@ -53,7 +53,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Stillness:
     return own
 
 
-def test_a_process_that_ticks_goes_on(clock: Clock) -> None:
+def test_a_ticking_process_is_not_considered_paused(clock: Clock) -> None:
     own = Stillness()
     assert not own.was_since(0.0)  # nobody has ever ticked
     for _ in range(5):
@@ -62,7 +62,7 @@ def test_a_process_that_ticks_goes_on(clock: Clock) -> None:
         assert not own.was_since(0.0)
 
 
-def test_it_is_known_before_and_after_the_first_tick_that_follows(clock: Clock) -> None:
+def test_a_pause_is_known_before_and_after_the_next_tick(clock: Clock) -> None:
     own = Stillness()
     own.tick()
     began, clock.now = clock.now, clock.now + 2 * LONGEST
@@ -96,9 +96,7 @@ def served(answers: Callable[[], int], *, method: str = "GET", since: float = 0.
 
 @pytest.mark.parametrize("failed", [502, 503, 504])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
-def test_a_read_that_failed_over_it_is_asked_once_more_and_nothing_else_is(
-    still: Stillness, method: str, failed: int
-) -> None:
+def test_only_a_read_that_failed_during_a_pause_is_repeated(still: Stillness, method: str, failed: int) -> None:
     outcomes = iter([failed, 200])
 
     def answers() -> int:
@@ -110,7 +108,7 @@ def test_a_read_that_failed_over_it_is_asked_once_more_and_nothing_else_is(
     assert answer.status_code == statuses[-1]
 
 
-def test_it_is_asked_only_once_more(still: Stillness) -> None:
+def test_a_read_is_repeated_only_once(still: Stillness) -> None:
     def answers() -> int:
         stop(still)
         return 503
@@ -119,7 +117,7 @@ def test_it_is_asked_only_once_more(still: Stillness) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 404, 429, 500])
-def test_what_was_answered_otherwise_stays(still: Stillness, status: int) -> None:
+def test_other_answers_are_kept(still: Stillness, status: int) -> None:
     def answers() -> int:
         stop(still)
         return status
@@ -131,7 +129,7 @@ def test_a_read_of_a_process_that_went_on_is_asked_once(clock: Clock, still: Sti
     assert served(lambda: 503)[0] == [503]
 
 
-def test_the_second_time_it_has_some_time_however_late_it_is(still: Stillness) -> None:
+def test_the_repetition_has_some_time_in_any_case(still: Stillness) -> None:
     left = list[float | None]()
 
     def answers() -> int:
@@ -151,7 +149,7 @@ def fail(stopped: Stillness | None) -> None:
     raise OperationalError("refused")
 
 
-def test_a_connection_that_did_not_come_meanwhile_shuts_nobody_out(still: Stillness) -> None:
+def test_a_connection_that_failed_during_a_pause_closes_no_gate(still: Stillness) -> None:
     own = Gate()
     for is_over in (True, False):
         with pytest.raises(OperationalError, match="refused"), own.passing(is_patient=True):

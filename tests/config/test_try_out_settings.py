@@ -11,7 +11,7 @@ from tests.e2e import service
 from tests.paths import ROOT
 
 
-def test_what_runs_by_hand_does_not_read_the_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_try_out_does_not_read_the_installation_s_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `make run` reads them, in a checkout that has some."""
     mine = tmp_path / "mine"
     copytree(ROOT / "config/bin", mine / "config/bin")

@@ -54,21 +54,21 @@ def lines(checkout: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("said", ["no\n", "y\n", ""])
-def test_who_does_not_say_yes_keeps_the_service(checkout: Path, said: str) -> None:
+def test_without_a_yes_the_service_is_kept(checkout: Path, said: str) -> None:
     assert run(checkout, "uninstall", "--volumes", said=said).returncode == 0
     assert lines(checkout, "options") == ["--dry-run --volumes"]
     assert (checkout / UNIT).exists()
 
 
 @pytest.mark.parametrize("option", ["--volums", "--dry", "--ye", "-hx"])
-def test_who_mistypes_an_option_keeps_the_service(checkout: Path, option: str) -> None:
+def test_a_mistyped_option_keeps_the_service(checkout: Path, option: str) -> None:
     assert run(checkout, "uninstall", option, said="yes\n").returncode == 2
     assert len(lines(checkout, "calls")) == 1
     assert (checkout / UNIT).exists()
 
 
 @pytest.mark.parametrize("option", ["--dry-run", "--help"])
-def test_what_only_tells_ends_nothing_and_asks_nothing(checkout: Path, option: str) -> None:
+def test_a_dry_run_ends_nothing_and_asks_nothing(checkout: Path, option: str) -> None:
     done = run(checkout, "uninstall", option, "--volumes", said="yes\n")
     assert (done.returncode, done.stdout) == (0, "")
     assert lines(checkout, "options") == [f"{option} --volumes"]
@@ -76,7 +76,9 @@ def test_what_only_tells_ends_nothing_and_asks_nothing(checkout: Path, option: s
 
 
 @pytest.mark.parametrize(("options", "said"), [(("--volumes",), "yes\n"), (("--volumes", "--yes"), "")])
-def test_it_tells_asks_ends_the_service_and_then_does_it(checkout: Path, options: tuple[str, ...], said: str) -> None:
+def test_uninstall_lists_asks_stops_the_service_and_then_removes(
+    checkout: Path, options: tuple[str, ...], said: str
+) -> None:
     done = run(checkout, "uninstall", *options, said=said)
     assert (done.returncode, done.stderr) == (0, "")
     assert ("Type yes" in done.stdout) == bool(said)
@@ -87,7 +89,7 @@ def test_it_tells_asks_ends_the_service_and_then_does_it(checkout: Path, options
 
 @pytest.mark.parametrize("script", ["uninstall", "upgrade"])
 @pytest.mark.parametrize("quote", ["", '"', "'"])
-def test_settings_are_read_as_systemd_reads_them(checkout: Path, script: str, quote: str) -> None:
+def test_settings_are_read_in_systemd_s_syntax(checkout: Path, script: str, quote: str) -> None:
     (checkout / "system/etc/berth/environment").write_text(settings(checkout, quote))
     run(checkout, script)
     assert lines(checkout, "calls")[0].endswith(f" {checkout}/data")
@@ -105,7 +107,7 @@ def test_settings_are_read_as_systemd_reads_them(checkout: Path, script: str, qu
         ("", ""),
     ],
 )
-def test_a_value_keeps_what_its_quotation_marks_hold(checkout: Path, written: str, read: str) -> None:
+def test_a_quoted_value_is_kept_unchanged(checkout: Path, written: str, read: str) -> None:
     (checkout / "system/etc/berth/environment").write_text(f"; DATABASE_URL=no\nDATABASE_URL={written}")
     asked = ["bash", "-c", "source config/bin/common.sh; source config/bin/service.sh; setting DATABASE_URL"]
     environment = {"DESTDIR": "system", "PATH": "/usr/bin:/bin"}

@@ -29,7 +29,7 @@ KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 @pytest.mark.one_database
 @pytest.mark.parametrize("word", ["version", "--version"])
-def test_the_command_line_says_which_berth_this_is_and_needs_no_configuration(word: str) -> None:
+def test_the_command_line_shows_the_version_without_configuration(word: str) -> None:
     environment = {"BERTH_PORT": "none", "PATH": "/usr/bin:/bin"}
     command = [sys.executable, "manage.py", word]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -47,7 +47,7 @@ def test_the_command_line_says_which_berth_this_is_and_needs_no_configuration(wo
         ("127.0.0.1", 1, "203.0.113.7", None),
     ],
 )
-def test_a_health_check_tells_it_on_this_machine_only(
+def test_a_health_check_shows_the_version_on_this_machine_only(
     client: Client, settings: Any, address: str, proxies: int, forwarded: str, expected: str | None
 ) -> None:
     settings.BERTH_TRUSTED_PROXIES = proxies
@@ -57,7 +57,7 @@ def test_a_health_check_tells_it_on_this_machine_only(
 
 
 @pytest.mark.django_db
-def test_pages_tell_it_to_staff(alice: User, sam: User, client: Client) -> None:
+def test_pages_show_the_version_to_staff(alice: User, sam: User, client: Client) -> None:
     page = reverse("accounts:settings")
     assert f"Berth {VERSION}" in browser_of(sam).get(page).content.decode()
     assert VERSION not in browser_of(alice).get(page).content.decode()
@@ -66,7 +66,7 @@ def test_pages_tell_it_to_staff(alice: User, sam: User, client: Client) -> None:
 
 
 @pytest.mark.one_database
-def test_those_who_are_asked_outside_are_told_who_asks() -> None:
+def test_outside_requests_carry_a_user_agent() -> None:
     heard: list[bytes] = []
 
     def answer_once() -> None:
@@ -92,7 +92,7 @@ def test_every_place_has_the_same_number() -> None:
     assert label == [VERSION] * 2  # of the service, and of the proxy before its engine
 
 
-def test_the_changelog_is_as_keep_a_changelog_has_it() -> None:
+def test_the_changelog_follows_keep_a_changelog() -> None:
     text = (ROOT / "CHANGELOG.md").read_text()
     headings = HEADING.findall(text)
     assert len(headings) == text.count("\n## ")

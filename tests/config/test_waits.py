@@ -126,7 +126,7 @@ def test_every_wait_on_another_thread_has_a_bound_or_a_reason() -> None:
         ("with ThreadPoolExecutor(2) as pool: pass", "with ThreadPoolExecutor"),
     ],
 )
-def test_a_new_one_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, what: str) -> None:
+def test_a_new_fixed_sleep_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, what: str) -> None:
     monkeypatch.setattr("tests.config.test_waits.ROOT", tmp_path)
     module = tmp_path / "new.py"
     module.write_text(f"import queue, concurrent.futures\ndef f():\n    {line}\n")

@@ -55,15 +55,15 @@ def test_there_is_something_to_read() -> None:
     assert len(PRODUCT) > 300
 
 
-def test_no_sentence_for_users_and_operators_leaves_open_who_or_what_is_meant() -> None:
+def test_no_sentence_for_users_and_operators_is_vague() -> None:
     assert lines_with(VAGUE, DOCUMENTS) == []
 
 
-def test_nor_does_any_comment_of_the_service() -> None:
+def test_no_comment_of_the_service_is_vague() -> None:
     assert lines_with(VAGUE, OF_THE_SERVICE) == []
 
 
-def test_what_users_and_operators_read_has_no_word_that_only_we_use() -> None:
+def test_texts_for_users_and_operators_have_no_private_word() -> None:
     assert lines_with(PRIVATE, FOR_USERS) == []
 
 

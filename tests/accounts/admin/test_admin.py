@@ -31,7 +31,7 @@ def test_the_admin_signs_in_at_the_sign_in_page(client: Client, db: None, path: 
     assert "Sign in" in answer.content.decode()
 
 
-def test_the_admins_own_sign_in_takes_no_password_and_leads_nowhere_else(client: Client, ada: User) -> None:
+def test_the_admin_s_own_sign_in_accepts_no_password_and_redirects_nowhere_else(client: Client, ada: User) -> None:
     form = {"username": ada.email, "password": "wrong"}
 
     assert client.post("/admin/login/", form).headers["Location"] == "/sign-in?next=/admin/"
@@ -39,13 +39,13 @@ def test_the_admins_own_sign_in_takes_no_password_and_leads_nowhere_else(client:
 
 
 @pytest.mark.parametrize("path", ["/admin/", USERS, KEYS])
-def test_users_are_told_that_the_admin_is_not_for_them(client: Client, alice: User, path: str) -> None:
+def test_users_see_that_the_admin_is_for_staff_only(client: Client, alice: User, path: str) -> None:
     client.force_login(alice)
 
     assert client.get(path, follow=True).status_code == 403
 
 
-def test_permissions_of_djangos_own_open_nothing(client: Client, alice: User) -> None:
+def test_django_s_own_permissions_open_nothing(client: Client, alice: User) -> None:
     alice.user_permissions.set(Permission.objects.all())
     client.force_login(alice)
 
@@ -61,13 +61,13 @@ def test_staff_add_a_user_by_email_only(client: Client, sam: User) -> None:
     assert (user.is_staff, user.is_superuser, user.has_usable_password()) == (False, False, False)
 
 
-def test_an_email_is_taken_in_any_spelling(client: Client, sam: User, alice: User) -> None:
+def test_an_email_is_accepted_in_any_spelling(client: Client, sam: User, alice: User) -> None:
     client.force_login(sam)
 
     assert "This email is taken." in client.post(f"{USERS}add/", {"email": "ALICE@example.com"}).content.decode()
 
 
-def test_deactivating_ends_sessions_for_good(client: Client, call: Call, sam: User, alice: User) -> None:
+def test_deactivating_ends_sessions_permanently(client: Client, call: Call, sam: User, alice: User) -> None:
     from accounts.credentials.session_tokens import issue_session
 
     token, key = issue_session(alice), plain_key(ApiKeyFactory.create(user=alice))
@@ -117,7 +117,7 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> No
     monkeypatch.setattr(UserForm, "full_clean", clean_then_act)
 
 
-def test_a_form_writes_back_nothing_that_changed_meanwhile(
+def test_a_form_does_not_overwrite_fields_changed_meanwhile(
     client: Client, sam: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new password and the end of all sessions stay."""
@@ -148,7 +148,7 @@ def test_an_admin_is_always_staff(client: Client, ada: User, alice: User) -> Non
     assert User.objects.get(pk=alice.pk).role == "user"
 
 
-def test_nobody_locks_themselves_out(client: Client, ada: User) -> None:
+def test_admins_cannot_lock_themselves_out(client: Client, ada: User) -> None:
     client.force_login(ada)
     _save(client, ada, is_active="", is_staff="", is_superuser="")
 
@@ -194,7 +194,7 @@ def test_groups_are_not_used(client: Client, ada: User) -> None:
     assert client.get("/admin/auth/group/").status_code == 404
 
 
-def test_changing_ones_password_is_done_on_the_settings_page(client: Client, ada: User) -> None:
+def test_passwords_are_changed_on_the_settings_page(client: Client, ada: User) -> None:
     client.force_login(ada)
 
     assert client.get("/admin/password_change/").headers["Location"] == "/settings"

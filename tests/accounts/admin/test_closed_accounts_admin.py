@@ -14,7 +14,7 @@ def save(client: Client, user: User, **fields: str) -> int:
     return client.post(f"/admin/accounts/user/{user.pk}/change/", {"email": user.email, **fields}).status_code
 
 
-def test_it_gets_no_rights_again(client: Client, ada: User, alice: User) -> None:
+def test_a_closed_account_cannot_get_rights(client: Client, ada: User, alice: User) -> None:
     client.force_login(ada)
     row = User.objects.filter(pk=alice.pk)
     row.update(is_active=False, closed_at=clock.now())
@@ -23,7 +23,7 @@ def test_it_gets_no_rights_again(client: Client, ada: User, alice: User) -> None
     assert row.filter(is_active=False, is_staff=False, is_superuser=False, notes="x").exists()
 
 
-def test_nor_where_it_is_closed_before_the_form_is_saved(
+def test_an_account_closed_before_the_form_is_saved_gets_no_rights(
     client: Client, ada: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client.force_login(ada)

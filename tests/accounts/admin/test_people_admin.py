@@ -61,7 +61,7 @@ def send(office: Client, *emails: str) -> str:
 
 
 @pytest.mark.usefixtures("_by_mail")
-def test_a_mail_says_who_invites_and_how_long_the_link_holds_and_lets_in_once(
+def test_an_invitation_names_the_inviter_and_its_validity_and_works_once(
     office: Client, sam: User, alice: User
 ) -> None:
     page = send(office, "new@example.com", alice.email, "nonsense")
@@ -81,7 +81,7 @@ def test_a_mail_says_who_invites_and_how_long_the_link_holds_and_lets_in_once(
 
 
 @pytest.mark.usefixtures("_by_mail")
-def test_who_has_never_come_is_invited_again_a_few_times(office: Client, alice: User, ada: User) -> None:
+def test_a_user_who_never_signed_in_can_be_invited_a_few_times(office: Client, alice: User, ada: User) -> None:
     for _ in range(MAILS_PER_ACCOUNT):
         assert "on its way" in send(office, "new@example.com")
     assert ENOUGH_FOR_ONE in send(office, "new@example.com")
@@ -96,7 +96,7 @@ def test_who_has_never_come_is_invited_again_a_few_times(office: Client, alice: 
 @pytest.mark.parametrize(
     "change", [{"email": "new@example.com", "password": "x"}, {"email": "sam@example.com", "is_staff": False}], ids=str
 )
-def test_nobody_is_invited_who_came_meanwhile_nor_by_one_who_is_no_staff(office: Client, change: Any) -> None:
+def test_active_users_are_not_invited_and_only_staff_invite(office: Client, change: Any) -> None:
     send(office, "new@example.com")
     User.objects.filter(email=change["email"]).update(**change)
     assert deliver()
@@ -105,7 +105,7 @@ def test_nobody_is_invited_who_came_meanwhile_nor_by_one_who_is_no_staff(office:
 
 
 @pytest.mark.usefixtures("_by_mail")
-def test_what_cannot_be_mailed_makes_no_account(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_cannot_get_mail_gets_no_account(office: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(invitations, "MAILS_A_DAY", 1)
     page = send(office, "one@example.com", "two@example.com")
     assert f"two@example.com: {invitations.ENOUGH}" in page
@@ -134,7 +134,7 @@ def test_only_staff_invite(client: Client, alice: User) -> None:
     assert not User.objects.filter(email="x@example.com").exists()
 
 
-def test_a_form_without_its_token_invites_nobody(sam: User) -> None:
+def test_a_form_without_its_csrf_token_invites_nobody(sam: User) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(sam)
     assert client.post(INVITE, {"emails": "x@example.com"}).status_code == 403

@@ -13,7 +13,7 @@ def _reset(user: User) -> str:
     return f"/admin/accounts/user/{user.pk}/reset-second-factor/"
 
 
-def test_staff_reset_that_of_a_user(client: Client, sam: User, alice: User, phone: Phone, said: Said) -> None:
+def test_staff_reset_a_user_s_second_factor(client: Client, sam: User, alice: User, phone: Phone, said: Said) -> None:
     phone.enrol(alice)
     client.force_login(sam)
     assert client.get(_reset(alice)).status_code == 200
@@ -29,7 +29,7 @@ def test_staff_reset_that_of_a_user(client: Client, sam: User, alice: User, phon
     assert client.post(_reset(alice)).status_code == 404
 
 
-def test_staff_do_not_reset_that_of_staff_and_admins(client: Client, sam: User, ada: User) -> None:
+def test_staff_do_not_reset_second_factors_of_staff_and_admins(client: Client, sam: User, ada: User) -> None:
     colleague = UserFactory.create(staff=True)
     client.force_login(sam)
     for user in (colleague, ada, sam):
@@ -40,7 +40,7 @@ def test_staff_do_not_reset_that_of_staff_and_admins(client: Client, sam: User, 
     assert SecondFactor.objects.count() == 3
 
 
-def test_admins_reset_everybodys_but_their_own(client: Client, ada: User, sam: User, phone: Phone) -> None:
+def test_admins_reset_every_second_factor_but_their_own(client: Client, ada: User, sam: User, phone: Phone) -> None:
     phone.enrol(sam)
     phone.enrol(ada)
     client.force_login(ada)
@@ -50,7 +50,7 @@ def test_admins_reset_everybodys_but_their_own(client: Client, ada: User, sam: U
     assert SecondFactor.objects.get().user == ada
 
 
-def test_users_and_nobody_reset_nothing(client: Client, alice: User, bob: User, phone: Phone) -> None:
+def test_users_and_visitors_reset_nothing(client: Client, alice: User, bob: User, phone: Phone) -> None:
     phone.enrol(bob)
     assert client.post(_reset(bob)).status_code == 302
     client.force_login(alice)
@@ -60,7 +60,7 @@ def test_users_and_nobody_reset_nothing(client: Client, alice: User, bob: User, 
 
 
 @pytest.mark.parametrize("path", ["/admin/accounts/user/", "/admin/accounts/user/{user}/change/"])
-def test_the_admin_says_who_has_one_and_nothing_of_it(
+def test_the_admin_shows_who_has_a_second_factor_and_no_more(
     client: Client, ada: User, alice: User, phone: Phone, path: str
 ) -> None:
     client.force_login(ada)
@@ -73,7 +73,7 @@ def test_the_admin_says_who_has_one_and_nothing_of_it(
         assert secret not in after
 
 
-def test_the_button_is_there_for_whom_it_works(client: Client, ada: User, alice: User, bob: User, phone: Phone) -> None:
+def test_the_button_is_shown_only_if_it_works(client: Client, ada: User, alice: User, bob: User, phone: Phone) -> None:
     phone.enrol(alice)
     phone.enrol(ada)
     client.force_login(ada)

@@ -20,7 +20,7 @@ KEYS = "/api/auth/keys"
 PUBLIC_FIELDS = {"id", "name", "scope", "hint", "created_at", "expires_at", "last_used_at", "last_used_ip"}
 
 
-def test_the_key_is_in_the_answer_that_made_it_and_nowhere_else(call: Call, alice: User) -> None:
+def test_the_key_is_shown_only_in_the_answer_that_created_it(call: Call, alice: User) -> None:
     made = call("POST", KEYS, {"name": "  deploy script ", "scope": "write", "expires_in_days": 30}, by=alice)
 
     key = made.json()["key"]
@@ -36,7 +36,7 @@ def test_the_key_is_in_the_answer_that_made_it_and_nowhere_else(call: Call, alic
 
 
 @pytest.mark.parametrize(("asked", "days"), [({}, 90), ({"expires_in_days": 30}, 30), ({"expires_in_days": 365}, 365)])
-def test_it_lives_as_long_as_asked_and_90_days_by_default(
+def test_a_key_is_valid_as_long_as_requested_and_90_days_by_default(
     call: Call, alice: User, asked: dict[str, int], days: int
 ) -> None:
     made = call("POST", KEYS, {"name": "x", "scope": "read", **asked}, by=alice).json()
@@ -48,7 +48,7 @@ def test_it_lives_as_long_as_asked_and_90_days_by_default(
     assert made["created_at"].endswith("Z")
 
 
-def test_null_is_for_ever(call: Call, alice: User) -> None:
+def test_null_means_no_expiry(call: Call, alice: User) -> None:
     made = call("POST", KEYS, {"name": "x", "scope": "read", "expires_in_days": None}, by=alice)
 
     assert made.json()["expires_at"] is None
@@ -73,7 +73,7 @@ def test_a_revoked_key_is_refused_at_once_and_gone_from_the_list(call: Call, ali
     assert call("DELETE", f"{KEYS}/{key.pk}", by=alice).status_code == 404
 
 
-def test_a_strangers_key_is_answered_like_one_that_never_was(call: Call, alice: User, bob: User) -> None:
+def test_a_stranger_s_key_is_answered_like_an_unknown_one(call: Call, alice: User, bob: User) -> None:
     theirs = ApiKeyFactory.create(user=bob)
     for method, suffix in [("DELETE", ""), ("POST", "/rotate")]:
         answers = [
@@ -127,7 +127,7 @@ def test_25_live_keys_are_the_most(call: Call, alice: User, bob: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_last_place_goes_to_one_of_eight_who_want_it(alice: User) -> None:
+def test_one_of_eight_simultaneous_requests_gets_the_last_key(alice: User) -> None:
     ApiKeyFactory.create_batch(LIMIT - 1, user=alice)
     together = threading.Barrier(8)
 

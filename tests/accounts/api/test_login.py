@@ -11,7 +11,7 @@ from tests.factories import UserFactory
 LOGIN = "/api/auth/login"
 
 
-def test_it_exchanges_credentials_for_a_token_and_the_user(call: Call, alice: User) -> None:
+def test_login_exchanges_credentials_for_a_token_and_the_user(call: Call, alice: User) -> None:
     answer = call("POST", LOGIN, {"email": "alice@example.com", "password": CANARY_PASSWORD})
 
     assert answer.status_code == 200
@@ -22,12 +22,12 @@ def test_it_exchanges_credentials_for_a_token_and_the_user(call: Call, alice: Us
 
 
 @pytest.mark.parametrize("email", ["ALICE@Example.COM", "  alice@example.com ", "\uff41lice@example.com"])
-def test_the_email_is_taken_in_any_spelling(call: Call, alice: User, email: str) -> None:
+def test_the_email_is_accepted_in_any_spelling(call: Call, alice: User, email: str) -> None:
     assert call("POST", LOGIN, {"email": email, "password": CANARY_PASSWORD}).status_code == 200
 
 
 @pytest.mark.parametrize("password", [f" {CANARY_PASSWORD}", f"{CANARY_PASSWORD} ", CANARY_PASSWORD.upper()])
-def test_the_password_is_taken_literally(call: Call, alice: User, password: str) -> None:
+def test_the_password_is_used_literally(call: Call, alice: User, password: str) -> None:
     assert call("POST", LOGIN, {"email": "alice@example.com", "password": password}).status_code == 401
 
 
@@ -78,7 +78,7 @@ def test_a_bad_token_does_not_keep_anyone_from_signing_in(call: Call, alice: Use
     assert answer.status_code == 200
 
 
-def test_it_sets_no_cookie(call: Call, alice: User) -> None:
+def test_login_sets_no_cookie(call: Call, alice: User) -> None:
     answer = call("POST", LOGIN, {"email": "alice@example.com", "password": CANARY_PASSWORD})
 
     assert not answer.cookies
@@ -108,7 +108,7 @@ def test_failures_before_a_success_are_forgiven(call: Call, alice: User) -> None
     assert not LoginCounter.objects.exists()
 
 
-def test_a_token_is_not_taken_from_the_query(call: Call, alice: User) -> None:
+def test_a_token_in_the_query_does_not_count(call: Call, alice: User) -> None:
     token = call("POST", LOGIN, {"email": "alice@example.com", "password": CANARY_PASSWORD}).json()["token"]
 
     for name in ("token", "access_token", "key", "Authorization"):

@@ -20,7 +20,7 @@ def test_email_and_password_are_not_enough(call: Call, alice: User, phone: Phone
     assert answer["WWW-Authenticate"] == "Bearer"
 
 
-def test_with_the_code_they_are(call: Call, alice: User, phone: Phone) -> None:
+def test_with_the_code_credentials_are_accepted(call: Call, alice: User, phone: Phone) -> None:
     phone.enrol(alice)
     answer = call("POST", LOGIN, {**BODY, "code": phone.next_code()})
 
@@ -43,9 +43,7 @@ def test_a_wrong_code_is_answered_like_none(call: Call, alice: User, phone: Phon
     assert len({answer.content for answer in answers}) == 1
 
 
-def test_who_does_not_know_the_password_does_not_learn_of_the_second_factor(
-    call: Call, alice: User, phone: Phone
-) -> None:
+def test_without_the_password_nobody_learns_of_the_second_factor(call: Call, alice: User, phone: Phone) -> None:
     phone.enrol(alice)
     body = {**BODY, "password": "wrong", "code": phone.next_code()}
 
@@ -53,7 +51,9 @@ def test_who_does_not_know_the_password_does_not_learn_of_the_second_factor(
     assert call("POST", LOGIN, {**body, "password": CANARY_PASSWORD}).status_code == 200  # the code was not used up
 
 
-def test_ten_wrong_codes_close_it_for_the_page_too(call: Call, client: object, alice: User, phone: Phone) -> None:
+def test_ten_wrong_codes_close_the_account_for_the_page_too(
+    call: Call, client: object, alice: User, phone: Phone
+) -> None:
     phone.enrol(alice)
     for _ in range(10):
         assert call("POST", LOGIN, {**BODY, "code": phone.wrong_code()}).status_code == 401
@@ -62,7 +62,7 @@ def test_ten_wrong_codes_close_it_for_the_page_too(call: Call, client: object, a
     assert (closed.status_code, closed.json()["code"]) == (429, "throttled")
 
 
-def test_asking_without_a_code_is_no_try(call: Call, alice: User, phone: Phone) -> None:
+def test_a_login_without_a_code_is_no_attempt(call: Call, alice: User, phone: Phone) -> None:
     phone.enrol(alice)
     for _ in range(11):
         call("POST", LOGIN, BODY)

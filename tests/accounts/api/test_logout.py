@@ -20,21 +20,21 @@ def test_the_token_is_refused_from_the_next_request_on(call: Call, alice: User) 
     assert call("POST", LOGOUT, by=token).status_code == 401
 
 
-def test_other_sessions_go_on(call: Call, alice: User, bob: User) -> None:
+def test_other_sessions_continue(call: Call, alice: User, bob: User) -> None:
     leaving, staying, bobs = issue_session(alice), issue_session(alice), issue_session(bob)
     call("POST", LOGOUT, by=leaving)
 
     assert [call("GET", "/api/auth/keys", by=token).status_code for token in (staying, bobs)] == [200, 200]
 
 
-def test_a_key_is_no_session(call: Call, alice: User) -> None:
+def test_an_api_key_cannot_log_out(call: Call, alice: User) -> None:
     key = ApiKeyFactory.create(user=alice)
 
     assert call("POST", LOGOUT, by=plain_key(key)).status_code == 403
     assert call("GET", "/api/auth/session", by=plain_key(key)).json()["authenticated"] is True
 
 
-def test_nobody_cannot_sign_out(call: Call, db: None) -> None:
+def test_a_visitor_cannot_log_out(call: Call, db: None) -> None:
     assert call("POST", LOGOUT).status_code == 401
 
 

@@ -14,7 +14,7 @@ from tests.clients import Call
 from tests.settings import REAL_LIMITS
 
 
-def test_a_session_is_told(api: APIClient, alice: User, settings: Settings) -> None:
+def test_a_session_is_described(api: APIClient, alice: User, settings: Settings) -> None:
     settings.BERTH_LIMITS = REAL_LIMITS
     told = api.get("/api/me").json()
     assert (told["id"], told["email"], told["role"], told["second_factor"]) == (
@@ -28,7 +28,7 @@ def test_a_session_is_told(api: APIClient, alice: User, settings: Settings) -> N
 
 
 @pytest.mark.parametrize(("days", "scope"), [(30, Scope.READ), (None, Scope.WRITE)])
-def test_a_key_is_told_and_never_shown(call: Call, alice: User, days: int | None, scope: Scope) -> None:
+def test_a_key_is_described_and_never_shown(call: Call, alice: User, days: int | None, scope: Scope) -> None:
     row, key = issue_api_key(user=alice, session=None, name="deploy bot", scope=scope, lifetime_days=days)
     answer = call("GET", "/api/me", by=key)
     token = answer.json()["token"]
@@ -37,7 +37,7 @@ def test_a_key_is_told_and_never_shown(call: Call, alice: User, days: int | None
     assert key not in answer.content.decode()
 
 
-def test_role_and_second_factor_are_told(call: Call, sam: User, ada: User) -> None:
+def test_role_and_second_factor_are_shown(call: Call, sam: User, ada: User) -> None:
     SecondFactor.objects.create(user=sam, secret_ciphertext="x", last_step=0)
     assert (call("GET", "/api/me", by=sam).json()["role"], call("GET", "/api/me", by=ada).json()["role"]) == (
         "staff", "admin",

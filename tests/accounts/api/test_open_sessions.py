@@ -40,7 +40,7 @@ def test_pages_and_tokens_are_listed_newest_first_and_this_one_is_marked(call: C
     assert listed(call, script)[1]["is_current"]
 
 
-def test_each_kind_is_ended_alone_and_this_one_too_also_while_staff_are_at_work(call: Call, alice: User) -> None:
+def test_each_session_can_be_ended_alone_even_during_maintenance(call: Call, alice: User) -> None:
     browser = Client()
     browser.post("/sign-in", SIGN_IN)
     script, here = log_in("script/1"), log_in("curl/8")
@@ -56,7 +56,7 @@ def test_each_kind_is_ended_alone_and_this_one_too_also_while_staff_are_at_work(
     assert call("GET", SESSIONS, by=here).status_code == 401
 
 
-def test_a_strangers_session_is_answered_like_one_that_never_was(call: Call, alice: User, bob: User) -> None:
+def test_a_stranger_s_session_is_answered_like_an_unknown_one(call: Call, alice: User, bob: User) -> None:
     token = log_in("curl/8")
     hers = OpenSession.objects.get().pk
     answers = [
@@ -69,7 +69,7 @@ def test_a_strangers_session_is_answered_like_one_that_never_was(call: Call, ali
     assert len(listed(call, token)) == 1
 
 
-def test_a_key_neither_lists_nor_ends_them(call: Call, alice: User) -> None:
+def test_an_api_key_neither_lists_nor_ends_sessions(call: Call, alice: User) -> None:
     log_in("curl/8")
     key = plain_key(ApiKeyFactory.create(user=alice))
     assert call("GET", SESSIONS, by=key).status_code == 403

@@ -36,7 +36,7 @@ def test_signing_out_everywhere_ends_sessions_and_not_keys(call: Call, alice: Us
     assert [_is_in(call, token) for token in [*tokens, key, bobs]] == [False, False, False, True, True]
 
 
-def test_two_new_passwords_in_one_second_are_two(call: Call, alice: User) -> None:
+def test_two_password_changes_in_one_second_count_separately(call: Call, alice: User) -> None:
     tokens = []
     for number in range(3):
         tokens.append(issue_session(alice))

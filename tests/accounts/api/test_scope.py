@@ -65,5 +65,5 @@ def test_a_scope_that_changes_counts_at_once(call: Call, alice: User) -> None:
 
 
 @pytest.mark.parametrize("method", SAFE[:2] + UNSAFE)
-def test_nobody_does_nothing(call: Call, db: None, method: str) -> None:
+def test_a_visitor_may_do_nothing(call: Call, db: None, method: str) -> None:
     assert call(method, "/api/any").status_code == 401

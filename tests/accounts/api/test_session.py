@@ -16,7 +16,7 @@ NOBODY = {"authenticated": False, "user": None}
     [({}, "user"), ({"staff": True}, "staff"), ({"admin": True}, "admin")],
     ids=str,
 )
-def test_it_tells_user_and_role(call: Call, db: None, traits: dict[str, bool], role: str) -> None:
+def test_the_session_gives_user_and_role(call: Call, db: None, traits: dict[str, bool], role: str) -> None:
     user = UserFactory.create(**traits)
 
     assert call("GET", SESSION, by=user).json() == {
@@ -48,20 +48,20 @@ def test_api_keys_count_whatever_their_scope(call: Call, alice: User, scope: Sco
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_none_and_bad_tokens_are_nobody(client: Client, db: None, header: str | None) -> None:
+def test_missing_and_bad_tokens_are_not_authenticated(client: Client, db: None, header: str | None) -> None:
     answer = client.get(SESSION, headers={} if header is None else {"Authorization": header})
 
     assert (answer.status_code, answer.json()) == (200, NOBODY)
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "bEaReR"])
-def test_the_scheme_is_taken_in_any_letter_case(client: Client, alice: User, scheme: str) -> None:
+def test_the_scheme_is_accepted_in_any_letter_case(client: Client, alice: User, scheme: str) -> None:
     key = ApiKeyFactory.create(user=alice)
 
     assert client.get(SESSION, headers={"Authorization": f"{scheme} {plain_key(key)}"}).json()["authenticated"] is True
 
 
-def test_a_dashboard_cookie_is_nobody_here(client: Client, alice: User) -> None:
+def test_a_dashboard_cookie_does_not_authenticate(client: Client, alice: User) -> None:
     client.force_login(alice)
 
     assert client.get(SESSION).json() == NOBODY

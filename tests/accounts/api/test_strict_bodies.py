@@ -90,7 +90,7 @@ def test_a_bad_field_is_named(call: Call, alice: User, path: str, field: str, va
 
 @pytest.mark.parametrize("path", GOOD)
 @pytest.mark.parametrize("body", NO_OBJECTS, ids=lambda body: repr(body)[:12])
-def test_a_body_that_is_no_json_object_is_refused(call: Call, alice: User, path: str, body: str | bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(call: Call, alice: User, path: str, body: str | bytes) -> None:
     answer = call("POST", path, body, by=alice)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid")
@@ -106,7 +106,7 @@ def test_other_content_types_are_refused(client: Client, alice: User, path: str,
     assert answer.status_code == 415
 
 
-def test_everything_wrong_is_said_at_once_and_unknown_names_safely(call: Call, alice: User) -> None:
+def test_all_errors_are_reported_at_once_and_unknown_names_are_escaped(call: Call, alice: User) -> None:
     body = {"name": 1, "scope": "x", "\ud800": 1, "y" * 500: 1}
     answer = call("POST", KEYS, body, by=alice)
 
@@ -120,7 +120,7 @@ def test_a_thousand_unknown_fields_get_a_short_answer(call: Call, alice: User) -
     assert len(answer.json()["errors"]) == 20
 
 
-def test_what_was_sent_is_never_quoted(call: Call, alice: User) -> None:
+def test_sent_values_are_never_quoted(call: Call, alice: User) -> None:
     answer = call("POST", KEYS, {"name": "x", "scope": "quoted?", "expires_in_days": "quoted?"}, by=alice)
 
     assert "quoted?" not in answer.content.decode()

@@ -39,7 +39,7 @@ def test_a_key_has_238_random_bits() -> None:
     assert len(keys) == 1000
 
 
-def test_none_of_100_000_typing_errors_is_taken_for_a_key() -> None:
+def test_none_of_100_000_typing_errors_is_accepted_as_a_key() -> None:
     keys = [make_key() for _ in range(40)]
     mutations = itertools.islice(_one_character_off(keys), 100_000)
 

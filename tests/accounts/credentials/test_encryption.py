@@ -30,7 +30,7 @@ OLD_CIPHERTEXT = (
 
 
 @given(st.text(), st.dictionaries(st.text().filter(lambda name: name != "value"), st.text()))
-def test_what_was_encrypted_comes_back(value: str, context: dict[str, str]) -> None:
+def test_an_encrypted_value_is_decrypted(value: str, context: dict[str, str]) -> None:
     assert decrypt(encrypt(value, context=context), context=context) == value
 
 
@@ -41,7 +41,7 @@ def test_another_context_is_refused(context: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("context", [{}, {"user": "alice"}, {**CONTEXT, "field": "x"}])
-def test_so_is_one_of_another_shape(context: dict[str, str]) -> None:
+def test_a_value_of_another_shape_is_refused(context: dict[str, str]) -> None:
     with pytest.raises(DecryptionError):
         decrypt(encrypt("x", context=CONTEXT), context=context)
 
@@ -53,12 +53,12 @@ def test_a_malformed_plaintext_is_an_error(plaintext: bytes) -> None:
 
 
 @given(st.binary() | JSON.map(lambda content: json.dumps(content).encode()))
-def test_so_is_any_other(plaintext: bytes) -> None:
+def test_any_other_ciphertext_is_refused(plaintext: bytes) -> None:
     with pytest.raises(DecryptionError):
         decrypt(encrypt_bytes(plaintext), context=CONTEXT)
 
 
-def test_so_is_a_changed_ciphertext_and_one_of_another_key(settings: Settings) -> None:
+def test_changed_ciphertexts_and_those_of_another_key_are_refused(settings: Settings) -> None:
     ciphertext = encrypt("x", context=CONTEXT)
     for wrong in ("", "\ud800", ciphertext[:-10] + "AAAAAAAAAA", ciphertext[:-1]):
         with pytest.raises(DecryptionError):

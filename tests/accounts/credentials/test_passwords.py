@@ -30,7 +30,7 @@ def _change(client: Client, new: str, *, current: str = CANARY_PASSWORD, again: 
         "密码密码密码密码密码密码",
     ],
 )
-def test_these_are_taken_and_sign_in(client: Client, alice: User, password: str) -> None:
+def test_good_passwords_are_accepted_and_sign_in(client: Client, alice: User, password: str) -> None:
     client.force_login(alice)
 
     assert "Your password is changed" in _change(client, password)
@@ -75,7 +75,7 @@ def test_the_two_must_be_the_same(client: Client, alice: User) -> None:
     assert "differ" in _change(client, "a passphrase, new", again="a passphrase, now")
 
 
-def test_the_current_one_must_be_right_and_is_not_to_be_guessed(client: Client, alice: User) -> None:
+def test_the_current_password_must_be_right_and_cannot_be_guessed(client: Client, alice: User) -> None:
     client.force_login(alice)
     pages = [_change(client, "a passphrase, new", current="wrong") for _ in range(11)]
 
@@ -84,7 +84,7 @@ def test_the_current_one_must_be_right_and_is_not_to_be_guessed(client: Client, 
     assert User.objects.get(pk=alice.pk).check_password(CANARY_PASSWORD)
 
 
-def test_no_password_comes_back_in_a_page(client: Client, alice: User) -> None:
+def test_no_page_returns_a_password(client: Client, alice: User) -> None:
     client.force_login(alice)
 
     assert "too short but told" not in _change(client, "too short but told", again="x")

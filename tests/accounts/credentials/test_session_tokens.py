@@ -113,7 +113,7 @@ TAMPERINGS: dict[str, Callable[[User], str]] = {
 }
 
 
-def test_the_untampered_token_is_taken(call: Call, alice: User) -> None:
+def test_an_unchanged_token_is_accepted(call: Call, alice: User) -> None:
     assert call("GET", "/api/auth/keys", by=_sign(_claims(alice))).status_code == 200
 
 

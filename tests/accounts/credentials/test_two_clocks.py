@@ -23,7 +23,7 @@ def test_a_token_counts_at_once_on_a_machine_with_another_clock(
     assert read_session(token).user_id == alice.pk
 
 
-def test_it_ends_to_the_second_though_the_library_is_told_to_be_generous(
+def test_a_token_expires_to_the_second_in_spite_of_the_library_s_leeway(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = issue_session(alice)

@@ -44,7 +44,7 @@ def email_of(user: User) -> str:
     return User.objects.get(pk=user.pk).email
 
 
-def test_a_link_in_a_mail_to_the_new_address_changes_it_once_and_the_old_one_is_told(alice: User) -> None:
+def test_a_mailed_link_changes_the_email_once_and_the_old_address_is_notified(alice: User) -> None:
     here, there = browser_of(alice), browser_of(alice)
     assert ask(here, " Alice@NEW.example.com ").headers["Location"] == "/settings"
     link = link_in_mail()
@@ -61,7 +61,7 @@ def test_a_link_in_a_mail_to_the_new_address_changes_it_once_and_the_old_one_is_
     assert NOT_CHANGED in here.post(link).content.decode()
 
 
-def test_it_takes_the_password_and_the_code(alice: User, phone: Phone) -> None:
+def test_a_change_of_email_requires_the_password_and_the_code(alice: User, phone: Phone) -> None:
     assert "not your password" in ask(browser_of(alice), password="wrong").content.decode()
     phone.enrol(alice)
     client = browser_of(User.objects.get())
@@ -71,13 +71,13 @@ def test_it_takes_the_password_and_the_code(alice: User, phone: Phone) -> None:
 
 
 @pytest.mark.parametrize("email", ["alice@example.com", "no address", "a@b@c.example", "", "x" * 250 + "@e.org"])
-def test_an_address_that_is_none_uses_up_no_try(alice: User, email: str) -> None:
+def test_an_invalid_address_uses_up_no_attempt(alice: User, email: str) -> None:
     page = ask(browser_of(alice), email, password="wrong").content.decode()
     assert "not your password" not in page
     assert not OutgoingMail.objects.exists()
 
 
-def test_a_taken_address_is_told_to_its_mailbox_alone(alice: User, bob: User) -> None:
+def test_only_the_mailbox_of_a_taken_address_is_notified(alice: User, bob: User) -> None:
     client = browser_of(alice)
     taken, free = ask(client, bob.email), ask(client)
     assert (taken.status_code, taken.headers["Location"]) == (free.status_code, free.headers["Location"])
@@ -90,7 +90,7 @@ def test_a_taken_address_is_told_to_its_mailbox_alone(alice: User, bob: User) ->
     assert "confirm?" not in str(of_bob.body)
 
 
-def test_an_address_that_is_taken_meanwhile_stays_its_owners(alice: User, bob: User) -> None:
+def test_an_address_taken_meanwhile_stays_its_owner_s(alice: User, bob: User) -> None:
     client = browser_of(alice)
     ask(client)
     link = link_in_mail()
@@ -102,7 +102,7 @@ def test_an_address_that_is_taken_meanwhile_stays_its_owners(alice: User, bob: U
     assert is_in(client)
 
 
-def test_a_link_is_nobody_elses(alice: User, bob: User) -> None:
+def test_a_link_works_for_its_user_only(alice: User, bob: User) -> None:
     ask(browser_of(alice))
     link = link_in_mail()
     for method in ("get", "post"):
@@ -116,7 +116,7 @@ def test_a_link_is_nobody_elses(alice: User, bob: User) -> None:
 
 
 @pytest.mark.parametrize("later", [timedelta(days=1, minutes=1), timedelta(days=-1)])
-def test_a_link_ends_after_a_day_and_by_what_ends_all_sessions(
+def test_a_link_ends_after_a_day_and_with_all_sessions(
     alice: User, later: timedelta, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = browser_of(alice)
@@ -138,7 +138,7 @@ def test_a_mail_that_is_sent_after_all_sessions_were_ended_is_not_needed(alice: 
     assert OutgoingMail.objects.get().state == "not needed"
 
 
-def test_of_two_links_one_counts(alice: User) -> None:
+def test_only_one_of_two_links_counts(alice: User) -> None:
     client = browser_of(alice)
     links = [ask(client, f"{number}@example.com") and link_in_mail() for number in range(2)]
     assert client.post(links[1]).status_code == 302

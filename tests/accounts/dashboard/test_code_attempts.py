@@ -16,7 +16,7 @@ from tests.accounts.phone import Phone
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("kind", ["app", "recovery"])
-def test_of_eight_who_bring_the_same_code_at_once_one_gets_in(alice: User, phone: Phone, kind: str) -> None:
+def test_one_of_eight_simultaneous_uses_of_a_code_signs_in(alice: User, phone: Phone, kind: str) -> None:
     phone.enrol(alice)
     code = phone.next_code() if kind == "app" else phone.recovery_codes[0]
     together = threading.Barrier(8)
@@ -35,7 +35,7 @@ def test_of_eight_who_bring_the_same_code_at_once_one_gets_in(alice: User, phone
         assert sorted(threads.map(check, range(8))) == [False] * 7 + [True]
 
 
-def test_ten_wrong_codes_close_it_whatever_the_address(half_way: Client, phone: Phone) -> None:
+def test_ten_wrong_codes_from_any_addresses_close_the_account(half_way: Client, phone: Phone) -> None:
     for number in range(10):
         assert half_way.post(CODE, {"code": phone.wrong_code()}, REMOTE_ADDR=f"192.0.2.{number}").status_code == 200
 
@@ -45,7 +45,7 @@ def test_ten_wrong_codes_close_it_whatever_the_address(half_way: Client, phone: 
     assert not is_in(half_way)
 
 
-def test_typing_the_password_again_gives_no_more_tries(half_way: Client, phone: Phone) -> None:
+def test_typing_the_password_again_gives_no_more_attempts(half_way: Client, phone: Phone) -> None:
     for _ in range(10):
         half_way.post("/sign-in", SIGN_IN)
         half_way.post(CODE, {"code": phone.wrong_code()})
@@ -54,7 +54,7 @@ def test_typing_the_password_again_gives_no_more_tries(half_way: Client, phone: 
     assert half_way.post(CODE, {"code": phone.code()}).status_code == 429
 
 
-def test_wrong_codes_before_the_right_one_are_forgiven(half_way: Client, phone: Phone) -> None:
+def test_wrong_codes_before_a_right_one_are_forgotten(half_way: Client, phone: Phone) -> None:
     for code in [phone.wrong_code()] * 9 + [phone.code()]:
         half_way.post(CODE, {"code": code})
 

@@ -64,7 +64,7 @@ def test_the_owner_gets_in_at_home_while_a_thief_is_locked_out(locked: SignIn, p
     assert locked(THIEF) == 429
 
 
-def test_signing_in_at_home_gives_the_thief_no_more_tries(locked: SignIn, phone: Phone) -> None:
+def test_signing_in_at_home_gives_the_thief_no_more_attempts(locked: SignIn, phone: Phone) -> None:
     assert locked(HOME) == 302
     assert locked(THIEF, phone.wrong_code()) == 429
 
@@ -74,25 +74,25 @@ def test_at_home_there_are_ten_tries_too(locked: SignIn, phone: Phone) -> None:
     assert locked(HOME) == 429
 
 
-def test_a_network_that_another_user_is_known_in_is_none_of_mine(locked: SignIn, bob: User) -> None:
+def test_a_network_known_for_another_user_does_not_count(locked: SignIn, bob: User) -> None:
     KnownNetwork.objects.create(user=bob, network=THIEF)
     assert locked(THIEF) == 429
 
 
-def test_a_right_password_alone_makes_no_network_known(sign_in: SignIn, phone: Phone) -> None:
+def test_a_right_password_alone_does_not_make_a_network_known(sign_in: SignIn, phone: Phone) -> None:
     """By neither door, with a wrong code or without any."""
     sign_in(THIEF, phone.wrong_code())
     assert log_in(THIEF, phone.wrong_code()) == log_in(THIEF, "") == 401
     assert not KnownNetwork.objects.exists()
 
 
-def test_the_code_makes_it_known_by_both_doors(sign_in: SignIn, phone: Phone) -> None:
+def test_the_code_makes_a_network_known_through_page_and_api(sign_in: SignIn, phone: Phone) -> None:
     assert sign_in(HOME) == 302
     assert log_in(THIEF, phone.next_code()) == 200
     assert set(KnownNetwork.objects.values_list("network", flat=True)) == {HOME, THIEF}
 
 
-def test_an_ipv6_customer_is_one_network(sign_in: SignIn) -> None:
+def test_an_ipv6_prefix_counts_as_one_network(sign_in: SignIn) -> None:
     sign_in("2001:db8:1:2::1")
     sign_in("2001:db8:1:2:ffff::9")
     assert [known.network for known in KnownNetwork.objects.all()] == ["2001:db8:1:2::/64"]
@@ -105,7 +105,7 @@ def test_only_the_last_few_networks_are_known(sign_in: SignIn) -> None:
     assert known == {f"198.51.100.{number}" for number in range(3, MOST + 3)}
 
 
-def test_a_network_of_long_ago_is_not_known_any_more(locked: SignIn) -> None:
+def test_a_network_unused_for_long_is_no_longer_known(locked: SignIn) -> None:
     KnownNetwork.objects.update(used_at=timezone.now() - timedelta(days=91))
     assert locked(HOME) == 429
 
@@ -115,7 +115,7 @@ def test_networks_go_with_the_second_factor(locked: SignIn, alice: User) -> None
     assert not KnownNetwork.objects.exists()
 
 
-def test_the_owner_gets_a_mail_when_the_tries_are_used_up(locked: SignIn, alice: User, phone: Phone) -> None:
+def test_the_owner_gets_a_mail_when_the_attempts_are_used_up(locked: SignIn, alice: User, phone: Phone) -> None:
     deliver()
     [message] = mail.outbox
     assert message.to == [alice.email]
@@ -148,7 +148,7 @@ def test_without_a_mail_server_there_is_no_mail(alice: User, settings: Any) -> N
     assert not mail.outbox
 
 
-def test_nobody_who_types_a_code_waits_for_the_mail_server(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_typing_a_code_does_not_wait_for_the_mail_server(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> None:
         raise AssertionError("A request waits for nobody.")
 

@@ -24,14 +24,14 @@ def _new_key(**changes: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("path", BEHIND_SIGN_IN)
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_nobody_is_sent_to_the_sign_in_page(client: Client, db: None, path: str, method: str) -> None:
+def test_visitors_are_redirected_to_the_sign_in_page(client: Client, db: None, path: str, method: str) -> None:
     answer = getattr(client, method)(path)
 
     assert (answer.status_code, answer.url) == (302, f"/sign-in?next={path}")
 
 
 @pytest.mark.parametrize("path", FORMS)
-def test_a_form_without_its_token_is_refused(alice: User, path: str) -> None:
+def test_a_form_without_its_csrf_token_is_refused(alice: User, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
 
@@ -58,7 +58,7 @@ def test_reading_the_address_of_a_form_does_nothing(client: Client, alice: User,
         ("/\\evil.example", "/"),
     ],
 )
-def test_signing_in_leads_where_one_wanted_to_go_but_never_out(
+def test_signing_in_leads_to_the_requested_page_but_never_to_another_site(
     client: Client, alice: User, wanted: str, reached: str
 ) -> None:
     answer = client.post("/sign-in", {**SIGN_IN, "next": wanted})
@@ -66,7 +66,7 @@ def test_signing_in_leads_where_one_wanted_to_go_but_never_out(
     assert (answer.status_code, answer.headers["Location"]) == (302, reached)
 
 
-def test_signing_in_gives_a_new_session_that_ends_in_twelve_hours_whatever_happens(client: Client, alice: User) -> None:
+def test_signing_in_gives_a_new_session_of_at_most_twelve_hours(client: Client, alice: User) -> None:
     client.get("/sign-in")
     client.post("/sign-in", SIGN_IN)
     session = Session.objects.get()
@@ -77,7 +77,7 @@ def test_signing_in_gives_a_new_session_that_ends_in_twelve_hours_whatever_happe
     assert Session.objects.get().expire_date == session.expire_date
 
 
-def test_a_refused_sign_in_says_no_more_for_a_known_email(client: Client, alice: User) -> None:
+def test_a_refused_sign_in_does_not_reveal_a_known_email(client: Client, alice: User) -> None:
     def page(email: str) -> str:
         content = client.post("/sign-in", {"email": email, "password": "wrong"}).content.decode()
         return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", content).replace(email, "")
@@ -101,7 +101,7 @@ def test_a_key_is_shown_once_even_to_a_form_sent_twice(client: Client, alice: Us
 
 
 @pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("365", 365), ("", None)])
-def test_a_key_lives_as_long_as_chosen(client: Client, alice: User, lifetime: str, days: int | None) -> None:
+def test_a_key_is_valid_as_long_as_chosen(client: Client, alice: User, lifetime: str, days: int | None) -> None:
     client.force_login(alice)
     client.post("/settings/keys", _new_key(lifetime=lifetime))
 
@@ -112,14 +112,14 @@ def test_a_key_lives_as_long_as_chosen(client: Client, alice: User, lifetime: st
     "change",
     [{"name": ""}, {"name": "a\x07b"}, {"name": "a" * 65}, {"scope": "admin"}, {"lifetime": "31"}, {"id": "x"}],
 )
-def test_a_bad_form_makes_no_key(client: Client, alice: User, change: dict[str, str]) -> None:
+def test_a_bad_form_creates_no_key(client: Client, alice: User, change: dict[str, str]) -> None:
     client.force_login(alice)
 
     assert client.post("/settings/keys", _new_key(**change)).status_code == 200
     assert not ApiKey.objects.exists()
 
 
-def test_the_limit_is_told_on_the_page(client: Client, alice: User) -> None:
+def test_the_page_shows_the_limit(client: Client, alice: User) -> None:
     ApiKeyFactory.create_batch(LIMIT, user=alice)
     client.force_login(alice)
 
@@ -163,7 +163,7 @@ def test_an_inactive_user_is_out_of_the_dashboard_at_once(client: Client, alice:
     assert client.get("/settings").status_code == 302
 
 
-def test_signing_out_takes_a_post(client: Client, alice: User) -> None:
+def test_signing_out_requires_a_post(client: Client, alice: User) -> None:
     client.force_login(alice)
 
     assert client.get("/sign-out").status_code == 405

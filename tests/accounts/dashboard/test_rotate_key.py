@@ -28,7 +28,7 @@ def test_a_rotated_key_is_shown_once_and_the_old_one_ends_within_a_day(alice: Us
     assert "Expires soon" not in page.content.decode()
 
 
-def test_nobody_rotates_a_strangers_key_or_one_that_is_over(alice: User, bob: User, client: Client) -> None:
+def test_a_stranger_s_or_expired_key_cannot_be_rotated(alice: User, bob: User, client: Client) -> None:
     key = ApiKeyFactory.create(user=alice)
     address = f"/settings/keys/{key.pk}/rotate"
     assert browser_of(bob).post(address, {"id": str(uuid4())}).status_code == 404
@@ -38,7 +38,7 @@ def test_nobody_rotates_a_strangers_key_or_one_that_is_over(alice: User, bob: Us
     assert ApiKey.objects.count() == 1
 
 
-def test_a_form_that_comes_twice_makes_one_key(alice: User) -> None:
+def test_a_form_sent_twice_creates_one_key(alice: User) -> None:
     client, old = browser_of(alice), ApiKeyFactory.create(user=alice)
     address = f"/settings/keys/{old.pk}/rotate"
     shown = client.get(address)
@@ -52,7 +52,7 @@ def test_a_form_that_comes_twice_makes_one_key(alice: User) -> None:
     assert ApiKey.objects.count() == 2
 
 
-def test_of_keys_that_end_soon_only_those_that_have_no_other_yet_are_to_be_rotated(alice: User) -> None:
+def test_rotation_is_suggested_only_for_expiring_keys_without_a_successor(alice: User) -> None:
     client, in_an_hour = browser_of(alice), timezone.now() + timedelta(hours=1)
     old = ApiKeyFactory.create(user=alice, expires_at=in_an_hour)
     ApiKeyFactory.create(user=alice, expires_at=in_an_hour)

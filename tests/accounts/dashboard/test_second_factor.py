@@ -78,13 +78,13 @@ def test_the_picture_is_an_svg_of_the_key_without_style_or_script(alices: Client
     assert not any("style" in element.attrib or element.text for element in elements)
 
 
-def test_apps_are_told_what_they_all_can_do() -> None:
+def test_the_link_for_apps_uses_only_widely_supported_parameters() -> None:
     assert enrolment_url(email="a+b:c@example.com", secret="ABC") == (
         "otpauth://totp/Berth:a%2Bb%3Ac@example.com?secret=ABC&issuer=Berth&algorithm=SHA1&digits=6&period=30"
     )
 
 
-def test_a_setting_up_that_takes_too_long_begins_anew(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setup_that_takes_too_long_restarts(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     alices.post(BEGIN, PASSWORD)
     later = timezone.now() + timedelta(minutes=15, seconds=1)
     monkeypatch.setattr("django.utils.timezone.now", lambda: later)
@@ -93,7 +93,7 @@ def test_a_setting_up_that_takes_too_long_begins_anew(alices: Client, monkeypatc
     assert alices.get(PICTURE).status_code == 404
 
 
-def test_it_ends_every_session_that_was_opened_without_it(
+def test_a_new_second_factor_ends_every_session_opened_without_it(
     call: Call, alices: Client, alice: User, phone: Phone
 ) -> None:
     other, token = Client(), issue_session(alice)
@@ -105,7 +105,7 @@ def test_it_ends_every_session_that_was_opened_without_it(
     assert call("GET", "/api/auth/keys", by=token).status_code == 401
 
 
-def test_there_is_one_of_each_user(alices: Client, alice: User, phone: Phone) -> None:
+def test_each_user_has_one_second_factor(alices: Client, alice: User, phone: Phone) -> None:
     alices.post(BEGIN, PASSWORD)
     phone.enrol(alice)
     alices.force_login(alice)
@@ -117,7 +117,7 @@ def test_there_is_one_of_each_user(alices: Client, alice: User, phone: Phone) ->
         enrol_second_factor(user=alice, session=None, secret=phone.secret, code=phone.code())
 
 
-def test_nothing_of_it_is_stored_in_plain_text(alices: Client, alice: User, phone: Phone) -> None:
+def test_no_part_of_a_second_factor_is_stored_in_plain_text(alices: Client, alice: User, phone: Phone) -> None:
     phone.scan(_key_on(alices.post(BEGIN, PASSWORD, follow=True).content.decode()))
     half_way = str(Session.objects.get().get_decoded())
     codes = _codes_on(alices.post(CONFIRM, {"code": phone.code()}).content.decode())
@@ -147,19 +147,19 @@ def test_new_recovery_codes_replace_the_old_ones(alices: Client, alice: User, ph
 
 
 @pytest.mark.parametrize("path", [CODES, OFF])
-def test_without_one_there_is_nothing_to_change(alices: Client, path: str) -> None:
+def test_without_a_second_factor_there_is_nothing_to_change(alices: Client, path: str) -> None:
     assert alices.get(path).headers["Location"] == "/settings"
     assert alices.post(path, {**PASSWORD, "code": "000000"}).headers["Location"] == "/settings"
 
 
 @pytest.mark.parametrize("path", [BEGIN, CONFIRM, PICTURE, CODES, OFF])
-def test_nobody_is_sent_to_the_sign_in_page(client: Client, db: None, path: str) -> None:
+def test_visitors_are_redirected_to_the_sign_in_page(client: Client, db: None, path: str) -> None:
     assert client.get(path).headers["Location"] == f"/sign-in?next={path}"
     assert client.post(path).headers["Location"] == f"/sign-in?next={path}"
 
 
 @pytest.mark.parametrize("path", [BEGIN, CONFIRM, CODES, OFF])
-def test_a_form_without_its_token_is_refused(alice: User, path: str) -> None:
+def test_a_form_without_its_csrf_token_is_refused(alice: User, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(alice)
 

@@ -11,7 +11,7 @@ OFF = "/settings/second-factor/off"
 PASSWORD = {"password": CANARY_PASSWORD}
 
 
-def test_turning_it_off_takes_password_and_code(alices: Client, alice: User, phone: Phone, said: Said) -> None:
+def test_turning_it_off_requires_password_and_code(alices: Client, alice: User, phone: Phone, said: Said) -> None:
     phone.enrol(alice)
     alices.force_login(alice)
     phone.now += 30

@@ -70,7 +70,7 @@ def test_each_is_ended_alone(alice: User) -> None:
     assert ask(kept) == 200
 
 
-def test_nobody_ends_a_strangers_session(alice: User, bob: User) -> None:
+def test_a_stranger_s_session_cannot_be_ended(alice: User, bob: User) -> None:
     token = token_of_login()
     row, bobs = OpenSession.objects.get(), Client()
     bobs.force_login(bob)
@@ -81,7 +81,7 @@ def test_nobody_ends_a_strangers_session(alice: User, bob: User) -> None:
     assert listed(bobs) == []
 
 
-def test_what_ends_all_others_leaves_this_one_in_the_list(alice: User, phone: Phone) -> None:
+def test_ending_all_others_keeps_this_session_in_the_list(alice: User, phone: Phone) -> None:
     here, _ = sign_in(), sign_in()
     again = {"current": CANARY_PASSWORD, "new": NEW, "again": NEW}
     assert here.post("/settings/password", again).status_code == 302

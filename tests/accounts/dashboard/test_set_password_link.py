@@ -13,7 +13,7 @@ from tests.accounts.rights import opens, set_password_path
 from tests.factories import UserFactory
 
 
-def test_it_sets_the_password_once(client: Client, sam: User, newcomer: User) -> None:
+def test_a_link_sets_the_password_once(client: Client, sam: User, newcomer: User) -> None:
     link = link_of(sam, newcomer)
     form = client.get(link, follow=True)
     assert client.post(form.request["PATH_INFO"], NEW).headers["Location"] == "/sign-in"
@@ -31,7 +31,7 @@ def test_the_page_that_shows_the_form_has_no_token_in_its_address(client: Client
     assert link.rpartition("/")[2] not in form.content.decode()
 
 
-def test_it_is_void_after_three_days(
+def test_a_link_is_void_after_three_days(
     client: Client, sam: User, newcomer: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = link_of(sam, newcomer)
@@ -58,7 +58,7 @@ def test_without_a_password_nobody_signs_in(client: Client, newcomer: User) -> N
 
 
 @pytest.mark.parametrize("path", ["/set-password/x/y", "/set-password/MQ/set-password", "/set-password/%00/x-y"])
-def test_made_up_links_are_told_so(client: Client, db: None, path: str) -> None:
+def test_forged_links_are_refused_with_an_explanation(client: Client, db: None, path: str) -> None:
     assert "no longer valid" in client.get(path, follow=True).content.decode()
 
 
@@ -72,7 +72,7 @@ def test_staff_get_no_link_for_staff_and_admins(client: Client, sam: User, ada: 
     assert client.post(f"/admin/accounts/user/{colleague.pk}/set-password-link/").status_code == 200
 
 
-def test_a_link_takes_a_post(client: Client, sam: User, newcomer: User) -> None:
+def test_a_link_requires_a_post(client: Client, sam: User, newcomer: User) -> None:
     client.force_login(sam)
 
     assert client.get(f"/admin/accounts/user/{newcomer.pk}/set-password-link/").status_code == 405
@@ -87,7 +87,7 @@ def test_there_is_no_link_for_an_inactive_user(sam: User, newcomer: User) -> Non
     assert "/set-password/" not in page
 
 
-def test_a_link_is_no_link_of_another_user(newcomer: User, alice: User) -> None:
+def test_a_link_does_not_work_for_another_user(newcomer: User, alice: User) -> None:
     """Nor does an opened one open the page of another."""
     hers, its = set_password_path(alice), set_password_path(newcomer)
     mixed = "/".join([*hers.split("/")[:3], its.split("/")[3]])

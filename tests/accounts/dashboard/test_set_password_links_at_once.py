@@ -38,7 +38,7 @@ def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("links", [1, AT_ONCE])
 @pytest.mark.usefixtures("meeting")
-def test_of_many_at_once_one_sets_the_password(links: int) -> None:
+def test_one_of_many_simultaneous_links_sets_the_password(links: int) -> None:
     """With one link, and with a link for each."""
     user = UserFactory.create(email="newcomer@example.com", password=None)
     paths = [set_password_path(user) for _ in range(links)] * (AT_ONCE // links)
@@ -57,7 +57,7 @@ def test_of_many_at_once_one_sets_the_password(links: int) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_who_change_their_password_at_once_one_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_many_simultaneous_password_changes_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     user = UserFactory.create()
     together = threading.Barrier(AT_ONCE)
 

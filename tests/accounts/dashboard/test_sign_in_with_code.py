@@ -14,7 +14,7 @@ from tests.accounts.dashboard.signing_in import CODE, SIGN_IN, is_in
 from tests.accounts.phone import Phone
 
 
-def test_the_password_alone_lets_nobody_in(half_way: Client) -> None:
+def test_the_password_alone_does_not_sign_in(half_way: Client) -> None:
     for path in ("/settings", "/settings/keys", "/settings/second-factor", "/settings/second-factor/off", "/admin/"):
         assert "/sign-in?" in half_way.get(path, follow=True).redirect_chain[-1][0]
     assert "_auth_user_id" not in Session.objects.get().get_decoded()
@@ -35,7 +35,9 @@ def test_without_a_second_factor_there_is_no_second_page(client: Client, alice: 
 
 
 @pytest.mark.parametrize("wanted", ["/settings?x=1", "https://evil.example/"])
-def test_it_leads_where_one_wanted_to_go_but_never_out(client: Client, alice: User, phone: Phone, wanted: str) -> None:
+def test_signing_in_leads_to_the_requested_page_but_never_to_another_site(
+    client: Client, alice: User, phone: Phone, wanted: str
+) -> None:
     phone.enrol(alice)
     page = client.post("/sign-in", {**SIGN_IN, "next": wanted}, follow=True)
     answer = client.post(page.redirect_chain[-1][0], {"code": phone.next_code(), "next": page.context["next"]})
@@ -54,12 +56,12 @@ def test_the_session_of_the_password_is_not_that_of_the_code(half_way: Client, p
 @pytest.mark.parametrize(
     "code", ["", "12345", "1234567", "abcdef", "-00001", "+12345", "\uff11" * 6, "x" * 64, "x" * 65]
 )
-def test_what_is_no_code_is_refused(half_way: Client, code: str) -> None:
+def test_a_malformed_code_is_refused(half_way: Client, code: str) -> None:
     assert half_way.post(CODE, {"code": code}).status_code == 200
     assert not is_in(half_way)
 
 
-def test_a_wrong_code_is_refused_and_said_in_the_log(half_way: Client, phone: Phone, alice: User, said: Said) -> None:
+def test_a_wrong_code_is_refused_and_logged(half_way: Client, phone: Phone, alice: User, said: Said) -> None:
     wrong = phone.wrong_code()
     page = half_way.post(CODE, {"code": wrong})
 
@@ -69,7 +71,7 @@ def test_a_wrong_code_is_refused_and_said_in_the_log(half_way: Client, phone: Ph
 
 
 @pytest.mark.parametrize(("periods", "taken"), [(-2, False), (-1, False), (0, True), (1, True), (2, False)])
-def test_a_code_of_the_neighbouring_period_is_taken_but_none_before_the_last_one(
+def test_a_code_of_a_neighbouring_period_is_accepted_but_none_older_than_the_last(
     half_way: Client, phone: Phone, periods: int, taken: bool
 ) -> None:
     half_way.post(CODE, {"code": phone.code(periods=periods)})
@@ -77,7 +79,7 @@ def test_a_code_of_the_neighbouring_period_is_taken_but_none_before_the_last_one
     assert is_in(half_way) is taken
 
 
-def test_a_code_is_spread_over_spaces_as_apps_show_it(half_way: Client, phone: Phone) -> None:
+def test_a_code_may_contain_spaces_as_apps_show_it(half_way: Client, phone: Phone) -> None:
     code = phone.code()
     half_way.post(CODE, {"code": f" {code[:3]} {code[3:]} "})
 
@@ -94,7 +96,7 @@ def test_a_code_works_once(half_way: Client, phone: Phone) -> None:
     assert not is_in(other)
 
 
-def test_the_code_that_set_it_up_signs_nobody_in(client: Client, alice: User, phone: Phone) -> None:
+def test_the_code_used_for_the_setup_does_not_sign_in(client: Client, alice: User, phone: Phone) -> None:
     phone.enrol(alice)
     client.post("/sign-in", SIGN_IN)
     client.post(CODE, {"code": phone.code()})
@@ -102,7 +104,7 @@ def test_the_code_that_set_it_up_signs_nobody_in(client: Client, alice: User, ph
     assert not is_in(client)
 
 
-def test_after_five_minutes_the_password_has_to_come_again(
+def test_after_five_minutes_the_password_is_required_again(
     half_way: Client, phone: Phone, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     later = timezone.now() + timedelta(minutes=5, seconds=1)
@@ -120,7 +122,7 @@ def test_a_password_changed_in_between_does_not_count(half_way: Client, phone: P
     assert not is_in(half_way)
 
 
-def test_who_was_made_inactive_in_between_does_not_get_in(half_way: Client, phone: Phone, alice: User) -> None:
+def test_a_user_deactivated_in_between_does_not_get_in(half_way: Client, phone: Phone, alice: User) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
     half_way.post(CODE, {"code": phone.code()})
 
@@ -135,7 +137,7 @@ def test_the_second_page_is_nothing_without_the_first(client: Client, alice: Use
     assert not is_in(client)
 
 
-def test_ones_own_code_does_not_open_anothers_account(half_way: Client, bob: User) -> None:
+def test_a_code_does_not_open_another_user_s_account(half_way: Client, bob: User) -> None:
     bobs = Phone(now=0)
     bobs.scan("A" * 32)
     SecondFactor.objects.filter(user=bob).delete()
@@ -144,7 +146,7 @@ def test_ones_own_code_does_not_open_anothers_account(half_way: Client, bob: Use
     assert not is_in(half_way)
 
 
-def test_a_form_without_its_token_is_refused(alice: User, phone: Phone) -> None:
+def test_a_form_without_its_csrf_token_is_refused(alice: User, phone: Phone) -> None:
     phone.enrol(alice)
     client = Client(enforce_csrf_checks=True)
 

@@ -51,7 +51,7 @@ def test_a_stranger_gets_in_through_the_mailbox() -> None:
     assert User.objects.get().role == "user"
 
 
-def test_before_the_link_is_followed_nobody_gets_in() -> None:
+def test_nobody_gets_in_before_the_link_is_followed() -> None:
     ask("new@example.org")
     assert not User.objects.get().has_usable_password()
 
@@ -68,7 +68,7 @@ def test_the_answer_is_the_same_for_known_and_unknown_emails() -> None:
     assert links == {known.email: True, inactive.email: False, "nobody@example.org": True}
 
 
-def test_an_account_that_exists_stays_as_it_is() -> None:
+def test_an_existing_account_stays_unchanged() -> None:
     user = UserFactory.create(staff=True)
     before = user.password
     ask(user.email.upper())
@@ -90,7 +90,7 @@ def test_an_address_asks_ten_times_an_hour() -> None:
     assert User.objects.count() == sign_up.ASKED_PER_ADDRESS
 
 
-def test_the_addresses_of_one_ipv6_customer_share_the_ten() -> None:
+def test_the_addresses_of_one_ipv6_prefix_share_the_limit() -> None:
     addresses = [f"2001:db8:1:2:{number:x}::1" for number in range(sign_up.ASKED_PER_ADDRESS + 1)]
     answers = [ask(f"person{number}@example.org", REMOTE_ADDR=address) for number, address in enumerate(addresses)]
 
@@ -99,7 +99,7 @@ def test_the_addresses_of_one_ipv6_customer_share_the_ten() -> None:
 
 
 @pytest.mark.parametrize(("into_the_hour", "left"), [(0, 3600), (1800.5, 1800), (3590, 10), (3599.9, 1)])
-def test_the_wait_is_what_is_left_of_the_hour(monkeypatch: pytest.MonkeyPatch, into_the_hour: float, left: int) -> None:
+def test_the_wait_is_the_rest_of_the_hour(monkeypatch: pytest.MonkeyPatch, into_the_hour: float, left: int) -> None:
     now = datetime.fromtimestamp(1_800_000_000 + into_the_hour, UTC)
     monkeypatch.setattr("django.utils.timezone.now", lambda: now)
     answers = [ask(f"person{number}@example.org") for number in range(sign_up.ASKED_PER_ADDRESS + 1)]
@@ -108,14 +108,14 @@ def test_the_wait_is_what_is_left_of_the_hour(monkeypatch: pytest.MonkeyPatch, i
 
 
 @pytest.mark.parametrize("email", ["", "no address", "a@b", "x" * 250 + "@example.org", "new\x00@example.org"])
-def test_what_is_no_email_is_said_so(email: str) -> None:
+def test_an_invalid_email_is_reported(email: str) -> None:
     answer = ask(email)
     assert answer.status_code == 200
     assert "aria-invalid" in answer.content.decode()
     assert not User.objects.exists()
 
 
-def test_nobody_who_signs_up_waits_for_the_mail_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signing_up_does_not_wait_for_the_mail_server(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any) -> None:
         raise AssertionError("A request waits for nobody.")
 
@@ -131,5 +131,5 @@ def test_while_it_is_closed_there_is_no_such_page(settings: Any) -> None:
     assert not User.objects.exists()
 
 
-def test_a_form_without_its_token_is_refused() -> None:
+def test_a_form_without_its_csrf_token_is_refused() -> None:
     assert Client(enforce_csrf_checks=True).post("/sign-up", {"email": "new@example.org"}).status_code == 403

@@ -26,7 +26,7 @@ def status_with(token: str, method: str = "get", path: str = "/api/me") -> int:
     return int(getattr(Client(), method)(path, headers={"authorization": f"Bearer {token}"}).status_code)
 
 
-def test_it_lets_in_for_ten_minutes(alices: Client) -> None:
+def test_the_token_works_for_ten_minutes(alices: Client) -> None:
     made = alices.post(MINT).json()
     row = ApiKey.objects.get()
     assert status_with(made["token"]) == 200
@@ -37,7 +37,7 @@ def test_it_lets_in_for_ten_minutes(alices: Client) -> None:
     assert status_with(made["token"]) == 401
 
 
-def test_it_is_listed_and_can_be_revoked(alices: Client, alice: User) -> None:
+def test_the_token_is_listed_and_can_be_revoked(alices: Client, alice: User) -> None:
     token = mint(alices)
     row = ApiKey.objects.get()
     page = alices.get("/settings").content.decode()
@@ -48,7 +48,7 @@ def test_it_is_listed_and_can_be_revoked(alices: Client, alice: User) -> None:
     assert status_with(token) == 401
 
 
-def test_there_is_one_at_a_time_and_it_takes_the_place_of_no_key(alices: Client, alice: User) -> None:
+def test_there_is_one_token_at_a_time_and_it_replaces_no_key(alices: Client, alice: User) -> None:
     ApiKeyFactory.create(user=alice)
     first, second = mint(alices), mint(alices)
     assert (status_with(first), status_with(second)) == (401, 200)
@@ -57,7 +57,7 @@ def test_there_is_one_at_a_time_and_it_takes_the_place_of_no_key(alices: Client,
 
 
 @pytest.mark.parametrize("end", ["sign out", "sign out everywhere", "lose a right", "end all by hand"])
-def test_it_ends_with_the_sessions_of_its_user(alices: Client, alice: User, end: str) -> None:
+def test_the_token_ends_with_the_sessions_of_its_user(alices: Client, alice: User, end: str) -> None:
     token = mint(alices)
     if end == "sign out":
         alices.post("/sign-out")
@@ -71,7 +71,7 @@ def test_it_ends_with_the_sessions_of_its_user(alices: Client, alice: User, end:
     assert status_with(token) == 401
 
 
-def test_one_that_is_made_while_its_user_signs_out_ends_too(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_created_while_its_user_signs_out_ends_too(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another page asks for it after the sign-out has come, and before the session has ended."""
     made: list[str] = []
     sign_out = LogoutView.post
@@ -86,14 +86,14 @@ def test_one_that_is_made_while_its_user_signs_out_ends_too(alices: Client, monk
     assert not ApiKey.objects.exists()
 
 
-def test_keys_stay_when_it_ends(alices: Client, alice: User) -> None:
+def test_keys_remain_when_the_token_ends(alices: Client, alice: User) -> None:
     ApiKeyFactory.create(user=alice)
     mint(alices)
     alices.post("/sign-out")
     assert ApiKey.objects.count() == 1
 
 
-def test_it_makes_nothing_that_lasts(alices: Client, alice: User) -> None:
+def test_the_token_creates_nothing_lasting(alices: Client, alice: User) -> None:
     token = mint(alices)
     row = ApiKey.objects.get()
     assert status_with(token, "post", "/api/auth/keys") == 403
@@ -101,7 +101,7 @@ def test_it_makes_nothing_that_lasts(alices: Client, alice: User) -> None:
         rotate_api_key(user=alice, session=None, key_id=row.pk)
 
 
-def test_nobody_gets_one_and_a_get_makes_none(client: Client, alices: Client, db: None) -> None:
+def test_visitors_get_no_token_and_a_get_creates_none(client: Client, alices: Client, db: None) -> None:
     stranger = Client()
     assert stranger.post(MINT).status_code == 302
     assert "Sign in to try it" in stranger.get(MINT).content.decode()
@@ -110,5 +110,5 @@ def test_nobody_gets_one_and_a_get_makes_none(client: Client, alices: Client, db
     assert status_with("berth_nonsense") == 401
 
 
-def test_the_api_itself_takes_no_cookie_to_make_one(alices: Client) -> None:
+def test_the_api_accepts_no_cookie_for_a_token(alices: Client) -> None:
     assert alices.get("/api/me").status_code == 401

@@ -42,7 +42,7 @@ def ways_in(call: Call, alice: User, phone: Phone) -> dict[str, Check]:
     }
 
 
-def test_each_of_them_lets_her_in(ways_in: dict[str, Check]) -> None:
+def test_each_credential_signs_in(ways_in: dict[str, Check]) -> None:
     """Otherwise the tests below would find nothing shut."""
     assert [name for name, works in ways_in.items() if not works()] == []
 
@@ -51,7 +51,7 @@ def test_each_of_them_lets_her_in(ways_in: dict[str, Check]) -> None:
 @every_writer
 @every_right
 @pytest.mark.parametrize("taken_back", [False, True])
-def test_a_change_ends_them_all(
+def test_a_change_of_rights_ends_all_credentials(
     ways_in: dict[str, Check], alice: User, writer: Change, rights: dict[str, bool], taken_back: bool
 ) -> None:
     writer(alice, rights)
@@ -62,7 +62,7 @@ def test_a_change_ends_them_all(
 
 
 @every_right
-def test_a_change_by_hand_ends_what_gives_the_new_rights(
+def test_a_direct_change_ends_credentials_with_the_new_rights(
     ways_in: dict[str, Check], alice: User, rights: dict[str, bool]
 ) -> None:
     """The API gives nobody more for a role."""
@@ -73,7 +73,7 @@ def test_a_change_by_hand_ends_what_gives_the_new_rights(
 
 
 @every_writer
-def test_a_sign_in_that_waits_for_its_code_ends_too(alice: User, phone: Phone, writer: Change) -> None:
+def test_a_sign_in_waiting_for_its_code_ends_too(alice: User, phone: Phone, writer: Change) -> None:
     phone.enrol(alice)
     half_way = Client()
     half_way.post("/sign-in", SIGN_IN)
@@ -93,7 +93,7 @@ def test_api_keys_stay(call: Call, alice: User, writer: Change) -> None:
 @pytest.mark.sampled(3)
 @every_writer
 @every_right
-def test_what_changes_nothing_ends_nothing(
+def test_a_save_without_a_change_ends_nothing(
     ways_in: dict[str, Check], alice: User, writer: Change, rights: dict[str, bool]
 ) -> None:
     writer(alice, back(rights))  # so she was before
@@ -111,7 +111,7 @@ def test_a_sign_in_ends_links_and_no_session(ways_in: dict[str, Check], alice: U
 
 
 @pytest.mark.parametrize("end", ["password", "everywhere", "shell password"])
-def test_what_ends_all_sessions_ends_links_too(ways_in: dict[str, Check], alice: User, end: str) -> None:
+def test_ending_all_sessions_ends_links_too(ways_in: dict[str, Check], alice: User, end: str) -> None:
     if end == "password":
         set_password(user=alice, password="another passphrase, entirely new")
     elif end == "everywhere":
@@ -138,7 +138,7 @@ def test_an_object_that_was_read_earlier_does_not_set_the_version_back(alice: Us
     assert version(alice) == alice.session_version == early.session_version
 
 
-def test_it_counts_a_change_that_it_does_not_know_of(alice: User) -> None:
+def test_a_change_unknown_to_the_object_counts(alice: User) -> None:
     """The object says that Alice is no staff. In the database she is, so saving it takes the role from her."""
     early = User.objects.get(pk=alice.pk)
     User.objects.filter(pk=alice.pk).update(is_staff=True)
@@ -155,7 +155,7 @@ def test_each_row_of_an_update_counts_for_itself(alice: User, sam: User) -> None
     assert (version(alice), version(sam)) == (before[0] + 2, before[1] + 1)
 
 
-def test_a_save_that_fails_leaves_the_object_as_it_was(alice: User, bob: User) -> None:
+def test_a_failed_save_leaves_the_object_unchanged(alice: User, bob: User) -> None:
     held = alice.session_version
     alice.email, alice.is_staff = bob.email, True
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -163,8 +163,6 @@ def test_a_save_that_fails_leaves_the_object_as_it_was(alice: User, bob: User) -
     assert alice.session_version == held
 
 
-def test_saving_what_gives_no_rights_takes_one_query(
-    alice: User, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_saving_other_fields_takes_one_query(alice: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(1):
         alice.save(update_fields=["last_login"])

@@ -120,7 +120,7 @@ def test_no_request_brings_an_ended_session_back(
     assert User.objects.get(pk=alice.pk).check_password(kept)
 
 
-def test_undisturbed_they_all_keep_theirs(client: Client, alice: User, phone_of_the_thief: Phone) -> None:
+def test_undisturbed_changes_keep_their_sessions(client: Client, alice: User, phone_of_the_thief: Phone) -> None:
     for act in REQUESTS.values():
         assert act(client, phone_of_the_thief, alice).status_code < 400
         assert is_in(client), act.__name__
@@ -158,7 +158,7 @@ def sign_out_of_the_api(_user: User, token: str) -> None:
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("rotated", [False, True])
-def test_no_ended_session_of_the_api_makes_a_key(
+def test_an_ended_api_session_creates_no_key(
     alice: User, monkeypatch: pytest.MonkeyPatch, end: str, rotated: bool
 ) -> None:
     old = ApiKeyFactory.create(user=alice)
@@ -179,7 +179,7 @@ def test_no_ended_session_of_the_api_makes_a_key(
 
 
 @pytest.mark.parametrize("end", [end for end in ENDS if end != "made staff"])
-def test_no_ended_session_of_staff_makes_a_link_for_somebody_else(
+def test_an_ended_staff_session_creates_no_link_for_another_user(
     client: Client, alice: User, sam: User, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     client.force_login(sam)

@@ -24,7 +24,7 @@ def at_work(alice: User) -> Project:
     return project
 
 
-def test_a_notice_stands_on_all_pages_as_text(alice: User, ada: User) -> None:
+def test_a_notice_is_shown_on_all_pages_as_text(alice: User, ada: User) -> None:
     assert "Notice of the staff" not in browser_of(alice).get("/settings").content.decode()
     Notice.objects.create(pk=1, text=WORDS)
     pages = [(None, "/sign-in"), (alice, "/"), (alice, "/settings"), (alice, "/nowhere"), (ada, "/admin/")]
@@ -34,7 +34,7 @@ def test_a_notice_stands_on_all_pages_as_text(alice: User, ada: User) -> None:
         assert "Nothing can be changed" not in shown
 
 
-def test_pages_read_a_notice_once_in_two_seconds_and_commands_as_it_is(
+def test_pages_read_a_notice_every_two_seconds_and_commands_immediately(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 1000.0
@@ -93,7 +93,7 @@ def test_forms_are_refused_and_pages_shown(at_work: Project, alice: User) -> Non
     assert at_work.desired == "running"
 
 
-def test_the_staff_work_and_end_it(at_work: Project, sam: User) -> None:
+def test_staff_keep_working_during_maintenance_and_can_end_it(at_work: Project, sam: User) -> None:
     office = browser_of(sam)
     assert api_of(sam).post("/api/auth/keys", {"name": "New", "scope": "read"}).status_code == 201
     answer = office.post("/admin/accounts/notice/1/change/", {"text": "", "is_maintenance": ""})

@@ -63,7 +63,7 @@ def test_on_a_page(client: Client, alice: User, seen: list[list[str]]) -> None:
     assert locked_tables() == []
 
 
-def test_on_the_api_where_signing_out_locks_the_user_too(alice: User, seen: list[list[str]]) -> None:
+def test_signing_out_by_the_api_locks_the_user_too(alice: User, seen: list[list[str]]) -> None:
     api = APIClient()
     api.credentials(HTTP_AUTHORIZATION=f"Bearer {issue_session(alice)}")
     assert api.post("/api/auth/keys", {"name": "x", "scope": "write"}).status_code == 201

@@ -57,14 +57,14 @@ def alices(client: Client, alice: User) -> Client:
     return client
 
 
-def test_no_malformed_secret_is_taken_for_one(alice: User) -> None:
+def test_no_malformed_secret_is_accepted(alice: User) -> None:
     for plaintext in _plaintexts(alice):
         with pytest.raises(SecondFactorUnreadableError):
             decrypt_secret(encrypt_bytes(plaintext), user_id=alice.pk)
 
 
 @at_each_door
-def test_the_api_says_so(call: Call, unreadable: str, alice: User, said: Said) -> None:
+def test_the_api_explains_an_unreadable_second_factor(call: Call, unreadable: str, alice: User, said: Said) -> None:
     answer = call("POST", LOGIN, {**SIGN_IN, "code": "123456"})
 
     assert (answer.status_code, answer.json()["code"]) == (409, "second_factor_unreadable")
@@ -73,7 +73,7 @@ def test_the_api_says_so(call: Call, unreadable: str, alice: User, said: Said) -
 
 
 @at_each_door
-def test_the_page_of_the_code_says_so(client: Client, unreadable: str) -> None:
+def test_the_code_page_explains_an_unreadable_second_factor(client: Client, unreadable: str) -> None:
     client.post("/sign-in", SIGN_IN)
     page = client.post("/sign-in/code", {"code": "123456"})
 
@@ -82,7 +82,7 @@ def test_the_page_of_the_code_says_so(client: Client, unreadable: str) -> None:
 
 
 @at_each_door
-def test_the_settings_say_so(unreadable: str, alices: Client) -> None:
+def test_the_settings_explain_an_unreadable_second_factor(unreadable: str, alices: Client) -> None:
     assert alices.get("/settings").status_code == 200
     for path in (CODES, OFF):
         page = alices.post(path, {**PASSWORD, "code": "123456"})
@@ -101,7 +101,7 @@ def test_a_recovery_code_still_signs_in_and_turns_it_off(client: Client, unreada
 
 
 @at_each_door
-def test_staff_reset_it(client: Client, unreadable: str, alice: User, ada: User) -> None:
+def test_staff_reset_an_unreadable_second_factor(client: Client, unreadable: str, alice: User, ada: User) -> None:
     client.force_login(ada)
     client.post(f"/admin/accounts/user/{alice.pk}/reset-second-factor/", {"confirm": alice.email})
 
@@ -117,7 +117,7 @@ def test_the_rotation_stops_with_a_sentence_for_the_operator(unreadable: str, al
 
 @at_each_door
 @pytest.mark.parametrize("case", CASES)
-def test_one_that_is_being_set_up_begins_anew(alices: Client, alice: User, case: int) -> None:
+def test_an_unreadable_setup_restarts(alices: Client, alice: User, case: int) -> None:
     alices.post(BEGIN, PASSWORD)
     session: SessionBase = alices.session
     session["second_factor_setup"] = {

@@ -55,7 +55,7 @@ def spend(subject: str, limiter: RateLimiter) -> bool:
 @pytest.mark.one_database
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", NEVER_ENDING)
-def test_one_that_never_ends_its_answer_is_asked_once_and_then_left_alone(serve: Serve, name: str) -> None:
+def test_a_redis_with_an_endless_answer_is_asked_once_and_then_skipped(serve: Serve, name: str) -> None:
     server = serve(NEVER_ENDING[name])
     subject, limiter = uuid4().hex, RateLimiter()
     assert [spend(subject, limiter) for _ in range(8)] == [True] * 5 + [False] * 3
@@ -66,7 +66,7 @@ def test_one_that_never_ends_its_answer_is_asked_once_and_then_left_alone(serve:
 @pytest.mark.one_database
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("name", WRONG)
-def test_one_that_answers_nonsense_breaks_no_request(serve: Serve, name: str) -> None:
+def test_a_redis_that_answers_nonsense_breaks_no_request(serve: Serve, name: str) -> None:
     serve(WRONG[name])
     subject, limiter = uuid4().hex, RateLimiter()
     assert [spend(subject, limiter) for _ in range(8)] == [True] * 5 + [False] * 3
@@ -122,7 +122,7 @@ def test_after_a_pause_one_thread_asks_again(monkeypatch: pytest.MonkeyPatch) ->
     assert [is_asked() for _ in range(3)] == [True] * 3
 
 
-def test_what_the_name_of_the_server_costs_is_counted_too(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_lookup_counts_towards_the_time_limit(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = threading.Event()
     serve(NEVER_ENDING["silence"])
     monkeypatch.setattr("containers.call_limits.socket.getaddrinfo", lambda *_, **__: silent.wait(60))

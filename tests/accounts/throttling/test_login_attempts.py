@@ -67,20 +67,20 @@ def test_another_address_and_another_account_are_not_closed(db: None) -> None:
     assert is_open("192.0.2.1", email="bob@example.com")
 
 
-def test_another_spelling_is_no_other_account(db: None) -> None:
+def test_another_spelling_is_the_same_account(db: None) -> None:
     _fail_ten_times()
 
     assert not is_open("192.0.2.1", email=" ALICE@example.com")
 
 
-def test_the_addresses_of_one_ipv6_customer_are_one(db: None) -> None:
+def test_the_addresses_of_one_ipv6_prefix_count_as_one(db: None) -> None:
     _fail_ten_times("2001:db8:1:2::1")
 
     assert not is_open("2001:db8:1:2:ffff::9")
     assert is_open("2001:db8:1:3::1")
 
 
-def test_it_opens_again_after_15_minutes_without_a_try(db: None) -> None:
+def test_an_account_opens_again_after_15_minutes_without_an_attempt(db: None) -> None:
     _fail_ten_times()
     _age(14)
     assert not is_open("192.0.2.1")
@@ -122,7 +122,7 @@ def test_counters_that_no_longer_count_are_cleared_away(call: Call, alice: User)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_gets_in_closes_nobody_out_who_comes_at_the_same_moment(alice: User) -> None:
+def test_a_successful_sign_in_locks_out_no_simultaneous_one(alice: User) -> None:
     together = threading.Barrier(8)
 
     def sign_in(_: int) -> int:

@@ -30,7 +30,7 @@ def test_one_password_tried_at_many_accounts_closes_the_address_after_a_hundred(
     assert is_open("192.0.2.2", email=alice.email)
 
 
-def test_the_addresses_of_one_ipv6_customer_share_the_hundred(db: None) -> None:
+def test_the_addresses_of_one_ipv6_prefix_share_the_limit(db: None) -> None:
     for number in range(ADDRESS_LIMIT):
         assert is_open(f"2001:db8:1:2::{number:x}", email=f"victim{number}@example.com")
 
@@ -38,14 +38,14 @@ def test_the_addresses_of_one_ipv6_customer_share_the_hundred(db: None) -> None:
     assert is_open("2001:db8:1:3::1", email="last@example.com")
 
 
-def test_it_opens_for_the_address_in_the_next_quarter_of_an_hour(db: None) -> None:
+def test_an_address_is_opened_in_the_next_quarter_of_an_hour(db: None) -> None:
     _fail_at_many_accounts("192.0.2.1")
     UsageCounter.objects.update(window=F("window") - 1)
 
     assert is_open("192.0.2.1", email="last@example.com")
 
 
-def test_whoever_knows_the_password_does_not_count_against_their_address(call: Call, alice: User) -> None:
+def test_a_right_password_does_not_count_against_the_address(call: Call, alice: User) -> None:
     _fail_at_many_accounts("127.0.0.1", times=ADDRESS_LIMIT - 1)
     body = {"email": alice.email, "password": CANARY_PASSWORD}
 

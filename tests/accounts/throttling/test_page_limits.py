@@ -65,7 +65,7 @@ READING, CHANGING = ("HEAD", "OPTIONS", "TRACE"), ("POST", "PUT", "PATCH", "DELE
 
 
 @pytest.mark.parametrize("method", READING)
-def test_they_are_by_every_method_that_reads(db: None, two_reads: None, some: Some, method: str) -> None:
+def test_pages_are_limited_for_every_reading_method(db: None, two_reads: None, some: Some, method: str) -> None:
     """Many views of the admin answer any method with their page, and none of these needs the token of a form.
 
     A run asks each page by one of the methods.
@@ -101,14 +101,14 @@ def test_every_form_is_counted(db: None, settings: Any, some: Some, method: str)
 
 
 @pytest.mark.parametrize("path", sorted(ALWAYS))
-def test_what_ends_a_session_is_possible_without_end(client: Client, alice: User, settings: Any, path: str) -> None:
+def test_ending_a_session_is_never_limited(client: Client, alice: User, settings: Any, path: str) -> None:
     settings.BERTH_LIMITS = {"reads": 0, "commands": 0, "deploys": 0}
     client.force_login(alice)
     assert client.post(path).status_code == 302
     assert "_auth_user_id" not in client.session
 
 
-def test_so_is_to_end_one_of_them(client: Client, alice: User, settings: Any) -> None:
+def test_ending_one_session_is_never_limited(client: Client, alice: User, settings: Any) -> None:
     settings.BERTH_LIMITS = {"reads": 0, "commands": 0, "deploys": 0}
     client.force_login(alice)
     assert client.post(END_ONE).status_code == 404  # there is none of this id
@@ -124,14 +124,14 @@ def test_pages_and_the_api_share_one_count(client: Client, alice: User, two_read
     assert Client().get("/api/projects", headers=headers).status_code == 429
 
 
-def test_nobody_else_is_held_up(client: Client, alice: User, bob: User, two_reads: None) -> None:
+def test_no_other_user_is_limited(client: Client, alice: User, bob: User, two_reads: None) -> None:
     client.force_login(alice)
     assert [client.get("/").status_code for _ in range(LIMIT + 1)] == [200] * LIMIT + [429]
     client.force_login(bob)
     assert client.get("/").status_code == 200
 
 
-def test_who_is_not_signed_in_is_not_counted(client: Client, db: None, two_reads: None) -> None:
+def test_visitors_are_not_counted(client: Client, db: None, two_reads: None) -> None:
     assert {client.get("/sign-in").status_code for _ in range(LIMIT + 2)} == {200}
 
 
@@ -140,7 +140,7 @@ def test_health_checks_are_not_counted(client: Client, alice: User, two_reads: N
     assert {client.get("/healthz").status_code for _ in range(LIMIT + 2)} == {200}
 
 
-def test_signing_out_is_possible_all_the_same(client: Client, alice: User, two_reads: None, clock: Clock) -> None:
+def test_signing_out_is_always_possible(client: Client, alice: User, two_reads: None, clock: Clock) -> None:
     client.force_login(alice)
     for _ in range(LIMIT + 1):
         client.get("/")

@@ -12,14 +12,16 @@ from accounts.throttling.rate_limits import BATCH, RateLimiter
 from tests.accounts.throttling.rate_limiting import Clock, count_allowed
 
 
-def test_who_is_refused_costs_no_further_queries(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_a_refused_request_costs_no_further_queries(
+    db: None, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     process = RateLimiter()
     assert count_allowed("x", 3, scope="commands", times=4, process=process) == 3
     with django_assert_num_queries(0):
         assert count_allowed("x", 3, scope="commands", times=100, process=process) == 0
 
 
-def test_processes_share_one_count_and_lose_no_more_than_a_batch_each(clock: Clock, db: None) -> None:
+def test_processes_share_one_count_and_lose_at_most_a_batch_each(clock: Clock, db: None) -> None:
     processes = [RateLimiter() for _ in range(4)]
     allowed = 0
     for _ in range(3):
@@ -28,13 +30,13 @@ def test_processes_share_one_count_and_lose_no_more_than_a_batch_each(clock: Clo
     assert 600 - len(processes) * BATCH <= allowed <= 600
 
 
-def test_taking_turns_they_lose_none(clock: Clock, db: None) -> None:
+def test_alternating_processes_lose_no_count(clock: Clock, db: None) -> None:
     processes = [RateLimiter() for _ in range(2)]
 
     assert sum(count_allowed("x", 600, times=1, process=processes[turn % 2]) for turn in range(620)) == 600
 
 
-def test_a_clock_that_is_behind_gets_no_minute_of_its_own(clock: Clock, db: None) -> None:
+def test_a_slow_clock_does_not_get_a_separate_minute(clock: Clock, db: None) -> None:
     clock.seconds = 61
     assert count_allowed("x", 20, scope="deploys", times=15) == 15
     clock.seconds = 59

@@ -48,7 +48,7 @@ def test_the_601st_read_of_a_minute_is_refused(client: Client, clock: Clock, ali
         ("POST", "/api/auth/keys", "commands", 60),
     ],
 )
-def test_so_is_the_one_after_the_last_command_and_the_last_deploy(
+def test_the_requests_after_the_last_command_and_deploy_are_refused(
     call: Call, clock: Clock, alice: User, method: str, path: str, scope: str, limit: int
 ) -> None:
     answers = [call(method, path, {}, by=alice) for _ in range(limit + 2)]
@@ -76,7 +76,7 @@ def test_one_scope_does_not_use_up_another(call: Call, clock: Clock, alice: User
     assert call("DELETE", A_PROJECT, by=alice)["RateLimit"] == '"commands";r=59;t=50'
 
 
-def test_nor_one_user_another(call: Call, clock: Clock, alice: User, bob: User) -> None:
+def test_one_user_does_not_use_up_another_s_limit(call: Call, clock: Clock, alice: User, bob: User) -> None:
     for _ in range(21):
         call("POST", READ, {}, by=alice)
 
@@ -91,7 +91,7 @@ def test_all_the_tokens_of_a_user_share_a_count(call: Call, clock: Clock, alice:
     assert call("GET", READ, by=alice)["RateLimit"] == '"reads";r=596;t=50'
 
 
-def test_the_next_minute_begins_with_all_of_it(call: Call, clock: Clock, alice: User) -> None:
+def test_the_next_minute_begins_with_the_whole_limit(call: Call, clock: Clock, alice: User) -> None:
     for _ in range(21):
         call("POST", READ, {}, by=alice)
     clock.seconds = 59.5
@@ -117,7 +117,7 @@ def test_the_next_minute_begins_with_all_of_it(call: Call, clock: Clock, alice: 
         ("POST", READ, "{", 400),
     ],
 )
-def test_every_answer_to_a_user_says_where_they_stand(
+def test_every_answer_to_a_user_has_the_limit_headers(
     call: Call, alice: User, method: str, path: str, body: object, status: int
 ) -> None:
     answer = call(method, path, body, by=alice)
@@ -127,7 +127,7 @@ def test_every_answer_to_a_user_says_where_they_stand(
     assert answer["RateLimit"]
 
 
-def test_nobody_is_told_nothing_and_counts_for_nothing(call: Call, db: None) -> None:
+def test_visitors_get_no_limit_headers_and_are_not_counted(call: Call, db: None) -> None:
     answers = [call("GET", READ), call("GET", READ, by="berth_nonsense"), call("GET", SESSION)]
 
     assert [answer.status_code for answer in answers] == [401, 401, 200]
@@ -135,7 +135,7 @@ def test_nobody_is_told_nothing_and_counts_for_nothing(call: Call, db: None) -> 
     assert not UsageCounter.objects.exists()
 
 
-def test_the_session_is_always_told_and_can_always_be_ended(call: Call, clock: Clock, alice: User) -> None:
+def test_the_session_can_always_be_read_and_ended(call: Call, clock: Clock, alice: User) -> None:
     for _ in range(61):
         call("DELETE", A_PROJECT, by=alice)
     rate_limiter.acquire(subject=alice.pk.hex, scope="reads", limit=0)
@@ -158,7 +158,7 @@ def test_most_reads_are_counted_without_the_database(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_fifty_requests_at_once_get_twenty_deploys_between_them(clock: Clock, alice: User) -> None:
+def test_fifty_simultaneous_requests_get_twenty_deploys(clock: Clock, alice: User) -> None:
     key = plain_key(ApiKeyFactory.create(user=alice))
     together = threading.Barrier(50)
 

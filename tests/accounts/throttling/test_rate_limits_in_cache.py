@@ -25,7 +25,7 @@ def _cache(settings: Settings) -> None:
     cache.clear()
 
 
-def test_the_limit_is_kept_and_told(call: Call, clock: Clock, alice: User) -> None:
+def test_the_limit_holds_and_is_shown(call: Call, clock: Clock, alice: User) -> None:
     answers = [call("POST", DEPLOY, {}, by=alice) for _ in range(22)]
 
     assert [answer.status_code for answer in answers] == [400] * 20 + [429] * 2
@@ -34,14 +34,14 @@ def test_the_limit_is_kept_and_told(call: Call, clock: Clock, alice: User) -> No
     assert not UsageCounter.objects.exists()
 
 
-def test_the_next_minute_begins_with_all_of_it(clock: Clock) -> None:
+def test_the_next_minute_begins_with_the_whole_limit(clock: Clock) -> None:
     process = RateLimiter()
     assert count_allowed("x", 20, times=30, process=process) == 20
     clock.seconds = 60
     assert count_allowed("x", 20, times=30, process=process) == 20
 
 
-def test_fifty_threads_in_five_processes_get_all_and_no_more(clock: Clock) -> None:
+def test_fifty_threads_in_five_processes_get_exactly_the_limit(clock: Clock) -> None:
     processes = [RateLimiter() for _ in range(5)]
     together = threading.Barrier(50)
 

@@ -59,7 +59,7 @@ def test_machines_share_one_count(redis_server: Any) -> None:
     assert sum(spend(subject, machines[number % 2]) for number in range(80)) == 50
 
 
-def test_many_at_once_never_exceed_it(redis_server: Any) -> None:
+def test_simultaneous_requests_never_exceed_the_limit(redis_server: Any) -> None:
     subject = uuid4().hex
 
     def ask(_: int) -> bool:

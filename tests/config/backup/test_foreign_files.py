@@ -74,12 +74,12 @@ def test_a_member_that_no_archive_has_is_refused(what: str, place: str, archive:
 
 
 @pytest.mark.parametrize("content", [b"PK\3\4" + bytes(600), b"\x1f\x8b" + bytes(600), b"SQLite format 3\0" * 99])
-def test_another_file_is_no_archive(content: bytes, archive: Path, refused: Refused) -> None:
+def test_another_file_is_refused_as_an_archive(content: bytes, archive: Path, refused: Refused) -> None:
     archive.write_bytes(content)
     assert "not an archive of `manage.py backup`" in refused(archive)
 
 
-def test_what_is_no_file_is_refused(archive: Path, folder: Path, refused: Refused) -> None:
+def test_anything_but_a_regular_file_is_refused(archive: Path, folder: Path, refused: Refused) -> None:
     assert "cannot be read" in refused(archive)
     assert "is not a file" in refused(folder)
     os.mkfifo(archive)
@@ -107,7 +107,7 @@ BAD_KEY_FILES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("what", BAD_KEY_FILES)
-def test_a_key_file_that_is_none_is_refused(what: str, archive: Path, folder: Path, run: Run) -> None:
+def test_an_invalid_key_file_is_refused(what: str, archive: Path, folder: Path, run: Run) -> None:
     path = folder / "keys.json"
     path.write_bytes(BAD_KEY_FILES[what])
     with pytest.raises(CommandError, match=r"keys\.json is (not a key file|damaged)"):

@@ -35,7 +35,7 @@ def become_another_machine(settings: Settings, folder: Path) -> None:
         (folder / f"{file}.key").write_text(f"{value}\n")
 
 
-def test_another_machine_gets_the_keys_and_keeps_its_own_beside_them(
+def test_another_machine_gets_the_keys_in_addition_to_its_own(
     keys: Path, archive: Path, folder: Path, settings: Settings, run: Run
 ) -> None:
     before = photograph()
@@ -56,7 +56,7 @@ def test_another_machine_gets_the_keys_and_keeps_its_own_beside_them(
     assert opens(token, keys=(folder / "encryption_keys.key").read_text().split())
 
 
-def test_a_key_that_the_environment_sets_is_not_written_past_it(
+def test_a_key_set_by_the_environment_is_not_overwritten(
     keys: Path, archive: Path, folder: Path, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     become_another_machine(settings, folder)

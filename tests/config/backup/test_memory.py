@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
 @pytest.mark.parametrize("is_empty", [True, False], ids=["empty engine", "containers run"])
-def test_it_comes_back_and_agents_run_again(
+def test_memory_is_restored_and_agents_run_again(
     is_empty: bool, volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
 ) -> None:
     states, before = dict(engine.states), photograph()
@@ -53,7 +53,7 @@ def test_without_the_option_no_memory_is_touched(
     assert not [call for call in engine.calls if call[0] in {"read_state", "write_state", "remove"}]
 
 
-def test_a_memory_that_changes_meanwhile_is_read_until_it_is_whole(
+def test_a_memory_that_changes_meanwhile_is_read_until_it_is_consistent(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first of two readings that agree; and the last one, marked, of an agent that never rests."""
@@ -77,7 +77,7 @@ def test_a_memory_that_changes_meanwhile_is_read_until_it_is_whole(
     assert unpack_state([engine.states[volumes[0]]])["count"]
 
 
-def test_an_agent_that_is_deleted_meanwhile_is_left_out(
+def test_an_agent_deleted_meanwhile_is_left_out(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
 ) -> None:
     engine.slow("read_state", lambda: engine.volumes.discard(volumes[0]))
@@ -99,7 +99,7 @@ def test_files_with_holes_do_not_fill_the_disk_of_the_backup(
     run("restore", archive, "--with-memory", "--replace")
 
 
-def test_nor_do_those_that_are_made_between_the_two_readings(
+def test_agents_created_between_the_two_readings_are_left_out(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is read a second time is not read for longer than what is kept."""
@@ -133,7 +133,7 @@ def test_an_engine_that_fails_leaves_no_archive(
     assert list(folder.iterdir()) == []
 
 
-def test_an_image_that_the_engine_lacks_is_told_before_anything_is_written(
+def test_a_missing_image_is_reported_before_anything_is_written(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
 ) -> None:
     run("backup", archive, "--with-memory")
@@ -178,7 +178,7 @@ def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
     assert "It has already been restored here" in run("restore", archive, "--with-memory")
 
 
-def test_a_failure_of_the_engine_is_told_and_the_rest_goes_on_later(
+def test_a_failure_of_the_engine_is_reported_and_the_rest_continues_later(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
 ) -> None:
     run("backup", archive, "--with-memory")

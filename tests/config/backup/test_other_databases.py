@@ -59,7 +59,7 @@ def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.rare(2)
 @pytest.mark.either_database
-def test_it_goes_to_an_empty_database_of_the_other_kind_and_back(archive: Path, folder: Path, run: Run) -> None:
+def test_a_backup_moves_to_a_database_of_the_other_kind_and_back(archive: Path, folder: Path, run: Run) -> None:
     """On SQLite to another one: the file is empty, and gets its tables by the migrations."""
     fill_every_table()
     before = photograph()
@@ -120,7 +120,9 @@ def test_a_database_of_a_newer_version_is_left_alone(archive: Path, run: Run) ->
 @pytest.mark.one_database
 @pytest.mark.usefixtures("migrated_at_once")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_root_restores_is_the_owners_of_the_data_directory(archive: Path, folder: Path, run: Run) -> None:
+def test_files_restored_by_root_belong_to_the_owner_of_the_data_directory(
+    archive: Path, folder: Path, run: Run
+) -> None:
     fill_every_table()
     run("backup", archive)
     os.chown(folder, 12_345, 12_345)

@@ -96,7 +96,7 @@ def test_no_byte_of_any_member_may_have_changed(good: bytes, archive: Path, refu
     assert "damaged" in refused(archive, "--replace")
 
 
-def test_no_part_of_it_may_be_missing(good: bytes, archive: Path, refused: Callable[..., str]) -> None:
+def test_no_part_of_an_archive_may_be_missing(good: bytes, archive: Path, refused: Callable[..., str]) -> None:
     lengths = {0, 1, BLOCK - 1, len(good) // 2, len(good) - 2 * BLOCK - 1, *(place for place, _ in headers_of(good))}
     for length in sorted(lengths, reverse=True):
         archive.write_bytes(good[:length])
@@ -105,9 +105,7 @@ def test_no_part_of_it_may_be_missing(good: bytes, archive: Path, refused: Calla
     assert "it has 0 bytes" in refused(archive, "--replace")
 
 
-def test_a_member_that_is_larger_than_it_is_said_to_be_is_refused(
-    good: bytes, archive: Path, refused: Callable[..., str]
-) -> None:
+def test_a_member_larger_than_declared_is_refused(good: bytes, archive: Path, refused: Callable[..., str]) -> None:
     """As one that would fill the disk."""
     [(offset, member)] = [found for found in headers_of(good) if found[1].name == "tables/projects.event.jsonl"]
     end = offset + BLOCK + member.size + -member.size % BLOCK
@@ -146,7 +144,7 @@ def reseal(archive: Path, **changes: Any) -> None:
     ],
 )
 @pytest.mark.usefixtures("good")
-def test_what_this_installation_cannot_use_is_refused(
+def test_an_archive_that_this_installation_cannot_use_is_refused(
     changes: dict[str, Any], sentence: str, archive: Path, refused: Callable[..., str]
 ) -> None:
     reseal(archive, **changes)
@@ -154,7 +152,7 @@ def test_what_this_installation_cannot_use_is_refused(
 
 
 @pytest.mark.usefixtures("good")
-def test_a_wrong_key_is_told_before_anything_is_written(
+def test_a_wrong_key_is_reported_before_anything_is_written(
     archive: Path, settings: Settings, refused: Callable[..., str], run: Run
 ) -> None:
     right = settings.BERTH_ENCRYPTION_KEYS
@@ -180,7 +178,7 @@ def test_a_service_that_runs_is_not_pulled_the_rug_from(
 
 
 @pytest.mark.usefixtures("good")
-def test_a_dry_run_says_what_would_be_done_and_does_nothing(archive: Path, folder: Path, run: Run) -> None:
+def test_a_dry_run_reports_its_steps_and_does_nothing(archive: Path, folder: Path, run: Run) -> None:
     Project.objects.update(name="renamed")
     before, files = photograph(), files_of(folder)
     said = run("restore", archive, "--replace", "--dry-run")
@@ -190,7 +188,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(archive: Path, folde
     assert files_of(folder) == files
 
 
-def test_digests_are_those_of_the_members(good: bytes) -> None:
+def test_digests_match_the_members(good: bytes) -> None:
     """So that another program can check them."""
     with tarfile.open(fileobj=io.BytesIO(good)) as found:
         manifest = json.loads((found.extractfile("manifest.json") or io.BytesIO()).read())

@@ -20,7 +20,7 @@ from tests.config.backup.rows import archived, cells, fill_every_table, photogra
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_every_column_of_every_table_comes_back(archive: Path, run: Run) -> None:
+def test_every_column_of_every_table_is_restored(archive: Path, run: Run) -> None:
     fill_every_table()
     assert [model._meta.label for model in archived() if not model._default_manager.exists()] == []
     taken = 0
@@ -41,7 +41,7 @@ def test_every_column_of_every_table_comes_back(archive: Path, run: Run) -> None
     assert taken > 200
 
 
-def test_the_archive_says_what_is_in_it_and_holds_no_credential(archive: Path, run: Run) -> None:
+def test_the_archive_describes_its_content_and_has_no_credential(archive: Path, run: Run) -> None:
     fill_every_table()
     keys = archive.with_name("keys.json")
     said = run("backup", archive, "--with-keys", keys)
@@ -62,7 +62,7 @@ def test_the_archive_says_what_is_in_it_and_holds_no_credential(archive: Path, r
     assert Project.objects.get().telegram_token_ciphertext.encode() in content
 
 
-def test_numbers_that_were_given_out_are_given_to_nobody_again(archive: Path, run: Run) -> None:
+def test_numbers_already_assigned_are_not_assigned_again(archive: Path, run: Run) -> None:
     """Also where their rows are gone: readers of events have passed them."""
     owner = fill_every_table()
     last = Event.objects.create(project_id=owner.pk, owner_id=owner.pk).pk
@@ -74,7 +74,7 @@ def test_numbers_that_were_given_out_are_given_to_nobody_again(archive: Path, ru
     owner.groups.set(owner.groups.model.objects.all())  # a table between two models has numbers, too
 
 
-def test_what_is_of_a_moment_does_not_come_back(archive: Path, run: Run) -> None:
+def test_transient_rows_are_not_restored(archive: Path, run: Run) -> None:
     alice = fill_every_table()
     Session.objects.create(session_key="k", session_data="d", expire_date=alice.date_joined)
     Watch.objects.create(instance="berth", holder="somebody")
@@ -90,7 +90,7 @@ def test_what_is_of_a_moment_does_not_come_back(archive: Path, run: Run) -> None
     assert User.objects.get().session_version == alice.session_version + 1
 
 
-def test_a_backup_is_of_one_moment(archive: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_is_a_snapshot_of_one_moment(archive: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody writes while it is made, and is not held up."""
     fill_every_table()
     before = photograph()

@@ -83,9 +83,7 @@ def on_a_device(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("place", [in_a_missing_directory, in_a_file, a_directory, on_a_device])
-def test_where_it_cannot_be_written_is_told_in_a_sentence(
-    place: Callable[[Path], Path], folder: Path, run: Run
-) -> None:
+def test_an_unwritable_place_is_reported_in_a_sentence(place: Callable[[Path], Path], folder: Path, run: Run) -> None:
     fill_every_table()
     path = place(folder)
     before = sorted(folder.rglob("*"))
@@ -94,7 +92,9 @@ def test_where_it_cannot_be_written_is_told_in_a_sentence(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_no_permission_is_told_in_a_sentence(archive: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_permission_is_reported_in_a_sentence(
+    archive: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fill_every_table()
 
     def refuse(*_: Any, **__: Any) -> int:
@@ -140,7 +140,7 @@ def test_a_name_that_others_have_prepared_is_not_followed(archive: Path, folder:
     assert victim.read_text() == "precious"
 
 
-def test_two_do_not_write_one_file(archive: Path, folder: Path, run: Run) -> None:
+def test_two_backups_do_not_write_one_file(archive: Path, folder: Path, run: Run) -> None:
     fill_every_table()
     with (folder / f".{archive.name}{whole_files.DRAFT}").open("wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
@@ -148,7 +148,7 @@ def test_two_do_not_write_one_file(archive: Path, folder: Path, run: Run) -> Non
             run("backup", archive)
 
 
-def test_what_a_killed_backup_left_is_written_over(archive: Path, folder: Path, run: Run) -> None:
+def test_remains_of_a_killed_backup_are_overwritten(archive: Path, folder: Path, run: Run) -> None:
     fill_every_table()
     (folder / f".{archive.name}{whole_files.DRAFT}").write_bytes(b"x" * 10_000_000)
     run("backup", archive)
@@ -179,7 +179,7 @@ def test_a_name_that_no_file_can_have_is_refused(run: Run, folder: Path, name: s
             run("backup", *arguments)
 
 
-def test_without_a_name_it_is_in_the_data_directory(folder: Path, run: Run) -> None:
+def test_without_a_name_the_backup_is_in_the_data_directory(folder: Path, run: Run) -> None:
     fill_every_table()
     (folder / "backups").mkdir()
     (folder / "backups" / f".berth-20200101-000000.tar{whole_files.DRAFT}").touch()
@@ -189,7 +189,7 @@ def test_without_a_name_it_is_in_the_data_directory(folder: Path, run: Run) -> N
     assert made.suffix == ".tar"
 
 
-def test_a_file_has_its_mode_from_the_first_byte_on(folder: Path) -> None:
+def test_a_file_has_its_mode_from_its_creation(folder: Path) -> None:
     before = os.umask(0)
     try:
         with whole_files.whole_file(folder / "x") as file:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.one_database
     ([], "deploy"), (["status"], "Harbour pilot"), (["completion"], "zsh"), (["deploy"], "--plan"),
     (["--context"], "berth.example.org"), (["context"], "berth.example.org"),
 ])  # fmt: skip
-def test_a_shell_is_told_what_may_come(
+def test_completion_lists_the_possible_words(
     berth: Berth, home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offered: str
 ) -> None:
     change_contexts(lambda found: found.with_one(Context(name="berth.example.org", url="https://berth.example.org")))
@@ -41,7 +41,7 @@ def test_bash_completes_a_name_with_a_space(berth: Berth, tmp_path: Path) -> Non
     assert done.stdout == "Harbour\\ pilot\n"
 
 
-def test_no_option_takes_a_secret() -> None:
+def test_no_option_accepts_a_secret() -> None:
     """Arguments stand in the list of processes."""
     options = {
         (action.option_strings[-1], action.nargs)
@@ -54,7 +54,7 @@ def test_no_option_takes_a_secret() -> None:
     assert ("--with-key", 0) in options
 
 
-def test_a_file_with_more_than_a_secret_is_none(tmp_path: Path) -> None:
+def test_a_file_with_more_than_a_secret_is_refused(tmp_path: Path) -> None:
     for content in ("", "two words", "a\nb", "x" * 5000):
         (tmp_path / "file").write_text(content)
         with pytest.raises(UsageError) as raised:
@@ -76,7 +76,7 @@ NO_TEXT = "a\udcff"
     ("list", "--query", NO_TEXT), ("logs", "x", "--since", NO_TEXT), ("keys", "revoke", NO_TEXT), ("rm", "x", NO_TEXT),
     ("deploy", "x", "--set", f"name={NO_TEXT}"), ("list", "--context", NO_TEXT),
 ])  # fmt: skip
-def test_bytes_that_are_no_text_are_said_to_be_none(
+def test_bytes_that_are_no_text_are_reported(
     berth: Berth, monkeypatch: pytest.MonkeyPatch, typed: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")
@@ -92,7 +92,7 @@ DEEP = [200, *range(905, 985, 8), 30_000]
     ('{"a": "' + "x" * 65_536 + '"}', "is larger than 64 KB"), ("[" * 30_000 + "]" * 30_000, "nested too deeply"),
     ("{", "is not JSON."), ("[]", "is not a JSON object"),
 ])  # fmt: skip
-def test_settings_that_are_none_are_called_what_they_are(
+def test_invalid_settings_are_named(
     berth: Berth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, said: str
 ) -> None:
     monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")

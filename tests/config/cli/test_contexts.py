@@ -22,7 +22,7 @@ def keep(name: str, *, email: str = "") -> None:
     change_contexts(lambda found: found.with_one(context))
 
 
-def test_one_of_several_installations_is_meant(berth: Berth) -> None:
+def test_a_command_addresses_one_of_several_installations(berth: Berth) -> None:
     keep("a.example.org", email="alice@example.com")
     keep("b.example.org")
     assert choose_context().url == "https://b.example.org"
@@ -58,7 +58,7 @@ def test_a_token_stays_with_its_installation(monkeypatch: pytest.MonkeyPatch, to
         assert chosen.token == (f"berth_{named}" if named else token)
 
 
-def test_what_is_sent_to_a_named_installation_is_its_own(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_installation_gets_only_its_own_token(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_URL", "https://a.example.org")
     monkeypatch.setenv("BERTH_TOKEN", "berth_of_a")
     with OtherEnd() as other_end:
@@ -101,7 +101,7 @@ def test_a_file_in_another_place_stays_there(home: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"contexts": 5}', '{"contexts": {"a": 5}}', "\x00", '{"contexts": {"a": {}}}']
 )
-def test_a_damaged_file_is_said_to_be_one(berth: Berth, home: Path, content: str) -> None:
+def test_a_damaged_file_is_reported(berth: Berth, home: Path, content: str) -> None:
     (home / "berth").mkdir()
     (home / "berth" / "contexts.json").write_text(content)
     (home / "berth" / "contexts.json").chmod(0o600)
@@ -119,7 +119,7 @@ def test_a_full_or_closed_disk_is_a_sentence(berth: Berth, home: Path) -> None:
     assert done.err.count("\n") == 1
 
 
-def test_a_certificate_of_ones_own_is_trusted_by_name_only(
+def test_a_private_certificate_is_trusted_only_if_named(
     berth: Berth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authority = make_authority(tmp_path)

@@ -108,7 +108,7 @@ def told(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_is_one_sentence_and_a_code(
+def test_a_fault_gives_one_sentence_and_an_exit_code(
     told: Callable[[str, Respond | None], tuple[int, str, str]], fault: str
 ) -> None:
     respond, sentence = FAULTS[fault]

@@ -82,7 +82,7 @@ def test_the_main_job(
     assert not Project.objects.exclude(desired="deleted").exists()
 
 
-def test_a_second_login_takes_the_key_of_the_first_away(
+def test_a_second_login_revokes_the_key_of_the_first(
     berth: Berth, live_server: LiveServer, alice: User, bob: User, secrets: Callable[[str, str], str]
 ) -> None:
     password = secrets("password", CANARY_PASSWORD)

@@ -68,13 +68,15 @@ def windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Locks:
     return locks
 
 
-def test_it_runs_without_what_windows_has_not() -> None:
+def test_the_program_runs_without_modules_missing_on_windows() -> None:
     command = [sys.executable, "-S", "-c", IMPORT_ALL]
     done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(PROGRAM)}, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_settings_are_where_windows_keeps_them_and_are_changed_by_one_at_a_time(windows: Locks, tmp_path: Path) -> None:
+def test_settings_are_in_the_windows_folder_and_changed_by_one_process_at_a_time(
+    windows: Locks, tmp_path: Path
+) -> None:
     home = Context(name="home", url="https://berth.example", token="berth_x")
     change_contexts(lambda contexts: replace(contexts, known={"home": home}))
     assert read_contexts().known == {"home": home}
@@ -86,7 +88,9 @@ def test_settings_are_where_windows_keeps_them_and_are_changed_by_one_at_a_time(
         change_contexts(lambda contexts: contexts)
 
 
-def test_who_has_no_folder_there_is_told_its_variable(windows: Locks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_windows_folder_is_reported_with_its_variable(
+    windows: Locks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def have_no_home() -> Path:
         raise RuntimeError
 
@@ -96,14 +100,14 @@ def test_who_has_no_folder_there_is_told_its_variable(windows: Locks, monkeypatc
         private_files.settings_folder()
 
 
-def test_a_mark_in_front_of_a_secret_is_no_part_of_it(windows: Locks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_byte_order_mark_is_not_part_of_a_secret(windows: Locks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfsk-secret\r\n"), encoding="cp1252"))
     prepare_streams()
     monkeypatch.setattr("berth_cli.private_files.sys.stdin", sys.stdin)
     assert private_files.read_secret("-", what="the API key") == "sk-secret"
 
 
-def test_a_reader_who_has_gone_is_no_fault(
+def test_a_closed_pipe_is_no_fault(
     windows: Locks, berth: Berth, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def write_to_nobody(*_: Any) -> None:

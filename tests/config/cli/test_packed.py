@@ -38,7 +38,7 @@ def serve(_request: Request) -> Answer:
     return Answer(200, pack().content, {VERSION_HEADER: pack().version})
 
 
-def test_anybody_may_fetch_it_and_ask_whether_it_is_another(client: Client) -> None:
+def test_anybody_may_download_the_program_and_check_for_a_new_version(client: Client) -> None:
     answer = client.get("/cli")
     assert answer.status_code == 200
     assert answer.content == pack().content
@@ -50,7 +50,7 @@ def test_anybody_may_fetch_it_and_ask_whether_it_is_another(client: Client) -> N
     assert client.post("/cli").status_code == 405
 
 
-def test_it_says_nothing_of_the_installation() -> None:
+def test_the_program_reveals_nothing_about_the_installation() -> None:
     """Nor of the version of the service, by which strangers would look up what it is open to."""
     names = set(zipfile.ZipFile(BytesIO(pack().content)).namelist())
     assert names == {path.relative_to(PROGRAM).as_posix() for path in MODULES}
@@ -64,7 +64,7 @@ def test_the_same_program_is_the_same_file() -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
-def test_a_module_takes_nothing_but_an_old_python(module: Path) -> None:
+def test_every_module_runs_on_an_old_python(module: Path) -> None:
     tree = ast.parse(module.read_text(), feature_version=(3, 9))
     for node in ast.walk(tree):
         named = node.module if isinstance(node, ast.ImportFrom) else None
@@ -138,7 +138,7 @@ def test_an_upgrade_replaces_the_file_in_one_step(berth: Berth, packed: Path, mo
     assert packed.read_bytes() == pack().content
 
 
-def test_once_a_day_it_tells_of_a_newer_one(berth: Berth, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_newer_version_is_announced_once_a_day(berth: Berth, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", [str(packed)])
     monkeypatch.setattr("berth_cli.upgrade.sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("BERTH_TOKEN", "berth_x")
@@ -153,7 +153,7 @@ def test_once_a_day_it_tells_of_a_newer_one(berth: Berth, packed: Path, monkeypa
     assert told == [f"Version 99.1 of this program is available, and this is {now}: `berth upgrade` installs it.\n", ""]
 
 
-def test_nowhere_to_note_it_ends_no_command(berth: Berth, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_note_ends_no_command(berth: Berth, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A script of a user without a home has deployed, and says so."""
     monkeypatch.setattr(sys, "argv", [str(packed)])
     monkeypatch.setattr("berth_cli.upgrade.sys.stderr.isatty", lambda: True)

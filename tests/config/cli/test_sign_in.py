@@ -37,7 +37,9 @@ def revoked(other_end: OtherEnd) -> list[str]:
     return [request.path.rpartition("/")[2] for request in other_end.seen if request.method == "DELETE"]
 
 
-def test_a_key_that_no_login_has_made_is_said_to_go_on(signed_in: Callable[..., Done], other_end: OtherEnd) -> None:
+def test_a_key_not_created_by_login_is_reported_as_still_valid(
+    signed_in: Callable[..., Done], other_end: OtherEnd
+) -> None:
     keep(other_end.url, key_id="")
     done = signed_in("logout", "--revoke")
     assert done.code == 1
@@ -59,9 +61,7 @@ def test_a_key_that_is_gone_is_forgotten(
 
 
 @pytest.mark.parametrize("happens", ["another login has come", "another logout has come"])
-def test_a_logout_forgets_no_token_but_its_own(
-    signed_in: Callable[..., Done], other_end: OtherEnd, happens: str
-) -> None:
+def test_a_logout_forgets_only_its_own_token(signed_in: Callable[..., Done], other_end: OtherEnd, happens: str) -> None:
     def respond(request: Request) -> Answer | None:
         if request.method == "DELETE" and "login" in happens:
             keep(other_end.url, key_id="other")
@@ -77,7 +77,7 @@ def test_a_logout_forgets_no_token_but_its_own(
     assert (done.code, kept) == ((1, ["other"]) if "login" in happens else (0, [])), done
 
 
-def test_of_two_logins_at_once_one_key_stays(signed_in: Callable[..., Done], other_end: OtherEnd) -> None:
+def test_one_key_of_two_simultaneous_logins_is_kept(signed_in: Callable[..., Done], other_end: OtherEnd) -> None:
     """The other one has kept its key, and ended the former one, while this one asked for its own."""
 
     def respond(request: Request) -> Answer | None:
@@ -93,7 +93,7 @@ def test_of_two_logins_at_once_one_key_stays(signed_in: Callable[..., Done], oth
 
 @pytest.mark.parametrize("key_id", ["one", ""])
 @pytest.mark.parametrize("takes_key", [False, True])
-def test_a_key_that_is_displaced_is_told_of(
+def test_a_displaced_key_is_reported(
     berth: Berth, signed_in: Callable[..., Done], other_end: OtherEnd, tmp_path: Path, key_id: str, takes_key: bool
 ) -> None:
     """Of another installation of the same name there is no session to end it in."""
@@ -106,7 +106,7 @@ def test_a_key_that_is_displaced_is_told_of(
     assert revoked(other_end) == []
 
 
-def test_the_same_key_once_more_is_none_that_goes_on(berth: Berth, other_end: OtherEnd, tmp_path: Path) -> None:
+def test_the_same_key_again_is_not_reported_as_still_valid(berth: Berth, other_end: OtherEnd, tmp_path: Path) -> None:
     (tmp_path / "key").write_text("berth_x")
     done = [berth("login", other_end.url, "--key-file", str(tmp_path / "key")) for _ in range(2)]
     assert [(each.code, each.err) for each in done] == [(0, "")] * 2

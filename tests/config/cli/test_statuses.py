@@ -25,12 +25,12 @@ def shown(status: Status) -> Document:
     return Document(raw=b"", told={"status": status.value}, status=200, headers={})
 
 
-def test_each_status_has_the_colour_of_its_look() -> None:
+def test_each_status_has_the_colour_of_its_appearance() -> None:
     assert {status: LOOKS[look] for status in Status if (look := status.traits.look) in LOOKS} == COLOURS
 
 
 @pytest.mark.parametrize("status", Status)
-def test_it_waits_for_what_changes_by_itself(status: Status) -> None:
+def test_the_program_waits_for_statuses_that_change_by_themselves(status: Status) -> None:
     """An engine that does not answer now may do so in a moment."""
     assert has_settled(shown(status)) == (status.traits.is_settled and status is not Status.UNKNOWN)
     assert is_down(shown(status)) == (status.traits.condition == Condition.DOWN)

@@ -30,7 +30,7 @@ def test_a_value_cannot_steer_the_terminal() -> None:
     assert write_table(["A"], [["one\nrow\x1b[1m"]])[1] == "one row�[1m"
 
 
-def test_colours_are_for_terminals_of_those_who_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_are_used_only_on_terminals_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
     assert paint("running", "32") == "running"
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
@@ -39,7 +39,7 @@ def test_colours_are_for_terminals_of_those_who_want_them(monkeypatch: pytest.Mo
     assert paint("running", "32") == "running"
 
 
-def test_figures_as_people_read_them() -> None:
+def test_figures_are_shown_in_readable_units() -> None:
     assert [write_size(size) for size in (None, 0, 1023, 1536, 48 << 20, 5 << 40)] == [
         "-", "0 B", "1023 B", "1.5 KB", "48.0 MB", "5120 GB"
     ]  # fmt: skip

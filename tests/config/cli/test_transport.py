@@ -39,7 +39,7 @@ def refuse_first(status: int, code: str, **headers: str) -> Callable[[Request], 
 
 
 @pytest.mark.parametrize(("status", "code"), [(429, "throttled"), (503, "engine_unavailable")])
-def test_a_read_is_tried_again_when_the_server_says(
+def test_a_read_is_retried_when_the_server_says(
     berth: Berth, other_end: OtherEnd, at: At, monkeypatch: pytest.MonkeyPatch, status: int, code: str
 ) -> None:
     waited: list[float] = []
@@ -51,7 +51,7 @@ def test_a_read_is_tried_again_when_the_server_says(
     assert done.err == "Not now. Trying again in 7 s.\n"
 
 
-def test_a_deploy_is_tried_again_as_the_same_one(
+def test_a_deploy_is_retried_with_the_same_key(
     berth: Berth, other_end: OtherEnd, at: At, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("berth_cli.api.time.sleep", lambda _: None)
@@ -65,7 +65,7 @@ def test_a_deploy_is_tried_again_as_the_same_one(
 
 
 @pytest.mark.parametrize(("status", "code", "tries"), [(429, "throttled", 2), (503, "overloaded", 1)])
-def test_a_command_is_sent_again_only_where_it_was_not_begun(
+def test_a_command_is_retried_only_if_it_was_not_begun(
     berth: Berth, other_end: OtherEnd, at: At, monkeypatch: pytest.MonkeyPatch, status: int, code: str, tries: int
 ) -> None:
     monkeypatch.setattr("berth_cli.api.time.sleep", lambda _: None)
@@ -75,7 +75,7 @@ def test_a_command_is_sent_again_only_where_it_was_not_begun(
     assert len(other_end.seen) == tries
 
 
-def test_nothing_is_waited_for_that_takes_longer_than_anybody_waits(berth: Berth, other_end: OtherEnd, at: At) -> None:
+def test_a_retry_after_an_hour_is_not_waited_for(berth: Berth, other_end: OtherEnd, at: At) -> None:
     other_end.respond = refuse_first(503, "maintenance", Retry_After="600")
     at(other_end)
     assert berth("list").code == 1
@@ -92,7 +92,7 @@ def test_a_token_goes_to_no_other_host(berth: Berth, other_end: OtherEnd, at: At
     assert len(other_end.seen) == 3
 
 
-def test_no_proxy_is_asked_for_this_machine(
+def test_requests_to_this_machine_use_no_proxy(
     berth: Berth, other_end: OtherEnd, at: At, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with OtherEnd() as proxy:
@@ -105,7 +105,7 @@ def test_no_proxy_is_asked_for_this_machine(
         assert len(proxy.seen) == 1
 
 
-def test_nobody_there_is_said_at_once(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_reported_at_once(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_URL", f"http://127.0.0.1:{reserve_port()}")
     monkeypatch.setenv("BERTH_TOKEN", "berth_x")
     for words in (["list"], ["deploy", "x"], ["stop", PROJECT_ID], ["logs", "-f", PROJECT_ID]):
@@ -148,12 +148,12 @@ def test_an_address(typed: str, address: str) -> None:
         "http://localhost.example.org", "https://berth\r\nX: 1",
     ],
 )  # fmt: skip
-def test_what_is_no_address_or_would_be_read_on_the_way(typed: str) -> None:
+def test_invalid_and_unencrypted_urls_are_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         read_address(typed, allows_http=False)
 
 
-def test_only_this_machine_is_this_machine() -> None:
+def test_only_loopback_counts_as_this_machine() -> None:
     assert is_loopback("http://127.8.8.8")
     assert not is_loopback("http://10.0.0.1")
     assert not is_loopback("http://localhost.example.org")
@@ -181,7 +181,7 @@ def test_a_log_is_followed_across_connections_that_break(berth: Berth, other_end
     assert asked[1] == {"since": "2026-01-01T00:00:01Z", "follow": "true"}
 
 
-def test_a_stream_that_says_why_it_ends_is_believed(berth: Berth, other_end: OtherEnd, at: At) -> None:
+def test_the_reason_of_a_stream_s_end_is_shown(berth: Berth, other_end: OtherEnd, at: At) -> None:
     said = b"event: error\ndata: The token is not valid.\n\n"
     other_end.respond = lambda _: Answer(200, said, {"Content-Type": "text/event-stream"})
     at(other_end)

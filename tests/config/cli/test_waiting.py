@@ -62,7 +62,7 @@ REASON = {"code": "provider_key", "message": "The provider refuses the key."}
         ("change ID --name y --restart", ["running", "starting", "running"], 0, "has been changed and is running."),
     ],
 )
-def test_it_waits_until_all_is_settled(
+def test_a_command_waits_until_everything_is_settled(
     berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str, statuses: list[str], code: int, said: str
 ) -> None:
     with Harbour(*statuses, status_reason=REASON if code == 1 else None) as harbour:
@@ -73,7 +73,7 @@ def test_it_waits_until_all_is_settled(
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("done", 0), ("undone", 1), ("given up", 1), ("failed", 1)])
-def test_an_update_says_what_came_of_it(berth: Berth, monkeypatch: pytest.MonkeyPatch, outcome: str, code: int) -> None:
+def test_an_update_reports_its_outcome(berth: Berth, monkeypatch: pytest.MonkeyPatch, outcome: str, code: int) -> None:
     def respond(request: Request) -> Answer | None:
         if request.path.endswith("/events"):
             return Answer.json(200, [{"action": "new image", "outcome": outcome, "detail": "Said why."}])
@@ -87,7 +87,7 @@ def test_an_update_says_what_came_of_it(berth: Berth, monkeypatch: pytest.Monkey
     assert "Said why." in done.err if code else "has the newest image" in done.out
 
 
-def test_json_is_the_document_of_the_api_also_where_it_refuses(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_output_is_the_api_s_document_even_for_refusals(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
     with Harbour("running") as harbour:
         monkeypatch.setenv("BERTH_URL", harbour.url)
         assert json.loads(berth("status", PROJECT_ID, "--json").out) == PROJECT
@@ -103,7 +103,7 @@ def test_json_is_the_document_of_the_api_also_where_it_refuses(berth: Berth, mon
     ["deploy x", "start ID", "stop ID", "restart ID", "update ID", "rm ID --yes", "change ID --name y --restart"],
 )
 @pytest.mark.parametrize("then", ["starting", "away"])
-def test_what_has_not_settled_is_told_to_programs_too(
+def test_an_unsettled_status_is_reported_to_programs_too(
     berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str, then: str
 ) -> None:
     """In the document of the command itself, where nothing later is known."""
@@ -121,7 +121,7 @@ def test_what_has_not_settled_is_told_to_programs_too(
 
 
 @pytest.mark.parametrize("words", ["rm --yes", "stop", "start", "restart"])
-def test_a_refusal_of_one_keeps_none_of_the_others(berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+def test_a_refusal_of_one_project_stops_no_other(berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
     """And says which one is refused; where it is the only one, that is known."""
     ids = [str(UUID(int=number)) for number in (1, 2, 3)]
     rows = [{**PROJECT, "id": each, "name": name} for each, name in zip(ids, "abc", strict=True)]
@@ -141,7 +141,7 @@ def test_a_refusal_of_one_keeps_none_of_the_others(berth: Berth, monkeypatch: py
     assert commanded == [*ids, ids[1]]
 
 
-def test_of_several_each_that_is_not_done_is_named_once(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_unfinished_project_is_named_once(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = {PROJECT_ID: "pilot", str(UUID(int=8)): "other"}
     monkeypatch.setattr("berth_cli.control.find_all", lambda *_, **__: ids)
     with Harbour("crashed") as harbour:
@@ -157,7 +157,7 @@ def test_of_several_each_that_is_not_done_is_named_once(berth: Berth, monkeypatc
     assert away.err.startswith("berth: pilot: ")
 
 
-def test_an_interruption_says_what_goes_on(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_reports_what_continues(berth: Berth, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_seconds: float) -> None:
         raise KeyboardInterrupt
 

@@ -82,11 +82,11 @@ def test_a_fault_is_named(error: Exception, fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("error", MISTAKES, ids=name)
-def test_a_mistake_is_none(error: BaseException | None) -> None:
+def test_a_programming_error_is_no_database_fault(error: BaseException | None) -> None:
     assert find_fault(error) is None
 
 
-def test_what_follows_from_a_fault_is_one() -> None:
+def test_a_consequence_of_a_database_fault_is_one_too() -> None:
     """A connection that breaks within a transaction makes Django and psycopg call the next step a mistake."""
     error = ProgrammingError("Cannot open a new connection in an atomic block.")
     with request_limits(10):

@@ -124,7 +124,7 @@ def commands(service: PopulatedService) -> dict[str, Any]:
     [OperationalError("gone"), InterfaceError("connection already closed"), InternalError("read-only")],
     ids=lambda error: type(error).__name__,
 )
-def test_a_request_that_loses_the_database_at_any_of_its_queries(service: PopulatedService, error: Error) -> None:
+def test_a_request_that_loses_the_database_at_any_query_is_a_503(service: PopulatedService, error: Error) -> None:
     for name, send in commands(service).items():
         for after in range(MOST_QUERIES):
             with failing(error, after=after) as failed:

@@ -11,13 +11,13 @@ def fail(gate: Gate, *, is_patient: bool = True) -> None:
         raise OperationalError("refused")
 
 
-def test_it_lets_everybody_pass_while_the_database_answers() -> None:
+def test_the_gate_is_open_while_the_database_answers() -> None:
     gate = Gate()
     with gate.passing(is_patient=True), gate.passing(is_patient=True):
         pass
 
 
-def test_once_somebody_could_not_connect_one_at_a_time_may_try() -> None:
+def test_after_a_failed_connection_one_attempt_at_a_time_is_allowed() -> None:
     gate = Gate()
     fail(gate)
     with gate.passing(is_patient=True):
@@ -28,7 +28,7 @@ def test_once_somebody_could_not_connect_one_at_a_time_may_try() -> None:
         pass
 
 
-def test_a_try_that_fails_leaves_the_next_one_its_turn() -> None:
+def test_a_failed_attempt_passes_the_turn_on() -> None:
     gate = Gate()
     for _ in range(3):
         fail(gate)
@@ -36,14 +36,14 @@ def test_a_try_that_fails_leaves_the_next_one_its_turn() -> None:
         pass
 
 
-def test_a_request_without_time_says_nothing_about_the_database() -> None:
+def test_a_request_without_time_left_does_not_blame_the_database() -> None:
     gate = Gate()
     fail(gate, is_patient=False)
     with gate.passing(is_patient=True), gate.passing(is_patient=True):
         pass
 
 
-def test_an_error_of_ours_does_not_shut_it() -> None:
+def test_an_error_of_berth_does_not_close_the_gate() -> None:
     gate = Gate()
     with pytest.raises(ValueError, match="ours"), gate.passing(is_patient=True):
         raise ValueError("ours")

@@ -24,7 +24,7 @@ def test_outside_requests_each_wait_is_limited() -> None:
     assert seconds_left() == ANSWER
 
 
-def test_a_request_has_no_more_than_the_rest_of_its_time() -> None:
+def test_a_query_has_at_most_the_rest_of_its_request_s_time() -> None:
     with request_limits(5.0):
         left = seconds_left()
         assert left is not None
@@ -54,7 +54,7 @@ def test_after_a_fault_a_request_waits_little_more() -> None:
         assert seconds_left() == REQUEST
 
 
-def test_of_nested_limits_the_one_that_ends_first_holds() -> None:
+def test_the_earliest_of_nested_limits_holds() -> None:
     with time_limit(2.0), time_limit(1000.0):
         left = seconds_left()
         assert left is not None
@@ -62,13 +62,13 @@ def test_of_nested_limits_the_one_that_ends_first_holds() -> None:
     assert seconds_left() == ANSWER
 
 
-def test_migrations_take_the_time_that_they_need() -> None:
+def test_migrations_have_no_time_limit() -> None:
     with without_limits():
         assert seconds_left() is None
     assert seconds_left() == ANSWER
 
 
-def test_other_threads_have_limits_of_their_own() -> None:
+def test_other_threads_have_separate_limits() -> None:
     found: list[float | None] = []
     with request_limits(-1.0):
         thread = threading.Thread(target=lambda: found.append(seconds_left()))

@@ -42,12 +42,14 @@ def run(monkeypatch: pytest.MonkeyPatch, applied: list[int]) -> str:
     return said.getvalue()
 
 
-def test_the_pauses_begin_anew_with_each_migration(monkeypatch: pytest.MonkeyPatch, paused: list[float]) -> None:
+def test_the_pauses_restart_with_each_migration(monkeypatch: pytest.MonkeyPatch, paused: list[float]) -> None:
     assert run(monkeypatch, [5, 5, 5, 5, 5, 6, 6, 9]).count("Waiting for a table") == 1
     assert paused == [0.5, 1.0, 2.0, 4.0, 4.0, 0.5, 1.0, 0.5]
 
 
-def test_one_that_never_gets_its_locks_is_given_up(monkeypatch: pytest.MonkeyPatch, paused: list[float]) -> None:
+def test_a_migration_that_never_gets_its_locks_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, paused: list[float]
+) -> None:
     with pytest.raises(CommandError, match="another transaction keeps it locked"):
         run(monkeypatch, [5] * 10_000)
     assert migrate.TRIES_FOR < sum(paused) < migrate.TRIES_FOR + 5

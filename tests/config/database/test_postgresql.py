@@ -108,7 +108,7 @@ def test_without_time_nothing_is_sent() -> None:
     assert connection.is_usable()
 
 
-def test_a_locked_row_is_told_as_busy(other: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_row_is_reported_as_busy(other: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     EventCursor.objects.create(name="locked", last_event_id=1)
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = 50")

@@ -35,7 +35,7 @@ def locked() -> Iterator[None]:
         other.close()
 
 
-def test_while_another_process_writes_it_is_known_that_json_can_be_kept() -> None:
+def test_json_support_is_detected_while_another_process_writes() -> None:
     """Or a second `migrate` that comes while one works would refuse to start."""
     with locked():
         assert type(connection.features)(connection).supports_json_field
@@ -57,7 +57,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_hasty")
-def test_a_locked_database_is_told_in_a_sentence(api: APIClient) -> None:
+def test_a_locked_database_is_reported_in_a_sentence(api: APIClient) -> None:
     with locked():
         answer = api.post("/api/projects", PROJECT)
         ready = api.get("/readyz")
@@ -83,7 +83,7 @@ def test_the_wait_for_a_lock_ends_with_the_request() -> None:
     assert busy_timeout() == longest
 
 
-def test_a_full_disk_is_told_in_a_sentence(api: APIClient) -> None:
+def test_a_full_disk_is_reported_in_a_sentence(api: APIClient) -> None:
     with connection.cursor() as cursor:
         before = cursor.execute("PRAGMA max_page_count").fetchone()[0]
         pages = cursor.execute("PRAGMA page_count").fetchone()[0]

@@ -45,7 +45,7 @@ def assert_agreement(*clients: APIClient) -> None:
     }
 
 
-def test_it_agrees_with_the_list_and_the_events_at_each_step(
+def test_metrics_agree_with_the_list_and_the_events_at_each_step(
     alice: User, bob: User, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second passes with each, however slow the machine is, and ten while nobody looks."""
@@ -94,7 +94,7 @@ def test_it_agrees_with_the_list_and_the_events_at_each_step(
         assert_agreement(*clients)
 
 
-def test_each_reason_of_an_end_is_told_from_the_first_on() -> None:
+def test_each_crash_reason_is_counted_from_the_first() -> None:
     said = {
         code_of_end(exit_code, agent_code=code, oom_killed=oom)
         for exit_code, code, oom in product([None, *range(256)], ["", "of nobody", *REPORTED_CODES], [False, True])
@@ -114,7 +114,7 @@ def test_no_label_is_somebodys(api: APIClient, engine: MemoryEngine) -> None:
     assert {each.labels["method"] for each in told.samples if "method" in each.labels} >= {"GET", "POST", "other"}
 
 
-def test_without_a_database_it_tells_what_the_process_knows(engine: MemoryEngine) -> None:
+def test_without_a_database_metrics_show_the_process_s_figures(engine: MemoryEngine) -> None:
     scrape()
 
     def refuse(*_: object) -> None:
@@ -131,7 +131,7 @@ def test_without_a_database_it_tells_what_the_process_knows(engine: MemoryEngine
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL ends what its connections wait for")
-def test_a_question_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_query_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask_for_long() -> None:
         with connection.cursor() as cursor:
             numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 9999999)"

@@ -52,7 +52,7 @@ def story_of(alert: str, scene: Scene) -> list[dict[str, str]]:
 
 
 @pytest.mark.rare(3)
-def test_each_fires_in_its_fault_and_only_then(scene: Scene, tmp_path: Path) -> None:
+def test_each_alert_fires_only_in_its_fault(scene: Scene, tmp_path: Path) -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not here: `make test` gets it from Debian's package prometheus.")
@@ -62,7 +62,7 @@ def test_each_fires_in_its_fault_and_only_then(scene: Scene, tmp_path: Path) -> 
     assert run_promtool(promtool, tmp_path, tests) == ""
 
 
-def test_each_has_a_fault_and_a_line_of_what_to_do() -> None:
+def test_each_alert_has_a_fault_and_advice() -> None:
     assert alerts().keys() == {*FAULTS, *DURING, *OF_PROMETHEUS}
     told = re.findall(r"^\| `(Berth\w+)` \|", (ROOT / "docs/metrics.md").read_text(), re.MULTILINE)
     assert told == list(alerts())
@@ -72,7 +72,7 @@ def names_in(text: str) -> set[str]:
     return {re.sub(r"_(bucket|count|sum)$", "", name) for name in re.findall(r"\bberth_[a-z_]+", text)}
 
 
-def test_what_is_told_what_is_documented_and_what_is_used_are_the_same(scene: Scene) -> None:
+def test_exported_documented_and_used_metrics_are_the_same(scene: Scene) -> None:
     scrape()  # which is the first request that it tells of
     told = {re.sub(r"_(bucket|count|sum|created)$", "", each.name) for each in scrape().samples}
     told |= {"berth_engine_requests_total", "berth_process_starts_total"}  # the engine in memory makes none

@@ -68,7 +68,7 @@ def files_of(folder: Path) -> set[str]:
     return {file.name for file in folder.glob("*.db")}
 
 
-def test_what_a_killed_process_has_counted_its_successors_go_on_with(folder: Path) -> None:
+def test_counts_of_a_killed_process_continue_in_its_successor(folder: Path) -> None:
     for number in range(1, 4):
         count_in_a_child(lambda: SECONDS.labels("tested", "GET", "200").observe(2.0))
         found = told(folder)
@@ -78,7 +78,7 @@ def test_what_a_killed_process_has_counted_its_successors_go_on_with(folder: Pat
     assert files_of(folder) == {"counter_0.db", "histogram_0.db"}
 
 
-def test_those_that_live_at_a_time_write_to_files_of_their_own(folder: Path) -> None:
+def test_simultaneous_processes_write_to_separate_files(folder: Path) -> None:
     ready, has_begun = os.pipe()
     hears, go_on = os.pipe()
 
@@ -99,7 +99,7 @@ def test_those_that_live_at_a_time_write_to_files_of_their_own(folder: Path) -> 
         os.close(descriptor)
 
 
-def test_a_file_has_its_size_from_the_first_on(folder: Path) -> None:
+def test_a_file_has_its_full_size_from_the_start(folder: Path) -> None:
     """One that grew could find no memory, which would end the process."""
     many = [f"an-app-with-a-name:a-route-with-a-long-name-{number}" for number in range(requests.MOST_SERIES)]
     count_in_a_child(lambda: [SECONDS.labels(route, "OPTIONS", "200") for route in many])
@@ -110,7 +110,7 @@ def test_a_file_has_its_size_from_the_first_on(folder: Path) -> None:
     assert used < SIZES["histogram"]
 
 
-def test_a_start_begins_anew_and_a_hand_over_goes_on(tmp_path: Path) -> None:
+def test_a_start_resets_the_counts_and_a_handover_keeps_them(tmp_path: Path) -> None:
     folder = make_folder()
     assert folder.parent == tmp_path
     os.environ[VARIABLE] = str(folder)
@@ -126,7 +126,7 @@ def test_a_start_begins_anew_and_a_hand_over_goes_on(tmp_path: Path) -> None:
         assert files_of(folder) == set()
 
 
-def test_who_logs_out_takes_it_away_which_is_told_once_and_heals_with_a_hand_over(
+def test_a_directory_removed_at_logout_is_reported_once_and_recreated_by_a_handover(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with monkeypatch.context() as of_a_process, caplog.at_level(logging.WARNING):
@@ -149,7 +149,7 @@ def test_a_copy_of_the_parent_does_not_hold_the_folder_past_a_hand_over(folder: 
     assert os.WTERMSIG(status) == signal.SIGKILL
 
 
-def test_what_killed_ones_have_left_is_taken_away_and_nothing_of_those_that_live(tmp_path: Path) -> None:
+def test_only_remains_of_killed_processes_are_removed(tmp_path: Path) -> None:
     served, worked, left, open_to_all = (tmp_path / f"berth-metrics-{number}" for number in range(4))
     for each in (served, worked, left, open_to_all):
         each.mkdir(mode=0o700)
@@ -165,7 +165,7 @@ def test_what_killed_ones_have_left_is_taken_away_and_nothing_of_those_that_live
 
 
 @pytest.mark.parametrize("what", ["others may write there", "a link", "no room"])
-def test_where_it_cannot_be_each_counts_alone(
+def test_without_a_shared_directory_each_process_counts_alone(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with counting_together(continues=False):
@@ -188,7 +188,7 @@ def test_where_it_cannot_be_each_counts_alone(
         folder.rmdir()
 
 
-def test_a_process_tells_no_more_apart_than_its_file_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_label_combinations_is_limited_by_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "_known", {})
     monkeypatch.setattr(requests, "MOST_SERIES", 3)
     before = SECONDS.labels(OTHER, OTHER, "299")._sum.get()

@@ -52,7 +52,7 @@ def ask_engine(url: str, answer: "int | Exception") -> None:
 
 
 @pytest.mark.django_db
-def test_they_name_requests_operations_and_calls_and_nobody(
+def test_traces_name_requests_operations_and_calls_but_no_person(
     api: APIClient, engine: MemoryEngine, spans: Callable[[], list[Any]]
 ) -> None:
     told_by = {"name": "Telltale", "telegramToken": "123456:" + "T" * 35, "apiKey": "sk-telltale-key-value"}
@@ -98,7 +98,7 @@ def test_an_error_ends_a_span_and_is_not_quoted(spans: Callable[[], list[Any]]) 
         {"OTEL_SDK_DISABLED": "true", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1"},
     ],
 )
-def test_unasked_it_imports_nothing(
+def test_tracing_imports_nothing_unless_enabled(
     environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for module in [name for name in sys.modules if name.partition(".")[0] == "opentelemetry"]:
@@ -121,7 +121,7 @@ def test_unasked_it_imports_nothing(
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "http/protobuf alone"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_ends_nothing(
+def test_a_tracing_failure_is_reported_and_ends_nothing(
     environment: dict[str, str], says: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, value in environment.items():
@@ -152,7 +152,9 @@ def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
         server.shutdown()
 
 
-def test_a_collector_gets_them(collector: tuple[str, list[tuple[str, bytes]]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_collector_receives_traces(
+    collector: tuple[str, list[tuple[str, bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     address, sent = collector
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
@@ -166,7 +168,7 @@ def test_a_collector_gets_them(collector: tuple[str, list[tuple[str, bytes]]], m
         assert word in body
 
 
-def test_no_credential_of_the_collector_comes_into_the_log(
+def test_no_credential_of_the_collector_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nor what its library says of headers that it cannot read. An address of no scheme is not tried again."""

@@ -18,7 +18,7 @@ def test_a_stranger_finds_nothing_there() -> None:
             assert (answer.status_code, answer.content) == (404, b"Not found.\n")
 
 
-def test_with_a_token_only_who_has_it_is_told(settings: Any) -> None:
+def test_with_a_token_set_only_its_holder_gets_metrics(settings: Any) -> None:
     settings.BERTH_METRICS_TOKEN = TOKEN
     for wrong in ("", "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer ä", TOKEN):
         answer = Client().get("/metrics", HTTP_AUTHORIZATION=wrong)

@@ -40,7 +40,7 @@ def test_an_error_of_a_page_is_a_page(client: Client, error: Exception, status: 
 
 
 @pytest.mark.django_db
-def test_a_form_without_its_token_is_a_403_page() -> None:
+def test_a_form_without_its_csrf_token_is_a_403_page() -> None:
     response = Client(enforce_csrf_checks=True).post("/admin/login/", {"username": "a", "password": "b"})
     assert (response.status_code, response["Content-Type"]) == (403, "text/html; charset=utf-8")
 
@@ -54,7 +54,7 @@ def test_an_unexpected_error_is_logged_with_its_traceback(client: Client, caplog
 
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), MemoryError(), NO_THREAD])
 @pytest.mark.parametrize("path", ["/api/probe", "/probe"])
-def test_a_server_that_gets_nothing_more_of_the_kernel_says_so(
+def test_a_server_out_of_kernel_resources_says_so(
     client: Client, caplog: pytest.LogCaptureFixture, error: Exception, path: str
 ) -> None:
     """It blames neither the engine nor the database, which a library may think of first."""

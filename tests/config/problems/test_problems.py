@@ -99,7 +99,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("error", "status", "code", "headers"), ROWS, ids=[type(error).__name__ for error, *_ in ROWS])
-def test_an_error_is_told_as_its_row_says(
+def test_an_error_is_answered_as_its_row_says(
     client: Client, error: Exception, status: int, code: str, headers: dict[str, str]
 ) -> None:
     response = answer_to(client, error)
@@ -113,11 +113,11 @@ def test_an_error_is_told_as_its_row_says(
     assert {name: response[name] for name in headers} == headers
 
 
-def test_a_domain_error_is_told_in_its_own_sentence(client: Client) -> None:
+def test_a_domain_error_is_answered_with_its_own_sentence(client: Client) -> None:
     assert answer_to(client, projects.BotInUseError(SENTENCE)).json()["detail"] == SENTENCE
 
 
-def test_every_domain_error_has_a_row_of_its_own() -> None:
+def test_every_domain_error_has_a_separate_row() -> None:
     kinds = {
         kind
         for module in (accounts, projects, containers)
@@ -164,18 +164,18 @@ def test_another_content_type_is_a_415(client: Client) -> None:
 
 
 @pytest.mark.parametrize("method", ["put", "patch", "delete"])
-def test_an_undeclared_method_is_a_405_that_says_which_there_are(client: Client, method: str) -> None:
+def test_an_undeclared_method_is_a_405_that_lists_the_allowed_ones(client: Client, method: str) -> None:
     response = getattr(client, method)("/api/probe")
     assert (response.status_code, response["Allow"]) == (405, "GET, POST, HEAD, OPTIONS")
 
 
-def test_no_token_is_a_401_that_asks_for_one(client: Client) -> None:
+def test_a_missing_token_is_a_401_that_asks_for_one(client: Client) -> None:
     response = client.get("/api/guarded")
     assert (response.status_code, response.json()["code"]) == (401, "not_authenticated")
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_an_answer_names_no_more_errors_than_anybody_reads(client: Client) -> None:
+def test_the_number_of_named_errors_is_limited(client: Client) -> None:
     error = drf.ValidationError({"ids": {str(number): ["Must be the id of a project."] for number in range(10_000)}})
     errors = answer_to(client, error).json()["errors"]
     assert [each["field"] for each in errors] == [f"ids.{number}" for number in range(ERRORS_NAMED)]

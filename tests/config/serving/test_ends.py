@@ -62,5 +62,5 @@ def test_a_web_server_that_ends_by_itself_is_a_failure(exit_code: int, expected:
     assert supervisor._end() == expected
 
 
-def test_what_is_begun_has_the_time_that_a_request_may_take() -> None:
+def test_a_running_request_has_its_full_time() -> None:
     assert KILL_AFTER > 30

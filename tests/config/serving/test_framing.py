@@ -61,18 +61,18 @@ def test_the_end_is_found_with_the_last_byte_and_not_before(name: str, step: int
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_what_follows_belongs_to_the_next_request(name: str) -> None:
+def test_bytes_after_a_request_belong_to_the_next(name: str) -> None:
     assert ends(WHOLE[name] + b"GET /next HTTP/1.1\r\n\r\n", step=10_000) == [len(WHOLE[name])]
 
 
 @pytest.mark.parametrize("step", [1, 10_000])
 @pytest.mark.parametrize("name", REFUSED_AT_ONCE)
-def test_what_no_byte_can_mend_is_not_waited_for(name: str, step: int) -> None:
+def test_a_request_that_can_no_longer_become_valid_is_refused_at_once(name: str, step: int) -> None:
     assert ends(REFUSED_AT_ONCE[name], step=step)[-1] is not None
 
 
 @pytest.mark.parametrize("name", REFUSED_AT_ONCE)
-def test_a_connection_is_not_used_again_where_the_end_is_not_certain(name: str) -> None:
+def test_a_connection_is_not_reused_if_the_end_of_a_request_is_uncertain(name: str) -> None:
     framing = Framing(body_limit=LIMIT)
     framing.find_end(bytearray(REFUSED_AT_ONCE[name]))
     assert framing.is_refused
@@ -88,7 +88,7 @@ def test_a_body_over_the_limit_is_not_waited_for(length: int) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 30, 101, 0xFFFFFFFF])
-def test_chunks_over_the_limit_are_refused_however_they_are_cut(size: int) -> None:
+def test_chunks_over_the_limit_are_refused_for_any_split(size: int) -> None:
     chunk = b"%x\r\n" % size + b"x" * min(size, LIMIT) + b"\r\n"
     with pytest.raises(TooLargeError) as refused:
         ends(HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * (LIMIT // size + 1), step=50)
@@ -109,7 +109,7 @@ def test_trailers_over_the_limit_are_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [b"100-continue", b"100-Continue "])
-def test_a_client_that_waits_to_be_told_to_go_on_is_recognised(value: bytes) -> None:
+def test_a_client_that_expects_100_continue_is_recognised(value: bytes) -> None:
     framing = Framing(body_limit=LIMIT)
     assert framing.find_end(bytearray(HEAD + b"Content-Length: 5\r\nExpect: " + value + b"\r\n\r\n")) is None
     assert framing.awaits_continue

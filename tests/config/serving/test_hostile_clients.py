@@ -66,7 +66,7 @@ def open_one(served: Served, data: bytes) -> socket.socket:
     return client
 
 
-def test_the_answers_that_nobody_reads_are_larger_than_the_buffers_of_a_socket(served: Served) -> None:
+def test_the_unread_answers_exceed_the_buffers_of_a_socket(served: Served) -> None:
     buffer = int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[-1])  # ours to receive holds 4 KiB
     assert buffer < LARGE_BYTES * TIMES
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=GUARD)

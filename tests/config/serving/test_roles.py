@@ -20,7 +20,7 @@ from tests.fakes.engine import MemoryEngine
 @pytest.mark.parametrize(
     ("role", "names"), [(Role.ALL, [WEB, WATCHER]), (Role.WEB, [WEB]), (Role.WATCHER, [WATCHER])], ids=str
 )
-def test_a_role_starts_what_it_names_and_nothing_else(
+def test_a_role_starts_only_the_processes_that_it_names(
     role: Role, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     supervisor: Any = Supervisor(role=role)
@@ -63,7 +63,9 @@ class Draining(Child):
     sentinel = 0
 
 
-def test_a_server_that_drains_serves_on_while_it_says_so(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_draining_server_keeps_serving_while_it_reports_draining(
+    monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
     settings.BERTH_DRAIN_SECONDS = 5
     supervisor: Any = Supervisor()
     web, watcher, now = Draining(), Child(), 100.0
@@ -85,7 +87,7 @@ def test_a_server_that_drains_serves_on_while_it_says_so(monkeypatch: pytest.Mon
     assert web.log == ["TERM"]
 
 
-def test_a_second_signal_ends_it_while_it_drains(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
+def test_a_second_signal_ends_a_draining_server(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
     settings.BERTH_DRAIN_SECONDS = 300
     supervisor: Any = Supervisor()
     web = Draining()
@@ -97,7 +99,7 @@ def test_a_second_signal_ends_it_while_it_drains(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("seconds", [0, 3])
-def test_clients_are_taken_in_for_as_long_as_somebody_answers_them(seconds: int, settings: Any) -> None:
+def test_connections_are_accepted_while_a_worker_can_answer_them(seconds: int, settings: Any) -> None:
     """A copy that stays open when those are gone who accept has the kernel take them in, and reset them later."""
     settings.BERTH_DRAIN_SECONDS = seconds
     with socket.create_server(("127.0.0.1", 0)) as listener:

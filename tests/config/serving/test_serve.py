@@ -79,7 +79,7 @@ def test_a_dead_web_server_ends_the_command_with_its_exit_code(served: Served) -
     served.wait_until_gone(family)
 
 
-def test_the_log_says_which_process_is_which(shared: Served) -> None:
+def test_the_log_names_each_process(shared: Served) -> None:
     """Not to be told from outside: the watcher has children of its own too while it sets firewall rules."""
     shared.wait_until_up()
     listening = re.findall(rf"Listening at: http://127.0.0.1:{shared.port} \((\d+)\)", shared.log.read_text())
@@ -88,7 +88,7 @@ def test_the_log_says_which_process_is_which(shared: Served) -> None:
     assert {shared.web, shared.watcher} <= children_of(shared.process.pid)
 
 
-def test_no_child_keeps_open_what_is_for_the_first_process_alone(shared: Served) -> None:
+def test_no_child_inherits_descriptors_of_the_first_process(shared: Served) -> None:
     """They are copies of it. With one of these open, another server would find the port or the place taken."""
     shared.wait_until_up()
     first, web, watcher = (open_in(pid) for pid in (shared.process.pid, shared.web, shared.watcher))
@@ -108,7 +108,7 @@ def pid_file_of(served: Served) -> Path:
     return Path(served.environment["BERTH_DATA_DIR"]).resolve() / f"serve-{served.port}.pid"
 
 
-def test_a_port_in_use_is_told_in_one_sentence(shared: Served, some: Some) -> None:
+def test_a_port_in_use_is_reported_in_one_sentence(shared: Served, some: Some) -> None:
     shared.wait_until_up()
     commands = [["serve"], ["prepare"], ["serve", "--prepare"], ["build_images", "--before-serving"]]
     for command in some(commands, one_in=2):
@@ -126,7 +126,7 @@ def test_a_dead_watcher_is_started_again(shared: Served) -> None:
     assert shared.is_up()
 
 
-def test_a_killed_worker_takes_no_count_with_it(shared: Served) -> None:
+def test_a_killed_worker_loses_no_count(shared: Served) -> None:
     """Whichever process is asked tells what all of them have counted."""
     shared.wait_until_up()
     ask = partial(read_counts, shared.port)
@@ -148,7 +148,7 @@ def read_counts(port: int, name: str, **labels: str) -> float:
 
 
 @pytest.mark.docker
-def test_the_welcome_says_where_it_is_and_how_to_sign_in(shared: Served) -> None:
+def test_the_welcome_says_where_to_look_and_how_to_sign_in(shared: Served) -> None:
     shared.wait_for_line("Berth is ready")
     welcome = shared.log.read_text()
     assert f"http://127.0.0.1:{shared.port}" in welcome
@@ -164,7 +164,7 @@ def test_an_interrupt_ends_everything_too(shared: Served) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", [["prepare"], ["serve", "--prepare"]], ids=" ".join)
-def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path, command: list[str]) -> None:
+def test_a_silent_database_is_reported_in_one_sentence(tmp_path: Path, command: list[str]) -> None:
     nobody = reserve_port()
     environment = {
         **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},

@@ -119,7 +119,7 @@ def begin_request(served: Served) -> socket.socket:
 
 
 @pytest.mark.rare(2)
-def test_a_hand_over_refuses_nobody_and_what_was_begun_is_finished(served: Served, notified: Notified) -> None:
+def test_a_handover_refuses_nobody_and_running_requests_are_finished(served: Served, notified: Notified) -> None:
     served.wait_until_up()
     wait_until(lambda: notified.heard() == ["READY=1"], within=PATIENT, what=served.log.read_text)
     first, family = served.process.pid, core(served)
@@ -152,7 +152,7 @@ def test_a_hand_over_refuses_nobody_and_what_was_begun_is_finished(served: Serve
 
 
 @pytest.mark.rare(2)
-def test_a_second_signal_ends_at_once_what_waits_for_a_client(served: Served) -> None:
+def test_a_second_signal_ends_requests_that_wait_for_a_client(served: Served) -> None:
     served.wait_until_up()
     family = served.family()
     with begin_request(served):
@@ -164,7 +164,7 @@ def test_a_second_signal_ends_at_once_what_waits_for_a_client(served: Served) ->
     served.wait_until_gone(family)
 
 
-def test_there_is_nothing_to_reload_where_nothing_runs(served: Served) -> None:
+def test_reload_reports_if_nothing_runs(served: Served) -> None:
     served.process.kill()
     served.process.wait(PATIENT)
     reloaded = served.command("reload", within=PATIENT)

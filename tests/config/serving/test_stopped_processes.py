@@ -67,7 +67,7 @@ def test_a_watcher_that_is_overdue_at_several_looks_is_killed(kept: Any, child: 
     assert child.killed
 
 
-def test_one_that_shows_itself_in_between_is_not(kept: Any, child: Child) -> None:
+def test_a_process_that_shows_life_in_between_is_not_replaced(kept: Any, child: Child) -> None:
     """As after both were stopped together, or the whole machine was."""
     for _ in range(5):
         for due in (time.monotonic() - 1, time.monotonic() - 1, time.monotonic() + 60):
@@ -77,14 +77,14 @@ def test_one_that_shows_itself_in_between_is_not(kept: Any, child: Child) -> Non
 
 
 @pytest.mark.parametrize("due", [math.inf, time.monotonic() + 3600])
-def test_one_that_is_not_due_yet_is_not(kept: Any, child: Child, due: float) -> None:
+def test_a_process_that_is_not_due_yet_is_not_replaced(kept: Any, child: Child, due: float) -> None:
     kept.due.value = due
     for _ in range(10):
         kept.end_stuck(child)
     assert not child.killed
 
 
-def test_one_that_is_dead_is_left_to_the_restart(kept: Any, child: Child) -> None:
+def test_a_dead_process_is_left_to_the_restart(kept: Any, child: Child) -> None:
     kept.due.value, child.alive = 0.0, False
     for _ in range(10):
         kept.end_stuck(child)
@@ -101,7 +101,7 @@ def test_a_worker_shows_its_life_on_the_monotonic_clock() -> None:
     shown.close()
 
 
-def test_a_worker_is_not_blamed_for_the_time_in_which_nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_not_blamed_for_time_without_a_check(monkeypatch: pytest.MonkeyPatch) -> None:
     from gunicorn.config import Config
 
     now = 1000.0

@@ -26,7 +26,7 @@ from tests.config.serving.looping import read_all
 from tests.paths import ROOT
 
 
-def test_its_children_can_import_it_before_django_is_set_up() -> None:
+def test_children_can_import_the_supervisor_before_django_is_set_up() -> None:
     """`multiprocessing` imports the module of a child's target first; `run_child` sets Django up after that."""
     program = "import config.serving.children; from django.apps import apps; assert not apps.ready"
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
@@ -36,7 +36,7 @@ def test_its_children_can_import_it_before_django_is_set_up() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_watcher_for_which_there_is_no_process_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watcher_that_cannot_be_forked_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It had ended everything, the web server included."""
     started: list[str] = []
     dead, alive = Mock(exitcode=1), Mock()
@@ -73,9 +73,7 @@ def arbiter() -> Iterator[SteadyArbiter]:
         yield made
 
 
-def test_a_worker_for_which_there_is_no_process_is_tried_again(
-    arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_cannot_be_forked_is_tried_again(arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch) -> None:
     """The arbiter of gunicorn ends where a fork fails."""
     monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=[NO_ROOM, 17]))
     assert [arbiter.spawn_worker(), arbiter.spawn_worker()] == [None, 17]
@@ -106,7 +104,7 @@ def test_while_there_is_room_for_no_worker_at_all_everybody_is_answered(
     assert not arbiter.has_no_room
 
 
-def test_the_successor_of_one_that_serves_refuses_nobody_before_it_has_taken_over(
+def test_a_successor_refuses_nobody_before_it_has_taken_over(
     arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They share the socket: whom it refused, a worker of the other one would have served."""
@@ -122,7 +120,7 @@ def test_the_successor_of_one_that_serves_refuses_nobody_before_it_has_taken_ove
 
 
 @pytest.mark.parametrize("pids", [set(), {17}])
-def test_the_web_server_knows_whether_it_is_such_a_one(pids: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_web_server_knows_whether_it_is_a_successor(pids: set[int], monkeypatch: pytest.MonkeyPatch) -> None:
     supervisor, made = Supervisor(predecessors=Predecessors(_pids=pids)), Mock()
     monkeypatch.setattr(supervisor, "_listen_to_signals", Mock())
     monkeypatch.setattr(supervisor, "_start", Mock(side_effect=InterruptedError))
@@ -135,7 +133,7 @@ def test_the_web_server_knows_whether_it_is_such_a_one(pids: set[int], monkeypat
     assert (name, made.return_value.took_over) == ("web server", supervisor._booted if pids else None)
 
 
-def test_a_worker_that_fails_before_it_has_begun_is_no_second_arbiter(
+def test_a_worker_that_fails_early_does_not_become_a_second_arbiter(
     arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What fails there in the copy is no lack of room."""
@@ -147,7 +145,7 @@ def test_a_worker_that_fails_before_it_has_begun_is_no_second_arbiter(
     assert not arbiter.has_no_room
 
 
-def test_a_worker_that_gets_no_thread_for_its_boot_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_without_a_thread_at_boot_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 3 would: gunicorn takes it for a program that cannot be loaded."""
     monkeypatch.setattr(worker_module, "BOOTS_EVERY", 0.0)
     worker = BufferingWorker.__new__(BufferingWorker)

@@ -47,7 +47,7 @@ def ask(port: int, path: str, *, method: str = "GET", **headers: str) -> tuple[i
             return error.code, error.read().decode()
 
 
-def test_it_tells_nobody_which_python_it_is(port: int) -> None:
+def test_the_port_does_not_reveal_its_python_version(port: int) -> None:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=30) as answer:
         assert answer.headers.get_all("Server") == ["berth"]
     with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
@@ -58,7 +58,7 @@ def test_it_tells_nobody_which_python_it_is(port: int) -> None:
     assert b"python" not in told.lower()
 
 
-def test_its_health_is_that_of_its_threads(port: int, due: c_double) -> None:
+def test_the_health_check_covers_the_watcher_s_threads(port: int, due: c_double) -> None:
     assert ask(port, "/healthz") == (200, '{"status": "ok"}')
     assert ask(port, "/healthz", method="HEAD") == (200, "")
     due.value = time.monotonic() - 1
@@ -66,7 +66,7 @@ def test_its_health_is_that_of_its_threads(port: int, due: c_double) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_tells_its_metrics_to_whom_the_web_server_would(port: int, settings: Any) -> None:
+def test_metrics_have_the_same_access_rules_as_on_the_web_server(port: int, settings: Any) -> None:
     status, told = ask(port, "/metrics")
     assert (status, Scrape(told).value("berth_database_up")) == (200, 1)
     assert ask(port, "/metrics", **{"X-Forwarded-For": "203.0.113.5"})[0] == 404
@@ -80,13 +80,13 @@ def test_it_tells_its_metrics_to_whom_the_web_server_would(port: int, settings: 
     [{name: "127.0.0.1"} for name in ("X-Forwarded-For", "X_Forwarded_For", "X-Real-IP", "Forwarded", "Via")]
     + [{"Host": host} for host in ("rebound.example", "rebound.example:8001", "127.0.0.1.example", "203.0.113.5", "")],
 )
-def test_nobody_says_to_be_here_by_a_header(headers: dict[str, str], port: int, settings: Any) -> None:
+def test_no_header_makes_a_client_local(headers: dict[str, str], port: int, settings: Any) -> None:
     settings.BERTH_TRUSTED_PROXIES = 1
     assert ask(port, "/metrics", **headers) == (404, "Not found.\n")
 
 
 @pytest.mark.parametrize("forwarded", [None, "127.0.0.1", "203.0.113.9, 127.0.0.1"])
-def test_another_machine_is_told_nothing(forwarded: str | None, settings: Any) -> None:
+def test_another_machine_gets_no_answer(forwarded: str | None, settings: Any) -> None:
     """As if it came from there, which this test has none of."""
     settings.BERTH_TRUSTED_PROXIES = 1
     environ = {"REMOTE_ADDR": "203.0.113.5", "HTTP_HOST": "127.0.0.1", "PATH_INFO": "/metrics", "REQUEST_METHOD": "GET"}
@@ -108,7 +108,7 @@ def test_all_else_is_not_there(port: int, path: str) -> None:
     assert ask(port, path)[0] == 404
 
 
-def test_a_change_is_refused_and_a_fault_is_told_to_the_log_alone(
+def test_writes_are_refused_and_faults_are_only_logged(
     port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert ask(port, "/metrics", method="POST")[0] == 405
@@ -120,7 +120,7 @@ def test_a_change_is_refused_and_a_fault_is_told_to_the_log_alone(
     assert "The watcher could not answer." in caplog.text
 
 
-def test_who_says_nothing_keeps_few_places_and_not_for_long(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silent_clients_occupy_few_connections_for_a_short_time(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watcher_port._Handler, "timeout", 0.3)
     silent = [socket.create_connection(("127.0.0.1", port)) for _ in range(MOST)]
     try:
@@ -133,7 +133,7 @@ def test_who_says_nothing_keeps_few_places_and_not_for_long(port: int, monkeypat
             each.close()
 
 
-def test_who_sends_a_little_at_a_time_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dripping_client_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watcher_port, "WHOLE", 0.2, raising=False)
     with socket.create_connection(("127.0.0.1", port), timeout=0.02) as client:
 
@@ -149,7 +149,7 @@ def test_who_sends_a_little_at_a_time_is_not_waited_for(port: int, monkeypatch: 
         wait_until(is_sent_away, within=10, what="The connection was kept")
 
 
-def test_others_take_no_place_of_this_machines_own(due: c_double) -> None:
+def test_other_clients_take_no_connection_reserved_for_this_machine(due: c_double) -> None:
     pairs = [socket.socketpair() for _ in range(MOST + 1)]
     with WatcherPort("127.0.0.1", 0, due) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
@@ -164,14 +164,16 @@ def test_others_take_no_place_of_this_machines_own(due: c_double) -> None:
 
 
 @pytest.mark.parametrize(("role", "chosen"), [("all", 1), ("web", 1), ("watcher", 0)])
-def test_it_listens_only_where_it_is_told_to(role: str, chosen: int, settings: Any, due: c_double) -> None:
+def test_the_watcher_listens_only_at_its_configured_address(
+    role: str, chosen: int, settings: Any, due: c_double
+) -> None:
     settings.BERTH_ROLE, settings.BERTH_WATCHER_PORT = role, chosen
     before = threading.active_count()
     open_watcher_port(due)
     assert threading.active_count() == before
 
 
-def test_of_two_watchers_the_next_waits_until_the_former_has_ended(
+def test_a_second_watcher_waits_until_the_first_has_ended(
     settings: Any, due: c_double, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[WatcherPort] = []

@@ -36,7 +36,7 @@ def test_the_outbox_is_bounded_and_strangers_get_half_of_it(
 
 
 @pytest.mark.django_db
-def test_no_row_ever_holds_a_link_that_lets_somebody_in(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_row_ever_holds_a_sign_in_link(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.BERTH_SIGNUP = "open"
     Client().post("/sign-up", {"email": "guest@example.org"})
     before = OutgoingMail.objects.values().get()
@@ -51,7 +51,7 @@ def test_no_row_ever_holds_a_link_that_lets_somebody_in(settings: Any, monkeypat
 
 
 @pytest.mark.django_db
-def test_what_nobody_needs_any_more_is_not_sent(alice: User, settings: Any) -> None:
+def test_outdated_mails_are_not_sent(alice: User, settings: Any) -> None:
     settings.BERTH_SIGNUP = "open"
     Client().post("/sign-up", {"email": "guest@example.org"})
     settings.BERTH_SIGNUP = "closed"
@@ -73,7 +73,7 @@ def test_a_mail_that_cannot_be_made_keeps_no_other(alice: User, caplog: pytest.L
 
 
 @pytest.mark.django_db
-def test_staff_are_told_what_waits_and_what_was_lost(alarm: OutgoingMail) -> None:
+def test_staff_see_waiting_and_lost_mails(alarm: OutgoingMail) -> None:
     assert describe_trouble() == ""
     long_ago = timezone.now() - timedelta(minutes=11)
     OutgoingMail.objects.update(created_at=long_ago, attempts=1, last_error="TimeoutError")
@@ -98,7 +98,7 @@ OUTAGES = [
 
 
 @pytest.mark.django_db
-def test_an_outage_is_what_keeps_all_mails_back_and_nothing_of_one_mail(alarm: OutgoingMail) -> None:
+def test_an_outage_delays_all_mails_and_a_bad_mail_only_itself(alarm: OutgoingMail) -> None:
     now = timezone.now()
     for state, error, is_outage in OUTAGES:
         ended = None if state == "waiting" else now
@@ -115,7 +115,7 @@ def test_an_outage_is_what_keeps_all_mails_back_and_nothing_of_one_mail(alarm: O
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", ["refused", "waiting"])
-def test_a_server_that_refuses_the_mails_of_one_after_the_other_is_an_outage(state: str) -> None:
+def test_a_server_that_refuses_several_mails_in_a_row_is_an_outage(state: str) -> None:
     def refuse(user_id: UUID) -> None:
         ended = None if state == "waiting" else timezone.now()
         error = "SMTPDataError 554 5.7.1"
@@ -133,7 +133,7 @@ def test_a_server_that_refuses_the_mails_of_one_after_the_other_is_an_outage(sta
 
 
 @pytest.mark.django_db
-def test_only_so_many_that_have_ended_are_kept(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_kept_finished_mails_is_limited(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("accounts.throttling.retention.MOST_ENDED", 3)
     now = timezone.now()
     for number in range(5):

@@ -60,7 +60,7 @@ def test_no_fault_of_the_server_loses_a_mail(
 @pytest.mark.usefixtures("_mail_goes_there")
 @pytest.mark.one_database
 @pytest.mark.parametrize("kind", [*REFUSALS, *SILENCES])
-def test_what_the_server_does_once_it_has_the_mail_makes_no_second_one(
+def test_a_fault_after_the_server_accepted_a_mail_sends_no_second_one(
     kind: str, alarm: OutgoingMail, server: SmtpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("config.mail_backend.QUIT_WITHIN", 0.1)
@@ -88,7 +88,7 @@ def test_a_handshake_that_does_not_end_ends_with_the_deadline(
 
 @pytest.mark.usefixtures("_mail_goes_there")
 @pytest.mark.one_database
-def test_a_server_whose_certificate_nobody_knows_gets_no_mail(
+def test_a_server_with_an_untrusted_certificate_gets_no_mail(
     alarm: OutgoingMail, settings: Any, tmp_path: Path, server: SmtpServer
 ) -> None:
     server.tls = make_authority(tmp_path).server_context()

@@ -25,7 +25,7 @@ def make_due() -> None:
 
 @pytest.mark.one_database
 @pytest.mark.django_db(transaction=True)
-def test_of_many_senders_one_sends(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_many_senders_sends(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them have read the row before one of them takes it."""
     queue_mail(kind=code_alarm.KIND, user_id=alice.pk, facts={"address": "203.0.113.9"})
     claim, depth = outbox._claim, [0]
@@ -63,7 +63,7 @@ def test_a_sender_that_dies_before_the_server_has_the_mail_loses_none(
 
 
 @pytest.mark.django_db
-def test_a_sender_that_dies_before_it_has_noted_the_mail_sends_a_copy_that_mailboxes_know(
+def test_a_mail_repeated_after_a_kill_has_the_same_message_id(
     alarm: OutgoingMail, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class KilledError(BaseException):
@@ -128,7 +128,7 @@ def test_nothing_is_begun_once_the_watcher_ends(alarm: OutgoingMail) -> None:
 
 @pytest.mark.one_database
 @pytest.mark.django_db(transaction=True)
-def test_a_thread_of_its_own_sends_while_the_engine_is_silent(
+def test_a_separate_thread_sends_while_the_engine_is_silent(
     alarm: OutgoingMail, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.BERTH_SENDS_MAIL = True

@@ -80,7 +80,7 @@ def create_many(scene: Scene, number: int) -> list[Answer]:
 
 
 @pytest.mark.parametrize("fault", ASKED_BY_A_CREATE)
-def test_forty_creates_hold_nobody_up_and_leave_nothing(healed: Scene, fault: str) -> None:
+def test_forty_slow_creates_delay_nobody_and_leave_nothing(healed: Scene, fault: str) -> None:
     scene = healed
     break_, warning, asked = ASKED_BY_A_CREATE[fault]
     relay = scene.relays[asked]
@@ -112,7 +112,9 @@ def test_each_place_is_given_back(healed: Scene) -> None:
 
 
 @pytest.mark.parametrize("break_", [drip("redis"), hang("redis")], ids=["drips", "hangs"])
-def test_a_slow_redis_is_asked_by_few_and_keeps_nobody(healed: Scene, break_: Callable[[Scene], None]) -> None:
+def test_a_slow_redis_is_asked_by_few_requests_and_delays_nobody(
+    healed: Scene, break_: Callable[[Scene], None]
+) -> None:
     """Each thread has a connection of its own: without the pause all of them would wait."""
     relay = healed.relays["redis"]
     break_(healed)

@@ -44,7 +44,7 @@ LENGTHS = {
 
 @pytest.mark.parametrize("version", [b"1.1", b"1.0"])
 @pytest.mark.parametrize("path", [b"/hello", b"/body"])
-def test_what_is_in_a_body_is_no_request(server: Looping, site: Site, path: bytes, version: bytes) -> None:
+def test_bytes_in_a_body_are_no_request(server: Looping, site: Site, path: bytes, version: bytes) -> None:
     """Also where the application does not read it. It may be refused together with its request."""
     wrong = []
     for name, length in LENGTHS.items():
@@ -76,7 +76,7 @@ CHUNK_LINES = {
 
 
 @pytest.mark.parametrize("path", [b"/first", b"/body"])
-def test_what_is_in_a_chunk_is_no_request(server: Looping, site: Site, path: bytes) -> None:
+def test_bytes_in_a_chunk_are_no_request(server: Looping, site: Site, path: bytes) -> None:
     """What follows is answered, or the connection ends with the answer: no answer goes to another request."""
     wrong = []
     for name, line in CHUNK_LINES.items():

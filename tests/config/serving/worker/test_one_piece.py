@@ -69,7 +69,7 @@ def ask(kind: str) -> bytes:
     ("chunks", 3, b"3\r\nabc\r\n3\r\ndef\r\n0\r\n\r\n"), ("unchanged", 1, b"\r\n\r\n"),
     ("stream", 3, b"data: one\n\n\r\n0\r\n\r\n"),
 ])  # fmt: skip
-def test_so_many_calls_send_an_answer(sends: list[bytes], kind: str, calls: int, end: bytes) -> None:
+def test_an_answer_needs_a_fixed_number_of_system_calls(sends: list[bytes], kind: str, calls: int, end: bytes) -> None:
     answer = ask(kind)
     assert answer.endswith(end)
     assert answer == b"".join(sends)
@@ -77,7 +77,7 @@ def test_so_many_calls_send_an_answer(sends: list[bytes], kind: str, calls: int,
 
 
 @pytest.mark.parametrize(("kind", "end"), [("late", b"\r\n\r\n3\r\nabc\r\n"), ("breaks", None), ("no bytes", b"")])
-def test_an_answer_that_breaks_ends_where_it_broke(sends: list[bytes], kind: str, end: bytes | None) -> None:
+def test_a_failing_answer_ends_where_it_failed(sends: list[bytes], kind: str, end: bytes | None) -> None:
     """Before its head it becomes an error, and after that the connection ends. Nothing of it comes later."""
     before = Broken.closed
     answer = ask(kind)
@@ -92,7 +92,7 @@ def test_an_answer_that_breaks_ends_where_it_broke(sends: list[bytes], kind: str
 
 
 @pytest.mark.parametrize("kind", ["plain", "chunks", "unchanged", "late"])
-def test_one_who_has_left_costs_nothing_and_the_body_is_closed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_a_disconnected_client_costs_nothing_and_the_body_is_closed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     def gone(_sock: Any, _data: bytes) -> int:
         raise BrokenPipeError
 

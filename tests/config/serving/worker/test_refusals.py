@@ -21,7 +21,7 @@ from tests.config.serving.worker.application import status_of
         (b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n", 400),
     ],
 )
-def test_what_is_no_request_is_refused(server: Looping, request_: bytes, status: int) -> None:
+def test_malformed_requests_are_refused(server: Looping, request_: bytes, status: int) -> None:
     assert status_of(server.ask(request_)) == status
 
 
@@ -72,7 +72,7 @@ def test_a_refusal_is_a_problem_that_quotes_nothing(
     assert SECRET.decode().split("=")[1] not in caplog.text
 
 
-def test_a_refusal_is_logged_under_an_id_of_its_own(server: Looping, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_is_logged_with_a_separate_id(server: Looping, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads serve one request after the other, and the log once named the one before."""
     told: list[str] = []
     monkeypatch.setattr(server.worker.log, "warning", lambda *_: told.append(current_request_id()))
@@ -82,7 +82,7 @@ def test_a_refusal_is_logged_under_an_id_of_its_own(server: Looping, monkeypatch
     assert len(set(told)) == 4
 
 
-def test_a_body_that_is_too_large_is_refused_while_it_comes(server: Looping) -> None:
+def test_a_body_that_is_too_large_is_refused_while_it_arrives(server: Looping) -> None:
     """The client sends on and still sees the answer: the connection is not reset."""
     client = server.connect(b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n")
     client.sendall(b"x" * 4_000_000)

@@ -11,7 +11,7 @@ from tests.config.serving.worker.application import LAST, Site, status_of
 from tests.waiting import wait_until
 
 
-def test_an_answer_comes_and_the_connection_goes_on(server: Looping) -> None:
+def test_an_answer_leaves_the_connection_open(server: Looping) -> None:
     client = server.connect()
     for path in (b"/one", b"/two"):
         client.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -22,7 +22,7 @@ def test_an_answer_comes_and_the_connection_goes_on(server: Looping) -> None:
     assert read_all(client).endswith(b"/hello")
 
 
-def test_requests_sent_at_once_are_answered_one_after_the_other(server: Looping) -> None:
+def test_pipelined_requests_are_answered_in_order(server: Looping) -> None:
     first = b"GET /one HTTP/1.1\r\nHost: localhost\r\n\r\n"
     answers = server.ask(first + b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc" + LAST)
     assert [answers.find(path) > 0 for path in (b"/one", b"/body", b"/hello")] == [True] * 3
@@ -38,7 +38,7 @@ def test_a_body_byte_by_byte_reaches_the_application_whole(server: Looping, site
     assert site.bodies == [b"abcde"]
 
 
-def test_a_client_that_waits_is_told_to_go_on_once(server: Looping) -> None:
+def test_a_client_gets_100_continue_once(server: Looping) -> None:
     head = b"POST /body HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
     client = server.connect(head)
     assert client.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -55,7 +55,7 @@ def test_threads_never_wait_for_a_client(server: Looping, begun: bytes) -> None:
 
 
 @pytest.mark.parametrize("begun", [b"GET / HTTP/1.1\r\nHost: ", b"POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab"])
-def test_half_a_request_is_answered_408_after_its_deadline(hasty: Looping, begun: bytes) -> None:
+def test_an_incomplete_request_gets_408_after_its_deadline(hasty: Looping, begun: bytes) -> None:
     answer = hasty.ask(begun)
     assert status_of(answer) == 408
     problem = json.loads(answer.partition(b"\r\n\r\n")[2])
@@ -77,7 +77,7 @@ def test_a_byte_now_and_then_wins_no_time(server: Looping) -> None:
     assert server.worker.clients._heads._until[connection] == until
 
 
-def test_one_who_asks_again_before_the_answer_is_heard_at_once_after_it(server: Looping, site: Site) -> None:
+def test_a_request_sent_before_the_answer_is_read_right_after_it(server: Looping, site: Site) -> None:
     """The loop stops watching a socket that has more to read while it is answered, and nothing else wakes it then."""
     client = server.connect(b"GET /one HTTP/1.1\r\nHost: x\r\n\r\n")
     assert client.recv(65536)

@@ -35,7 +35,7 @@ def test_a_connection_that_is_being_answered_is_never_sacrificed(
     assert read_all(held).endswith(b"/held")
 
 
-def test_those_who_do_not_read_hold_no_thread_and_little_memory(
+def test_clients_that_do_not_read_hold_no_thread_and_little_memory(
     server: Looping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(unsent, "UNSENT_LIMIT", 2 * len(LARGE))
@@ -45,19 +45,19 @@ def test_those_who_do_not_read_hold_no_thread_and_little_memory(
     wait_until(lambda: sum(each.unsent for each in tuple(server.worker.clients.connections)) <= 2 * len(LARGE))
 
 
-def test_one_who_reads_slowly_gets_everything(server: Looping) -> None:
+def test_a_slow_reader_gets_everything(server: Looping) -> None:
     client = server.connect(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", receive_buffer=4096)
     wait_until(lambda: any(each.unsent for each in tuple(server.worker.clients.connections)))
     assert read_all(client).endswith(LARGE)
 
 
-def test_one_who_takes_nothing_for_too_long_is_left(hasty: Looping, site: Site) -> None:
+def test_a_client_that_reads_nothing_for_too_long_is_disconnected(hasty: Looping, site: Site) -> None:
     hasty.connect(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", receive_buffer=4096)
     wait_until(lambda: site.threads)
     hasty.wait_for_connections(0)
 
 
-def test_one_who_takes_a_little_now_and_then_holds_no_thread_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_occasionally_holds_no_thread_forever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "UNSENT_LIMIT", 1)
     monkeypatch.setattr(connections, "ROOM_WITHIN", 0.05)
     ours, theirs = socket.socketpair()

@@ -47,7 +47,7 @@ def problem_of(answer: bytes) -> tuple[int, str]:
 
 
 @pytest.mark.usefixtures("_starved")
-def test_it_refuses_what_comes_and_answers_what_was_begun(server: Looping, site: Site) -> None:
+def test_a_starved_worker_refuses_new_requests_and_answers_running_ones(server: Looping, site: Site) -> None:
     held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     wait_until(lambda: site.threads)
     starve(server)
@@ -57,7 +57,7 @@ def test_it_refuses_what_comes_and_answers_what_was_begun(server: Looping, site:
     assert site.paths == ["/held"]
 
 
-def test_who_is_sending_a_request_stays_while_there_is_a_reserve_for_who_comes(server: Looping) -> None:
+def test_a_client_sending_a_request_is_kept_while_there_is_a_reserve(server: Looping) -> None:
     """A client that was sent away in the middle of its request would never learn that it was refused."""
     sending = server.connect(b"POST /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n")
     server.wait_for_connections(1)
@@ -76,14 +76,14 @@ def test_who_is_sending_a_request_stays_while_there_is_a_reserve_for_who_comes(s
     assert status_of(read_all(sending)) in {200, 503}
 
 
-def test_it_goes_on_once_it_gets_some_again(server: Looping) -> None:
+def test_a_starved_worker_continues_once_it_gets_resources(server: Looping) -> None:
     starve(server)
     wait_until(lambda: not server.worker.is_starved)
     assert server.ask(LAST).endswith(b"/hello")
 
 
 @pytest.mark.usefixtures("_starved")
-def test_one_that_stays_like_this_is_replaced(
+def test_a_worker_that_stays_starved_is_replaced(
     server: Looping, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(worker_module, "STARVED_FOR", 0.0)
@@ -104,7 +104,7 @@ def test_a_stream_that_finds_no_thread_is_refused(
     assert server.ask(LAST).endswith(b"/hello")
 
 
-def test_memory_that_ends_outside_of_the_application_is_no_bad_request(
+def test_running_out_of_memory_outside_the_application_is_no_bad_request(
     server: Looping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run_out(*_: object) -> None:
@@ -115,7 +115,7 @@ def test_memory_that_ends_outside_of_the_application_is_no_bad_request(
         assert problem_of(server.ask(LAST)) == (503, "overloaded")
 
 
-def test_what_could_not_begin_with_it_begins_when_it_can(server: Looping) -> None:
+def test_a_delayed_start_happens_once_resources_return(server: Looping) -> None:
     tries, begun = iter([False, False, True]), threading.Event()
 
     def begin() -> bool:
@@ -133,7 +133,7 @@ def test_all_threads_of_requests_are_there_before_the_first_request(server: Loop
     assert server.worker.threads.begun == server.worker.cfg.threads
 
 
-def test_a_pool_that_gets_fewer_threads_than_it_wants_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pool_with_fewer_threads_than_wanted_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
     start = _thread.start_new_thread
 
@@ -154,7 +154,7 @@ def test_a_pool_that_gets_fewer_threads_than_it_wants_goes_on(monkeypatch: pytes
     assert not pool.take(done.set)
 
 
-def test_a_thread_that_dies_before_its_first_step_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_dies_before_its_first_step_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one does that finds no memory."""
     monkeypatch.setattr(threads_module, "BEGINS_WITHIN", 0.01)
     pool = Threads(2, "none")
@@ -166,7 +166,7 @@ def test_a_thread_that_dies_before_its_first_step_holds_nobody_up(monkeypatch: p
     pool.close()
 
 
-def test_no_thread_is_lost_to_what_it_did(caplog: pytest.LogCaptureFixture) -> None:
+def test_no_error_of_its_work_ends_a_thread(caplog: pytest.LogCaptureFixture) -> None:
     def run_out() -> None:
         raise MemoryError
 

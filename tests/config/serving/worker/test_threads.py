@@ -13,7 +13,7 @@ from tests.config.serving.worker.application import LAST, Site, status_of
 from tests.waiting import wait_until
 
 
-def test_a_thread_that_computes_lets_the_others_go_on_soon(server: Looping) -> None:
+def test_a_computing_thread_lets_others_run_soon(server: Looping) -> None:
     assert server.ask(LAST).endswith(b"/hello")
     assert sys.getswitchinterval() == pytest.approx(SWITCHES_EVERY)
 
@@ -67,7 +67,7 @@ def test_long_downloads_keep_no_thread_of_requests_and_break_off_quietly(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_a_worker_whose_server_was_killed_ends_its_streams_whole(server: Looping, site: Site) -> None:
+def test_a_worker_whose_server_was_killed_ends_its_streams_properly(server: Looping, site: Site) -> None:
     stream = server.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
     wait_until(lambda: any(name.startswith("stream") for name in site.threads))
     server.worker.ppid = -1
@@ -78,7 +78,7 @@ def test_a_worker_whose_server_was_killed_ends_its_streams_whole(server: Looping
     assert read_all(stream).endswith(b"\r\n0\r\n\r\n")
 
 
-def test_a_stop_waits_for_what_was_begun_and_for_nobody_else(server: Looping, site: Site) -> None:
+def test_a_stop_waits_for_running_requests_only(server: Looping, site: Site) -> None:
     silent = server.connect()
     held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
     wait_until(lambda: site.threads)
@@ -117,14 +117,14 @@ def test_health_checks_wait_for_no_thread_that_others_hold(server: Looping, site
     }
 
 
-def test_a_check_of_readiness_that_hangs_keeps_none_of_life_waiting(server: Looping, site: Site) -> None:
+def test_a_hanging_readiness_check_delays_no_liveness_check(server: Looping, site: Site) -> None:
     site.held_paths.add("/readyz")
     server.connect(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     wait_until(lambda: len(site.threads) >= 1)
     assert status_of(server.ask(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")) == 200
 
 
-def test_the_application_is_told_when_the_request_came(server: Looping, site: Site) -> None:
+def test_the_application_gets_the_arrival_time_of_the_request(server: Looping, site: Site) -> None:
     """It may have waited for a thread, which is part of the time that its answer may take."""
     for _ in range(2):
         server.connect(b"GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -138,7 +138,7 @@ def test_the_application_is_told_when_the_request_came(server: Looping, site: Si
     assert before <= site.arrivals[-1] <= after
 
 
-def test_clients_who_come_together_are_taken_one_at_a_time(server: Looping) -> None:
+def test_simultaneous_connections_are_accepted_one_at_a_time(server: Looping) -> None:
     """So that the other process, whose loop has less to do, takes some of them."""
     taken: list[int] = []
 
