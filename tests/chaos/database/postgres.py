@@ -33,7 +33,8 @@ class PrivatePostgres:
         self._data, self._log = home / "postgres", home / "postgres.log"
         self.port = reserve_port()
         self.environment: dict[str, str] = {}
-        """Beside that of this process, from its next start on."""
+        """Beside that of this process, from its next start on. Only once it is another user: libfaketime begins with
+        a semaphore that belongs to the user of that moment."""
         self._process: subprocess.Popen[bytes] | None = None
         # It refuses to run as root, whose directories others cannot enter.
         self._as_postgres = []
@@ -61,13 +62,13 @@ class PrivatePostgres:
         with self._log.open("ab") as output:
             self._process = subprocess.Popen(
                 [
-                    *self._as_postgres, str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port),
+                    *self._as_postgres, "env", *(f"{name}={value}" for name, value in self.environment.items()),
+                    str(self._programs / "postgres"), "-D", str(self._data), "-p", str(self.port),
                     "-k", str(self._data), "-c", "listen_addresses=127.0.0.1",
                     "-c", f"max_connections={MOST_CONNECTIONS}", "-c", "fsync=off", "-c", "full_page_writes=off",
                     "-c", "max_wal_size=64MB",
                 ],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-                env=os.environ | self.environment,
             )  # fmt: skip
         wait_until(self._answers, within=90, what=self._log.read_text)
 

@@ -1,4 +1,4 @@
-"""Agents that harm what is around them, and what happens to single containers of a well engine."""
+"""Agents that harm what is around them, and containers that people mix up."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -36,18 +36,6 @@ def _containers(installation: Installation, *, all_states: bool = False) -> list
 
 
 @contextmanager
-def doubled(installation: Installation) -> Iterator[None]:
-    """A second container with the labels and volumes of each, as by `docker run` with options copied from the first."""
-    client = installation.instance.client
-    for each in _containers(installation):
-        with suppress(docker.errors.APIError):
-            first = client.inspect_container(each["Id"])
-            config = first["Config"] | {"HostConfig": first["HostConfig"], "NetworkingConfig": {}}
-            client.start(client.create_container_from_config(config, f"second-{each['Id'][:12]}"))
-    yield
-
-
-@contextmanager
 def names_swapped(installation: Installation) -> Iterator[None]:
     """Each container has the name of the next one."""
     client, found = installation.instance.client, _containers(installation, all_states=True)
@@ -65,8 +53,4 @@ BY_AGENTS: Mapping[str, Breaking] = {
     "100 MB in a line": _inside_each(LONG_LINE),
     "fork bombs": _inside_each(FORK_BOMB),
     "programs beside them without memory": _inside_each(TOO_MUCH_MEMORY),
-}
-TO_CONTAINERS: Mapping[str, Breaking] = {
-    "second containers": doubled,
-    "swap names": names_swapped,
 }

@@ -16,7 +16,7 @@ from tests.chaos.matrix.breaking import (
     service_full,
     stopping,
 )
-from tests.chaos.matrix.breaking_agents import BY_AGENTS, TO_CONTAINERS
+from tests.chaos.matrix.breaking_agents import BY_AGENTS, names_swapped
 from tests.chaos.matrix.breaking_clocks import engine_stepping, slewed, stepping
 from tests.chaos.matrix.breaking_database import database_clock
 from tests.chaos.matrix.breaking_gateway import (
@@ -122,7 +122,7 @@ FAULTS: Mapping[str, Fault] = {
         for what, breaking in BY_PEOPLE.items()
     },
     **{f"agents/{what}": Fault(breaking, 10.0) for what, breaking in BY_AGENTS.items()},
-    **{f"people/{what}": Fault(breaking, 5.0) for what, breaking in TO_CONTAINERS.items()},
+    "people/swap names": Fault(names_swapped, 5.0),
     **OF_SERVERS,
     **{f"database/clock {told(by)}": Fault(database_clock(by), 10.0, kind="clock") for by in HOURS},
     "leader/kill": Fault(beside_another(killing("watcher"))),

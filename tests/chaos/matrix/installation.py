@@ -85,14 +85,15 @@ class Installation:
         started.callback(self.instance.client.close)  # all else goes with the engine
         if packed:
             bring_gateway_image(packed, self.instance.client)
-        self.service = self._serve(home)
-        started.callback(self.service.close)
+        self.service = self._make_service(home)
+        started.callback(self.service.close)  # also if it does not become ready in time
+        self.service.start()
         client = Client(port=self.service.port, key=self.service.site.key, cookies={})
         self.agreement = Agreement(self.service.port, [client], self.direct_url)
         self.witness = Witness(self.instance)
         started.callback(self.witness.close)
 
-    def _serve(self, home: Path) -> WholeService:
+    def _make_service(self, home: Path) -> WholeService:
         site = Site(self.service_disk.path, self.instance)
         temporary = self.service_disk.path / "tmp"
         temporary.mkdir()
@@ -124,9 +125,7 @@ class Installation:
             assert LIBRARY
             set_clock(self.clock)
             site.environment |= faked_clock(self.clock)
-        service = WholeService(site, {})
-        service.start()
-        return service
+        return WholeService(site, {})
 
     def _address(self, server: str) -> str:
         """By which the service knows a server that is behind a relay."""

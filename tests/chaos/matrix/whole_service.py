@@ -66,7 +66,9 @@ class WholeService(Server):
 
     def close(self) -> None:
         assert self._process is not None
-        family = {self._process.pid, *self.pids("watcher")}
+        family = {self._process.pid}
+        with suppress(IndexError):  # it has not been started yet
+            family |= self.pids("watcher")
         for pid in family:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)

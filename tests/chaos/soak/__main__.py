@@ -68,7 +68,10 @@ def soak(installation: Installation, options: argparse.Namespace) -> int:
     measuring, clients = Measuring(installation, users), [user.client for user in users]
     agreement = Agreement(installation.service.port, clients, installation.direct_url)
     faults, wrong = break_now_and_then(installation, agreement, options)
-    wait_until(installation.service.is_well, within=120, what="It does not get well", every=0.5)
+    try:
+        wait_until(installation.service.is_well, within=120, what="It does not get well", every=0.5)
+    except AssertionError as error:  # the curves say what it was like until then
+        wrong.append(str(error))
     measuring.end()
     for user in users:
         user.end()
