@@ -23,7 +23,7 @@ from urllib3.util import parse_url
 from containers import call_limits
 from containers.bounded_http import BoundedConnection, BoundedTLSConnection, bounded_tls
 from containers.call_limits import size_limit, time_limit
-from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS
+from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS, TRANSLATED
 
 HEAD_SIZE = 32 * 1024
 """The most bytes of an answer that are read. A TLS handshake does not count."""
@@ -135,6 +135,8 @@ def _is_allowed(address: IPv4Address | IPv6Address, port: int) -> bool:
 
 def _is_ours(family: Any, address: str) -> bool:
     """Returns whether it is an address of this machine: then it is also its own source address. Sends nothing."""
+    if family == socket.AF_INET6 and (found := IPv6Address(address.partition("%")[0])) in TRANSLATED:
+        family, address = socket.AF_INET, str(IPv4Address(found.packed[-4:]))
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((address, 9))

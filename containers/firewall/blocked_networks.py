@@ -24,15 +24,15 @@ _PRIVATE_NETWORKS_4 = (
     "203.0.113.0/24",  # documentation
     "224.0.0.0/3",  # multicast, reserved, broadcast
 )
-_TRANSLATED = ip_network("64:ff9b::/96")
+TRANSLATED = ip_network("64:ff9b::/96")
 """Through this prefix a translator (NAT64) reaches any IPv4 address, including the refused ones."""
 
 
 def _translate(network: str) -> str:
     """Returns the IPv6 addresses by which a translator reaches this IPv4 network."""
     inner = ip_network(network)
-    first = IPv6Address(int(_TRANSLATED.network_address) + int(inner.network_address))
-    return f"{first}/{_TRANSLATED.prefixlen + inner.prefixlen}"
+    first = IPv6Address(int(TRANSLATED.network_address) + int(inner.network_address))
+    return f"{first}/{TRANSLATED.prefixlen + inner.prefixlen}"
 
 
 PRIVATE_NETWORKS = {
