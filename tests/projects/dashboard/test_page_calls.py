@@ -70,7 +70,7 @@ def test_each_page_shows_a_request_that_is_carried_out(
     answer = send(api, page)
     assert answer.status_code == ASKS_FOR_YOUR_OWN.get(name, answer.status_code)
     assert name in ASKS_FOR_YOUR_OWN or answer.status_code < 300, answer.content
-    assert ("token of a session" in text_of(page)) == (name in OF_A_SESSION)
+    assert ("is a session token" in text_of(page)) == (name in OF_A_SESSION)
 
 
 @pytest.mark.parametrize("action", ["stop", "restart", "delete"])
