@@ -22,8 +22,8 @@ KEY_BYTES = 32
 """The least length of a key that an attacker cannot find by trying."""
 
 SHORT_KEY = (
-    f"Warning: BERTH_SECRET_KEY is shorter than {KEY_BYTES} bytes. Set another, as `openssl rand -hex 32` makes it; "
-    "everybody then signs in again. A later version refuses the present one."
+    f"Warning: BERTH_SECRET_KEY is shorter than {KEY_BYTES} bytes. Set the output of `openssl rand -hex 32`; all users "
+    "must sign in again after that. The next version will refuse the current key."
 )
 
 
