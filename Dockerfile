@@ -3,8 +3,9 @@
 #
 # PYTHON_IMAGE needs Python 3.11 or newer with venv, which brings pip. If no image registry is reachable, use the base that
 # `build_images` builds from Debian packages: `--build-arg PYTHON_IMAGE=berth-base:trixie`. If no package index is
-# reachable, put the .whl files, including uv's, into `wheelhouse/` next to this file. A `build-ca.crt` there is trusted
-# for downloads. WITH=tracing adds the packages for traces (docs/metrics.md). This file uses only features of the classic
+# reachable, put the .whl files, including uv's, into `wheelhouse/` next to this file. If your network re-signs TLS, put
+# your CA bundle next to this file as `build-ca.crt`: downloads trust it here, and those of `build_images` in the
+# container. WITH=tracing adds the packages for traces (docs/metrics.md). This file uses only features of the classic
 # builder, so that an engine without BuildKit can build it.
 ARG PYTHON_IMAGE=python:3.13-slim
 
@@ -21,7 +22,7 @@ RUN if [ -s /build/build-ca.crt ]; then export PIP_CERT=/build/build-ca.crt SSL_
  && /opt/uv/bin/uv pip install --quiet --no-cache --compile-bytecode --link-mode copy --require-hashes \
         ${PIP_NO_INDEX:+--no-index --find-links /build} --python .venv/bin/python -r /build/locked.txt
 COPY . .
-RUN rm -rf wheelhouse build-ca.crt \
+RUN rm -rf wheelhouse \
  && python3 -m compileall -q -x containers/images accounts config containers projects
 
 FROM ${PYTHON_IMAGE} AS socket-proxy

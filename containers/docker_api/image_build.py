@@ -17,7 +17,8 @@ from containers.docker_api.dockerfile import BaseImages, read_base_images
 from containers.docker_api.errors import GARBLED
 from containers.errors import EngineUnavailableError, ImageMissingError
 
-IMAGES = Path(__file__).resolve().parents[1] / "images"
+CHECKOUT = Path(__file__).resolve().parents[2]
+IMAGES = CHECKOUT / "containers/images"
 CONTRACT = Path(agent_contract.__file__)
 """Added to the files of every image, so that both sides of the contract read the same file."""
 
@@ -126,8 +127,11 @@ def find_contexts() -> list[BuildContext]:
 
 
 def find_certificates() -> Path | None:
-    """Returns the host's CA bundle, or None. In many companies it has the authority that re-signs their traffic."""
-    candidates = [os.environ.get("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt"]
+    """Returns the CA bundle for downloads, or None. In many companies it has the authority that re-signs their traffic.
+
+    It is the one that the environment names, the one with which Berth's own image was built, or the host's.
+    """
+    candidates = [os.environ.get("SSL_CERT_FILE"), CHECKOUT / CERTIFICATES, "/etc/ssl/certs/ca-certificates.crt"]
     return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
 
 

@@ -90,6 +90,19 @@ def test_ignored_files_and_signatures_do_not_change_the_digest(
     assert "notes" not in names(context.pack())
 
 
+def test_downloads_trust_the_certificates_with_which_berth_was_built(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container of Berth has no certificates of its host."""
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setattr(image_build, "CHECKOUT", tmp_path)
+    (tmp_path / "build-ca.crt").write_text("OURS")
+    with tarfile.open(fileobj=BuildContext(folder=folder).pack()) as archive:
+        packed = archive.extractfile("build-ca.crt")
+        assert packed is not None
+        assert packed.read() == b"OURS"
+
+
 def test_an_unknown_type_is_named(folder: Path) -> None:
     with pytest.raises(CommandError, match="no agent type nonesuch"):
         call_command("build_images", "nonesuch")
