@@ -21,6 +21,7 @@ TALK = ["/opt/gateway/bin/python3", "-I", "-S", "/opt/gateway/gateway/control/ta
 FIREWALL_IMAGE = "berth/firewall:latest"
 DATA_PATH, SECRETS_PATH = "/data", "/run/secrets"
 GATEWAY_PORT = 8080
+GATEWAY_CPU_SHARES = 4096
 
 
 class Kind(StrEnum):

@@ -7,7 +7,14 @@ import json
 import re
 from collections.abc import Mapping
 
-from containers.socket_proxy.constants import DATA_PATH, FIREWALL_IMAGE, SECRETS_PATH, Kind, Scope
+from containers.socket_proxy.constants import (
+    DATA_PATH,
+    FIREWALL_IMAGE,
+    GATEWAY_CPU_SHARES,
+    SECRETS_PATH,
+    Kind,
+    Scope,
+)
 from containers.socket_proxy.fields import (
     CONFINED,
     DOOR,
@@ -34,6 +41,7 @@ _ENDS = {"AutoRemove": ON}
 _OF_GATEWAY: Mapping[str, Check] = {
     "RestartPolicy": restarts("no", "unless-stopped", "always"),
     "Sysctls": mapping("|".join(map(re.escape, SYSCTLS)), exactly(*SYSCTLS.values()), most=len(SYSCTLS)),
+    "CpuShares": exactly(GATEWAY_CPU_SHARES),
     "PortBindings": mapping(re.escape(DOOR), items(published, most=1), most=1),
 }
 

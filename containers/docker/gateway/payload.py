@@ -32,6 +32,10 @@ ALWAYS = "always"
 them: with `unless-stopped` it would leave the gateway down (moby/moby, pull request 53415)."""
 
 STOP_TIMEOUT = 8
+CPU_SHARES = 4096
+"""Four times the weight of an agent (the kernel's default), so that busy agents cannot starve the gateway, which all of
+them need. It counts only while the processors are busy."""
+
 _CONNECTIONS_OF_ALL = 8192
 _DOOR = f"{PORT}/tcp"
 
@@ -83,6 +87,7 @@ def gateway_payload(plan: Plan) -> dict[str, Any]:
         "HostConfig": {
             **_confinement(),
             **limits(spec),
+            "CpuShares": CPU_SHARES,
             # No limit of open files, because an idle poll takes two: it gets as many as the engine, the maximum.
             "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
             "Init": True,

@@ -12,10 +12,24 @@ from django.conf import settings
 from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.vocabulary import GatewaySpec
 from tests.containers.docker_under_test import DockerUnderTest
+from tests.containers.engine_fixtures import deploy
 from tests.gateway.image import ensure_gateway_image
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database, pytest.mark.django_db]
+
+
+def test_busy_agents_cannot_starve_the_gateway(docker_under_test: DockerUnderTest) -> None:
+    engine, client = docker_under_test.engine, docker_under_test.client
+    ensure_gateway_image(client)
+    agent = deploy(docker_under_test)
+    try:
+        engine.ensure_gateway(GatewaySpec(key=Fernet.generate_key().decode()))
+        [gateway] = docker_under_test.gateways()
+        weights = [client.inspect_container(each)["HostConfig"]["CpuShares"] for each in (gateway, agent.container_id)]
+        assert weights == [4096, 0], "The kernel's default, 1024, is written as 0."
+    finally:
+        engine.remove_gateway(state=True)
 
 
 def test_a_paused_or_renamed_gateway_continues_with_its_entries(docker_under_test: DockerUnderTest) -> None:

@@ -74,7 +74,7 @@ HOSTILE: dict[str, list[Any]] = {
         [{"Name": "nofile", "Soft": 1 << 30, "Hard": 1 << 30}], [{"Name": "rtprio", "Soft": 9, "Hard": 9}],
     ],
     "HostConfig.CpuRealtimeRuntime": [950000],
-    "HostConfig.CpuShares": [1 << 18],
+    "HostConfig.CpuShares": [1 << 18, 4095],
     "HostConfig.CpusetCpus": ["0-1"],
     "HostConfig.BlkioWeight": [1000],
     "HostConfig.LogConfig": [

@@ -35,6 +35,7 @@ def test_the_proxy_s_constants_equal_berth_s() -> None:
         "DATA_PATH": agent_contract.DATA_PATH,
         "SECRETS_PATH": agent_contract.SECRETS_PATH,
         "GATEWAY_PORT": PORT,
+        "GATEWAY_CPU_SHARES": gateway.CPU_SHARES,
     }
 
 
