@@ -1,4 +1,6 @@
-"""Handles SIGTERM before anything else is imported: an agent that is stopped while it starts must also end with 0."""
+"""Handles SIGTERM before importing anything else, because an agent that is stopped while it starts must also exit with
+0.
+"""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The one TLS context of all connections: each of its own would read all authorities again, for a megabyte."""
+"""The TLS context that all connections share, because each further context would load all authorities again (1 MB)."""
 
 import ssl
 
@@ -8,7 +8,7 @@ from assistant.config import Config
 
 
 def make_tls(config: Config) -> ssl.SSLContext:
-    """Trusts nobody where there is nothing to encrypt, as behind Berth's gateway."""
+    """Returns a context that trusts no authority if nothing is encrypted, as behind Berth's gateway."""
     if all(base.startswith("http:") for base in (config.telegram_base, config.api_base)):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx.create_ssl_context()

@@ -1,4 +1,4 @@
-"""Hermes' own configuration. It holds no credential, so that it may lie among what the agent can read."""
+"""Hermes' own configuration. It contains no credential, so the agent may read the file."""
 
 import json
 import sys
@@ -55,7 +55,7 @@ def prepare(facts: Facts, addresses: Addresses) -> Program:
 
 
 def configure(facts: Facts, addresses: Addresses, workspace: str) -> dict[str, Any]:
-    """What works without being asked is off, and so is what a setting does not turn on."""
+    """Turns off everything that runs unasked, and everything that no setting turns on."""
     toolsets = [*ALWAYS, *(ON_REQUEST if is_on(facts, "tools") else ())]
     base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider
     return {

@@ -1,4 +1,4 @@
-"""Nanobot's own configuration. It holds no credential, so that it may lie among what the agent can read."""
+"""Nanobot's own configuration. It contains no credential, so the agent may read the file."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ BOT_BASE, FILE_BASE = "BERTH_BOT_BASE", "BERTH_FILE_BASE"
 """Variables that `program` reads: nanobot has no setting for Telegram's address."""
 
 INSTRUCTIONS = "AGENTS.md"
-"""The file of its workspace that nanobot puts before each conversation."""
+"""The file in nanobot's workspace that it puts before each conversation."""
 
 
 def prepare(facts: Facts, addresses: Addresses) -> Program:
@@ -33,7 +33,7 @@ def prepare(facts: Facts, addresses: Addresses) -> Program:
 
 
 def configure(facts: Facts, addresses: Addresses, workspace: Path) -> dict[str, Any]:
-    """What works without being asked, and what costs the owner's credit by itself, is off unless a setting says so."""
+    """Turns off everything that runs unasked or spends the owner's credit by itself, unless a setting turns it on."""
     by_itself = {"enabled": is_on(facts, "by_itself")}
     provider = "anthropic" if addresses.speaks_anthropic else "custom"
     base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider

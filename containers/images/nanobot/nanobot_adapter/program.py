@@ -1,4 +1,4 @@
-"""Nanobot itself, which is told here where Telegram is."""
+"""Starts nanobot after pointing it at the relay instead of Telegram."""
 
 import os
 from typing import Any
@@ -7,7 +7,7 @@ from nanobot_adapter.configuration import BOT_BASE, FILE_BASE
 
 
 def point_at_relay(builder: Any) -> None:
-    """Every bot that is built from now on asks the relay. `builder` is python-telegram-bot's ApplicationBuilder."""
+    """Makes every bot built from now on use the relay. `builder` is python-telegram-bot's ApplicationBuilder."""
     take_token = builder.token
 
     def token(self: Any, value: str) -> Any:

@@ -22,7 +22,9 @@ logger = logging.getLogger(__name__)
 
 
 class Access:
-    """Costs no call of the provider. What it returns is to be said in the chat; None: nothing."""
+    """Decides who is answered, without calling the provider. Returned texts are to be sent to the chat; None means
+    nothing.
+    """
 
     def __init__(self, config: Config, people: People, status: Status) -> None:
         self._listed = config.allowed_users
@@ -46,7 +48,9 @@ class Access:
         return read_pairing_code(text, self._secret) if self._secret else None
 
     def take_code(self, code: PairingCode, user: User, *, is_private: bool) -> Text | None:
-        """What is shown in a group is no secret any more: such a code is void, so that no reader of it can use it."""
+        """Pairs the user. A code sent to a group is no longer secret, so it becomes void and none of its readers can
+        use it.
+        """
         if user.is_bot:
             return None
         if not is_private:
@@ -62,7 +66,7 @@ class Access:
         return SENTENCES[came]
 
     def turn_away(self, user: User) -> Text | None:
-        """The one sentence a day for somebody who is not answered."""
+        """Returns the sentence that a person who is not answered gets at most once a day."""
         if user.is_bot or not self._people.may_turn_away(str(user.id)):
             return None
         return Text.STRANGER_UNPAIRED if self._knows_people and not self._listed else Text.STRANGER

@@ -73,18 +73,18 @@ class Answering:
             del self._under_way[place]
 
     def hurry(self) -> None:
-        """The agent is being stopped."""
+        """Makes drafts hurry, because the agent is being stopped."""
         self._drafts.is_in_hurry = True
 
     def break_off(self, place: Place, words: str) -> Coroutine[Any, Any, None]:
-        """Leaves in the chat what there is of the answer that is under way, and these words below.
+        """Leaves the unfinished answer in the chat, with these words below it.
 
-        To be called while that is under way still; what it returns is for when its task is cancelled.
+        Call it while the answer is still under way; await the result once the answer's task is cancelled.
         """
         return self._break_off(place, words, self._under_way.get(place))
 
     def find_draft(self, pressed: dict[str, Any]) -> Incoming | None:
-        """The question that is being answered by the draft whose button was pressed."""
+        """Returns the question that the draft with the pressed button is answering, or None."""
         chat, draft_id = pressed.get("chat"), pressed.get("draft_id")
         chat = chat.get("id") if isinstance(chat, dict) else None
         for each in self._under_way.values():
@@ -94,7 +94,7 @@ class Answering:
         return None
 
     def find_question(self, incoming: Incoming) -> str | None:
-        """What a message asked before it was edited, where that is remembered."""
+        """Returns the question that the message asked before it was edited, or None if it is not remembered."""
         return self._thinking.find_question(incoming.place, incoming.message.message_id)
 
     async def answer_anew(self, incoming: Incoming) -> None:
@@ -102,7 +102,7 @@ class Answering:
         await self.answer(incoming)
 
     def take_back(self, incoming: Incoming) -> Coroutine[Any, Any, None]:
-        """Removes what was shown of the answer to this message. To be called as `break_off` is."""
+        """Removes the visible part of the answer to this message. Call it in the same way as `break_off`."""
         found = self._under_way.get(incoming.place)
         is_shown = found is not None and found.incoming.message.message_id == incoming.message.message_id
         return self._take_back(found.reply if found is not None and is_shown else None)

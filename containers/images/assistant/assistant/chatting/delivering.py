@@ -1,4 +1,4 @@
-"""Delivers reminders when they are due, and later where the agent was not there or Telegram was not to be had."""
+"""Delivers reminders when they are due, or later if the agent was down or could not reach Telegram."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ class _Outcome(Enum):
     LATER = auto()
     DONE = auto()
     NEVER = auto()
-    """Its chat takes nothing, nor will it."""
+    """The chat accepts no messages and never will."""
 
 
 class Delivering:
@@ -44,7 +44,7 @@ class Delivering:
         reminders.changed = self._news.set
 
     async def run(self) -> None:
-        """For ever."""
+        """Delivers reminders until cancelled."""
         while True:
             self._news.clear()
             pause: float | None = AGAIN
@@ -56,7 +56,7 @@ class Delivering:
                 await asyncio.wait_for(self._news.wait(), pause)
 
     async def _deliver_due(self) -> float | None:
-        """Seconds until the next look; None where there is nothing to look for."""
+        """Returns the seconds until the next look, or None if no reminder is left."""
         found = self._reminders.due()
         numbers = {reminder.number for reminder in found}
         self._done = {number: outcome for number, outcome in self._done.items() if number in numbers}
@@ -69,7 +69,9 @@ class Delivering:
         return None if due is None else min(max(due - self._reminders.now(), 0.0) or AGAIN, AGAIN)
 
     def _take_off(self, reminder: Reminder, outcome: _Outcome) -> None:
-        """Where that fails it is tried again with the next look, and what was said is not said again."""
+        """Removes or reschedules the reminder. If that fails, the next look tries again without sending the reminder
+        again.
+        """
         self._done[reminder.number] = outcome
         try:
             if reminder.repeat is None or outcome is _Outcome.NEVER:
@@ -97,13 +99,13 @@ class Delivering:
             logger.warning("a reminder cannot be delivered: %s", type(error).__name__)
             return _Outcome.NEVER
         except TelegramError as error:
-            # It may have arrived, and one that comes twice is worse than one missing.
+            # It may have arrived, and a reminder that comes twice is worse than a missing one.
             may_have = isinstance(error, TimedOut) and not isinstance(error.__cause__, NOT_SENT)
             return _Outcome.DONE if may_have else _Outcome.LATER
         return _Outcome.DONE
 
     def _move(self, reminder: Reminder, chat: int) -> Reminder:
-        """All of its chat, so that people there see them, and can take them back."""
+        """Moves all reminders of the chat, so that people there can still see and cancel them."""
         try:
             self._reminders.move(reminder.place.chat, chat)
         except sqlite3.Error as error:

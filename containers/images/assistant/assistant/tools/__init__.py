@@ -1,1 +1,1 @@
-"""What the model may do beside talking."""
+"""The tools that the model may use."""

@@ -1,4 +1,4 @@
-"""Servers of tools that speak the Model Context Protocol over HTTP. One that is down has no tools for a while."""
+"""Tool servers that speak the Model Context Protocol over HTTP. A server that is down offers no tools for a time."""
 
 import asyncio
 import json
@@ -33,11 +33,11 @@ logger = logging.getLogger(__name__)
 
 
 class SignInError(ToolError):
-    """The server does not let in who asks."""
+    """The server refuses the agent's credential or asks for a sign-in."""
 
 
 class SessionLostError(Exception):
-    """The server has forgotten who asks."""
+    """The server no longer knows the session."""
 
 
 class Server:
@@ -49,7 +49,7 @@ class Server:
         troubles: Troubles,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`number` is its place among the servers that the settings name."""
+        """`number` is the server's position in the settings."""
         self._outside = outside
         self._number = number
         self._title = f"MCP {number}"
@@ -95,7 +95,7 @@ class Server:
         return list(found.values())[:MOST_TOOLS]
 
     def _name(self, own: str, taken: Container[str]) -> str:
-        """One that providers take, of this server alone, and of no other tool of it."""
+        """Returns a name that providers accept and that no other server or tool uses."""
         name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp{self._number}_{own}")[:LONGEST_NAME]
         others = (f"{name[: LONGEST_NAME - 4]}_{number}" for number in count(2))
         return next(each for each in chain([name], others) if each not in taken)
@@ -151,7 +151,7 @@ class Server:
         return result
 
     def _note_login(self, status: int) -> None:
-        """Raises SignInError. An error of one call alone says nothing of whom the server lets in."""
+        """Raises SignInError if the status is 401. Other errors do not show whether the server admits the agent."""
         if status == 401:
             self._fresh_until = min(self._fresh_until, self._now() + DOWN_SECONDS)
             is_given = self._outside.is_given(self._address)
@@ -162,7 +162,7 @@ class Server:
             self._troubles.note(self._title, None)
 
     async def _post(self, document: dict[str, Any], listener: Listener) -> Fetched:
-        """A stream need not end after the answer."""
+        """Posts the document and stops reading at the answer, because a stream may stay open after it."""
         return await self._outside.fetch(
             "POST",
             self._address,

@@ -41,7 +41,7 @@ class Fetched:
 
 
 class Guard(httpcore.AsyncNetworkBackend):
-    """Connects to the very address that was looked at."""
+    """Connects to the very address that it has checked."""
 
     def __init__(self, inside: frozenset[str]) -> None:
         self._inside = inside
@@ -71,8 +71,9 @@ def is_public(address: str) -> bool:
 
 class Outside:
     def __init__(self, inside: frozenset[str], proxy: str, given: Sequence[str] = ()) -> None:
-        """`inside`: hosts that may be in private networks. `proxy`: the way of an agent that has no other. `given` are
-        addresses of the gateway, which are asked directly: it puts credentials in that the agent does not have.
+        """`inside` lists hosts that may be in private networks. `proxy` is the only way out for an agent that has no
+        other. `given` lists addresses of the gateway, which are asked directly because it adds credentials that the
+        agent does not have.
         """
         self._inside = inside
         self._proxy = proxy
@@ -84,7 +85,8 @@ class Outside:
         self, method: str, address: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"",
         enough: Callable[[bytearray], bool] = lambda _: False,
     ) -> Fetched:  # fmt: skip
-        """Follows redirects of a GET, and reads until `enough`, which is asked at each piece with all that has come.
+        """Follows redirects of a GET, and reads until `enough` returns true; it is called after each piece with all
+        that has arrived.
 
         Raises ToolError.
         """
@@ -104,7 +106,7 @@ class Outside:
         raise ToolError("this address leads in circles.")
 
     def is_given(self, address: str) -> bool:
-        """Whether the gateway puts a credential in."""
+        """Returns whether the gateway adds a credential."""
         return address.partition("?")[0] in self._given
 
     async def close(self) -> None:
@@ -122,7 +124,7 @@ class Outside:
 
     @property
     def _connections(self) -> httpcore.AsyncConnectionPool:
-        """Made when first needed: the authorities that are trusted take a megabyte."""
+        """Creates the pool when it is first needed, because the trusted authorities take a megabyte."""
         if self._pool is None:
             trusted = httpx.create_ssl_context()
             limits: dict[str, Any] = {"max_connections": 8, "max_keepalive_connections": 0}

@@ -1,4 +1,4 @@
-"""A tool as the model sees it, and who has it used."""
+"""A tool as the model sees it, and the caller on whose behalf it runs."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from assistant.remembering.memory import Place
 
 
 class Caller(NamedTuple):
-    """In whose chat a tool is used, and the language of who asks there."""
+    """The chat in which a tool is used, and the language of the person who asks there."""
 
     place: Place
     language: str | None
 
 
 class ToolError(Exception):
-    """What a tool could not do, as a sentence for the model."""
+    """Says in a sentence for the model why a tool failed."""
 
 
 @dataclass(frozen=True)

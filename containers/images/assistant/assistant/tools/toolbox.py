@@ -1,4 +1,4 @@
-"""Uses tools for the model. What one returns is data of others, and is marked so."""
+"""Runs tools for the model and marks their results as data from others."""
 
 import asyncio
 import logging
@@ -32,8 +32,8 @@ class Toolbox:
         self._sources = sources
 
     async def list_tools(self) -> list[Tool]:
-        """Each name once, and of each source as many as of any other where there are too many. One that fails has none
-        for now.
+        """Returns each tool name once, and takes tools from all sources in turn if there are too many. A source that
+        fails contributes none this time.
         """
         lists: list[Sequence[Tool]] = []
         for listed in await asyncio.gather(*(source() for source in self._sources), return_exceptions=True):
@@ -47,12 +47,12 @@ class Toolbox:
         return list(found.values())[:MOST_TOOLS]
 
     def note(self) -> str:
-        """For the instructions of a model that has tools."""
+        """Returns the note for the instructions of a model that has tools."""
         return NOTE.format(now=datetime.now(self._zone), zone=self._zone)
 
     @staticmethod
     async def use(tools: Sequence[Tool], call: Call, caller: Caller) -> str:
-        """What the model is told. Raises nothing but the cancellation of its task."""
+        """Returns the result that the model reads. Raises nothing except its task's cancellation."""
         said = MARK.sub("</ result", clean(await _use(tools, call, caller)))
         said = said if len(said) <= LONGEST_RESULT else said[:LONGEST_RESULT] + "\n[cut]"
         return f"<result>\n{said}\n</result>"

@@ -1,4 +1,4 @@
-"""Servers of tools that let the agent not in: what its owner's page says of that, and what is said in the chats."""
+"""Reports MCP servers that refuse the agent, on its owner's page and in the chats."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ DETAILS = {
 
 
 class Troubles:
-    """Each place is told of a server once, until its trouble is another one or over."""
+    """Notifies each chat once per server, until the server's trouble changes or ends."""
 
     def __init__(self, status: Status) -> None:
         self._status = status
@@ -29,11 +29,13 @@ class Troubles:
         return bool(self._found)
 
     async def wait(self) -> None:
-        """Until there is one."""
+        """Waits until there is a trouble."""
         await self._any.wait()
 
     def note(self, server: str, found: Text | None, host: str = "") -> None:
-        """None: it lets the agent in, or does not say. `host` is for the owner: anybody may be in a chat."""
+        """Notes a server's trouble; `found` is None if it admits the agent or does not say. Only the owner sees `host`,
+        because anybody may be in a chat.
+        """
         if self._found.get(server) is found:
             return
         self._told.pop(server, None)
@@ -50,7 +52,7 @@ class Troubles:
             self._any.clear()
 
     def tell(self, place: Place, language: str | None) -> str:
-        """What is to be said there now; empty for nothing."""
+        """Returns the notices that this place has not seen yet; empty if there are none."""
         said = []
         for server, found in sorted(self._found.items()):
             told = self._told.setdefault(server, set())
