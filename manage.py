@@ -3,6 +3,7 @@
 
 import gc
 import os
+import re
 import sys
 
 from django.core.exceptions import ImproperlyConfigured
@@ -11,6 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import Error as DatabaseError
 
 from config.version import read_version
+
+_BYTES = re.compile("[\ud800-\udfff]")
+"""How Python reads bytes that are not UTF-8. No database can store them."""
 
 
 class CommandLine(ManagementUtility):
@@ -30,10 +34,13 @@ class CommandLine(ManagementUtility):
 
 
 def main() -> int:
-    """Returns 2 after one sentence about bad configuration, 1 after one about a wrong or a failed database."""
+    """Returns 2 after one sentence about bad arguments or configuration, 1 after one about the database."""
     if sys.argv[1:] in (["version"], ["--version"]):  # Django answers with its own
         sys.stdout.write(f"Berth {read_version()}\n")
         return 0
+    if any(map(_BYTES.search, sys.argv)):
+        sys.stderr.write("An argument is not valid UTF-8. Write it in UTF-8.\n")
+        return 2
     gc.disable()  # until everything is imported, which makes no garbage: looking for it takes an eighth of a start
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:

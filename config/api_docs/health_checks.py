@@ -52,7 +52,7 @@ HEALTH_CHECKS = {
     ),
     "/readyz": _operation(
         "check_readiness",
-        "Report whether the database accepts changes, the engine answers, a watcher works, and this server stays.",
+        "Report whether the database accepts changes, the engine answers, and a watcher works.",
         {
             "200": _answer("Everything works.", _PARTS, *_ALWAYS),
             "503": _answer("Something does not work; the parts say what.", _PARTS, *_ALWAYS),

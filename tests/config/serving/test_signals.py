@@ -169,7 +169,7 @@ def test_reload_reports_if_nothing_runs(served: Served) -> None:
     served.process.wait(PATIENT)
     reloaded = served.command("reload", within=PATIENT)
     assert reloaded.returncode == 1
-    assert "Berth does not run" in reloaded.stderr
+    assert "Berth is not running" in reloaded.stderr
     assert len(reloaded.stderr.splitlines()) == 1
     with socket.socket() as older:  # a server that has left no trace, as those before 0.3.0 leave none
         older.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -112,7 +112,7 @@ def test_writes_are_refused_and_faults_are_only_logged(
     port: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert ask(port, "/metrics", method="POST")[0] == 405
-    monkeypatch.setattr(watcher_port.WatcherPort, "_tell_health", lambda *_: 1 / 0)
+    monkeypatch.setattr(watcher_port.WatcherPort, "_report_health", lambda *_: 1 / 0)
     with WatcherPort("127.0.0.1", 0, c_double(0.0)) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         assert ask(server.server_port, "/healthz") == (500, "Something broke.\n")

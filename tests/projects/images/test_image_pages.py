@@ -37,7 +37,7 @@ def test_the_button_is_there_while_there_is_a_newer_image(
     assert "there is a newer one" in text(page, path)
     answer = page.post(f"{path}/update", follow=True)
     assert "gets the newest image of its type" in answer.content.decode()
-    assert "a new one is tried" in text(page, path)
+    assert "a new one is being tested" in text(page, path)
     assert 'id="update-image"' not in text(page, path)
     for _ in range(2):
         reconcile()

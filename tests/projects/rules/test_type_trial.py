@@ -57,7 +57,7 @@ def test_each_broken_promise_is_explained_in_its_line(change: dict[str, Any], pr
 @pytest.mark.parametrize("run", [TrialRun(), TrialRun(exit_code=1), TrialRun(exit_code=75), TrialRun(refusal="No.")])
 def test_a_refused_credential_has_a_separate_exit_code(field: str, code: int, run: TrialRun) -> None:
     [line] = broken(RUNS._replace(**{field: run}))
-    assert line.startswith(f"ends with exit code {code} where")
+    assert line.startswith(f"ends with exit code {code} if")
 
 
 def test_an_image_outside_the_contract_must_meet_only_the_essentials() -> None:

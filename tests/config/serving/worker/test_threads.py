@@ -97,7 +97,7 @@ def test_an_error_with_one_connection_does_not_end_the_loop(
     with monkeypatch.context() as patched, caplog.at_level(logging.ERROR):
         patched.setattr(Clients, "_advance", break_down)
         server.connect(LAST)
-        wait_until(lambda: "goes on" in caplog.text)
+        wait_until(lambda: "continues" in caplog.text)
     assert server.ask(LAST).endswith(b"/hello")
 
 
