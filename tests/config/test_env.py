@@ -168,6 +168,6 @@ def test_options_of_a_volume_need_a_driver(check: Check, driver: str, code: int)
 
 def test_an_argument_that_is_not_utf_8_is_refused_in_a_sentence(tmp_path: Path) -> None:
     variables = {"BERTH_DATA_DIR": str(tmp_path), "PATH": os.environ["PATH"]}
-    command = [sys.executable, "manage.py", "quarantine", "log", b"\xff"]
+    command: list[str | bytes] = [sys.executable, "manage.py", "quarantine", "log", b"\xff"]
     ended = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (2, "An argument is not valid UTF-8. Write it in UTF-8.\n")
