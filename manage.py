@@ -13,8 +13,12 @@ from django.db.utils import Error as DatabaseError
 
 from config.version import read_version
 
-_BYTES = re.compile("[\ud800-\udfff]")
-"""How Python reads bytes that are not UTF-8. No database can store them."""
+_REFUSED = {
+    "[\ud800-\udfff]": "An argument is not valid UTF-8. Write it in UTF-8.",  # how Python reads such bytes
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f]": "An argument contains control characters. Write it without them.",
+    "^--[^=]+=--$": "An option has the value --. Give it another value.",
+}
+"""Arguments that no database can store, that a terminal would obey in our answers, or that argparse misreads."""
 
 
 class CommandLine(ManagementUtility):
@@ -38,9 +42,10 @@ def main() -> int:
     if sys.argv[1:] in (["version"], ["--version"]):  # Django answers with its own
         sys.stdout.write(f"Berth {read_version()}\n")
         return 0
-    if any(map(_BYTES.search, sys.argv)):
-        sys.stderr.write("An argument is not valid UTF-8. Write it in UTF-8.\n")
-        return 2
+    for pattern, sentence in _REFUSED.items():
+        if any(re.search(pattern, argument) for argument in sys.argv):
+            sys.stderr.write(f"{sentence}\n")
+            return 2
     gc.disable()  # until everything is imported, which makes no garbage: looking for it takes an eighth of a start
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:

@@ -22,7 +22,8 @@ PATIENCE = 120
 BAD = (
     "", " ", "nonsense", "\udcff", "-1", "0", "9" * 300, "a\nb", "../../..", "/dev/null", "/", "/proc/self/mem",
     "/dev/null/x", "~", "%s", "{}", "é", "A" * 300, "nan", "-inf", "1e999", "file://x", ",", "$(id)", "0.0.0.0",
-    "999.1.1.1", "[::1", "{data}", "{data}/berth.sqlite3", "{data}/encryption_keys.key", "default", "--nope", "*",
+    "999.1.1.1", "[::1", "--", "\x1b[2J", "\x9b2J",
+    "{data}", "{data}/berth.sqlite3", "{data}/encryption_keys.key", "default", "--nope", "*",
 )  # fmt: skip
 SERVES = {"serve", "watch"}
 """Commands that do not end by themselves. They are tried with arguments that they do not have."""
