@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+from tests.containers.firewall.fake_internet import NEAR_END
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
-from tests.gateway.name_server import NAME_SERVER
 from tests.gateway.on_engine import DeployedAgent, Harbour
 from tests.gateway.process import Gateway
 from tests.gateway.unpacked import unpack_image
@@ -28,7 +28,7 @@ def gateway_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="package")
 def harbour() -> Iterator[Harbour]:
     """One for all tests of a real engine: to make it takes longer than most of them."""
-    with Harbour(name_servers=(NAME_SERVER,)).open() as harbour:
+    with Harbour(name_servers=(NEAR_END,)).open() as harbour:
         assert harbour.warning is None
         assert harbour.address.knows_sources
         yield harbour

@@ -5,13 +5,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-NAME_SERVER = "11.22.33.1"
-"""This machine's end of the way to `fake_internet`."""
+from tests.containers.firewall.fake_internet import NEAR_END
 
 
 @contextmanager
 def names(**addresses: str) -> Iterator[None]:
-    """A name server that knows these names below example.org, and of no other that there is one."""
+    """Runs a name server that knows these names below example.org and answers that no other name exists."""
 
     def answer(question: bytes) -> bytes:
         labels, at = [], 12
@@ -36,7 +35,7 @@ def names(**addresses: str) -> Iterator[None]:
     is_over = threading.Event()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door:
         door.settimeout(0.1)
-        door.bind((NAME_SERVER, 53))
+        door.bind((NEAR_END, 53))
         thread = threading.Thread(target=serve, args=(door,))
         thread.start()
         try:

@@ -8,7 +8,8 @@ from django.test import override_settings
 from containers.gateway.vocabulary import PORT, Reach
 from containers.identity import exit_network_name
 from containers.programs import is_root
-from tests.containers.firewall.test_firewall import can_filter, fake_internet, listener
+from tests.containers.firewall.fake_internet import fake_internet, listener
+from tests.containers.firewall.test_firewall import can_filter
 from tests.containers.inside import run_inside
 from tests.engines import address_of_host
 from tests.gateway.name_server import names

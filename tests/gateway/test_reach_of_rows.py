@@ -11,7 +11,8 @@ from containers.identity import container_name
 from containers.programs import is_root
 from projects.models import Gateway
 from tests.clients import api_of, make_person
-from tests.containers.firewall.test_firewall import can_filter, fake_internet, listener
+from tests.containers.firewall.fake_internet import fake_internet, listener
+from tests.containers.firewall.test_firewall import can_filter
 from tests.deploying import PROJECT
 from tests.gateway.on_engine import PATIENCE, Harbour
 from tests.gateway.test_reach import connect

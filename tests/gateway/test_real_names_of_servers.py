@@ -7,10 +7,11 @@ import pytest
 from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pass
 from containers.programs import is_root
 from tests.canaries import CANARY_API_KEY, find_canary
-from tests.containers.firewall.test_firewall import can_filter, fake_internet
+from tests.containers.firewall.fake_internet import NEAR_END, fake_internet
+from tests.containers.firewall.test_firewall import can_filter
 from tests.engines import address_of_host
 from tests.fakes.web import FakeWeb
-from tests.gateway.name_server import NAME_SERVER, names
+from tests.gateway.name_server import names
 from tests.gateway.on_engine import DeployedAgent, Harbour
 
 pytestmark = [
@@ -26,7 +27,7 @@ HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
 @pytest.fixture
 def web() -> Iterator[FakeWeb]:
     """At an address of the internet, which is this machine's end of the way there."""
-    with fake_internet(), FakeWeb(NAME_SERVER) as fake:
+    with fake_internet(), FakeWeb(NEAR_END) as fake:
         fake.logins = {"/mcp": f"authorization: Bearer {CANARY_API_KEY}"}
         yield fake
 
@@ -40,7 +41,7 @@ def test_a_server_is_resolved_by_name_and_asked_with_a_credential_that_the_agent
     harbour.tell(deployed)
     ways = deployed.servers.ways(harbour.address.url)
     try:
-        with names(tools=NAME_SERVER, near=address_of_host()):
+        with names(tools=NEAR_END, near=address_of_host()):
             told, near, missing = (harbour.ask_from(deployed, ways[each.base], body=HELLO) for each in servers)
     finally:
         deployed.servers = None

@@ -2,8 +2,6 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from uuid import uuid4
@@ -23,6 +21,7 @@ from containers.firewall.script import as_script
 from containers.programs import is_root
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
+from tests.containers.firewall.fake_internet import NEAR_END, fake_internet, listener
 
 ALLOW = [("10.1.2.3/32", 8080), ("10.9.0.0/16", None), ("fd00:1::/64", None)]
 can_filter = pytest.mark.skipif(
@@ -104,41 +103,6 @@ def test_no_rule_is_set_without_the_bridge_on_this_host() -> None:
     assert "Agents can reach this host" in said
 
 
-@contextmanager
-def fake_internet() -> Iterator[str]:
-    """A public address on the other side of this host: a network namespace with a server in it."""
-    place = f"t{uuid4().hex[:6]}"
-    here, there = "11.22.33.1", "11.22.33.2"
-    for command in (
-        f"ip netns add {place}",
-        f"ip link add {place}a type veth peer name {place}b",
-        f"ip link set {place}b netns {place}",
-        f"ip addr add {here}/30 dev {place}a",
-        f"ip link set {place}a up",
-        f"ip -n {place} addr add {there}/30 dev {place}b",
-        f"ip -n {place} link set {place}b up",
-        f"ip -n {place} route add default via {here}",
-    ):
-        subprocess.run(command.split(), check=True)
-    try:
-        with listener("ip", "netns", "exec", place):
-            yield there
-    finally:
-        subprocess.run(["ip", "netns", "del", place], check=True)
-
-
-@contextmanager
-def listener(*prefix: str) -> Iterator[None]:
-    """Says hello on port 8181 of every address."""
-    command = [*prefix, "busybox", "nc", "-ll", "-p", "8181", "-e", "echo", "hello"]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        server.terminate()
-        server.wait(60)
-
-
 def reaches(under_test: DockerUnderTest, address: str, name: str = "") -> bool:
     script = f"for n in 1 2 3 4 5; do nc -w 1 {address} 8181 </dev/null && exit 0; sleep 0.1; done; exit 1"
     return "hello" in under_test.run("sh", "-c", script, name=name)[1]
@@ -157,7 +121,7 @@ def test_an_agent_reaches_the_internet_and_nothing_near(docker_under_test: Docke
     with fake_internet() as public, listener():
         assert reaches(docker_under_test, "127.0.0.1", name=f"{docker_under_test.name}-2")
         assert reaches(docker_under_test, public)
-        for near in (gateway, "172.17.0.1", "169.254.169.254", "10.0.0.1", peer, "11.22.33.1"):
+        for near in (gateway, "172.17.0.1", "169.254.169.254", "10.0.0.1", peer, NEAR_END):
             assert not reaches(docker_under_test, near), near
         with override_settings(BERTH_EGRESS_ALLOW=[(f"{gateway}/32", 8181), ("172.16.0.0/12", 1)]):
             assert apply_rules() is None
