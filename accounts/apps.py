@@ -11,4 +11,4 @@ class AdminConfig(admin_apps.AdminConfig):
     """Django's admin, with our sign-in page."""
 
     default = False
-    default_site = "accounts.admin_site.BerthAdminSite"
+    default_site = "accounts.admin_site.site.BerthAdminSite"

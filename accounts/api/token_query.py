@@ -12,9 +12,9 @@ from django.http import HttpRequest
 from rest_framework.request import Request
 
 from accounts import audit, clock
-from accounts.compiled_query import CompiledQuery, make_instance
 from accounts.credentials.api_keys import digest_key, has_key_prefix, is_well_formed
 from accounts.credentials.session_tokens import read_session
+from accounts.database.compiled_query import CompiledQuery, make_instance
 from accounts.errors import InvalidTokenError
 from accounts.http import Credential, client_address
 from accounts.models import ApiKey, RevokedSession, Scope, User

@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from accounts.admin_permissions import ReadableByStaff, is_staff, staff_user
+from accounts.admin_site.permissions import ReadableByStaff, is_staff, staff_user
 from accounts.http import client_address
 from projects.models import Actor, ModelPrice, Project, Spending
 from projects.models.event import BY_STAFF

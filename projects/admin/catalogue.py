@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from accounts.admin_permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
+from accounts.admin_site.permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
 from accounts.emails import normalise_email
 from accounts.models import Role, User
 from projects.admin.schema import EditsSchema

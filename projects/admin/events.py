@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from accounts.admin_permissions import ReadableByStaff
+from accounts.admin_site.permissions import ReadableByStaff
 from projects.models import Event, Project
 
 MOST_NAMED = 100

@@ -10,7 +10,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from accounts import audit, clock
-from accounts.admin_permissions import staff_user
+from accounts.admin_site.permissions import staff_user
 from containers.errors import EngineError
 from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Project

@@ -7,8 +7,8 @@ from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from accounts.admin_confirmation import asks_first
-from accounts.admin_permissions import ReadableByStaff
+from accounts.admin_site.confirmation import asks_first
+from accounts.admin_site.permissions import ReadableByStaff
 from projects.admin.budgets import GrantsBudget
 from projects.admin.catalogue import ShowsCapacity
 from projects.admin.confinement import CONFINING, ConfinesAgents

@@ -13,7 +13,7 @@ from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, QueryDict
 
-from accounts.admin_permissions import EditableByAdmins, is_admin
+from accounts.admin_site.permissions import EditableByAdmins, is_admin
 from containers.public_http import AddressRefusedError, NoAnswerError, check_address
 from projects.models import Project, Provider
 from projects.rules.status.lifecycle import Desired

@@ -10,8 +10,8 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 
 from accounts import clock
-from accounts.admin_confirmation import asks_first
-from accounts.admin_permissions import ReadableByStaff, staff_user
+from accounts.admin_site.confirmation import asks_first
+from accounts.admin_site.permissions import ReadableByStaff, staff_user
 from accounts.http import client_address
 from containers.errors import EngineError
 from projects.errors import CannotAdoptError

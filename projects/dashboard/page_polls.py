@@ -19,9 +19,9 @@ from django.urls import resolve
 from django.utils.cache import patch_vary_headers
 
 from accounts import clock
-from accounts.compiled_query import make_instance
 from accounts.credentials.dashboard_sessions import digest_session_key
 from accounts.credentials.session_rows import SessionRows
+from accounts.database.compiled_query import make_instance
 from accounts.models import User
 from accounts.services.still_signed_in import ASK_AGAIN_AFTER
 from accounts.throttling.rate_limits import count_request

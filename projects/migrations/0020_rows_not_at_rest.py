@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import migrations, models
 
-from accounts.online_index import AddIndexOnline
+from accounts.database.online_index import AddIndexOnline
 
 
 class Migration(migrations.Migration):

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from accounts.online_index import AddIndexOnline
+from accounts.database.online_index import AddIndexOnline
 
 
 class Migration(migrations.Migration):

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
-from accounts.compiled_instances import CompiledInstances
-from accounts.compiled_query import CompiledQuery
+from accounts.database.compiled_instances import CompiledInstances
+from accounts.database.compiled_query import CompiledQuery
 from projects.models.catalogue import Plan
 from projects.models.project import Project
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 from django.db import models
 from django.utils import timezone
 
-from accounts.compiled_instances import CompiledInstances
-from accounts.compiled_query import CompiledQuery
+from accounts.database.compiled_instances import CompiledInstances
+from accounts.database.compiled_query import CompiledQuery
 
 
 def make_identifier() -> str:

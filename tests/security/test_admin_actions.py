@@ -132,7 +132,7 @@ def test_many_rows_are_named_and_counted(service: PopulatedService, action: tupl
 def test_a_confirmation_covers_only_the_rows_that_its_page_showed(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accounts.admin_confirmation.SHOWN", 1)
+    monkeypatch.setattr("accounts.admin_site.confirmation.SHOWN", 1)
     hidden = service.project
     shown = deploy_project(api_of(service.alice), name="The second", telegramToken="5:another")
     visitor = browser_of(service.admin)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.admin_lookups import LONGEST_SEARCH, MOST_WORDS
+from accounts.admin_site.lookups import LONGEST_SEARCH, MOST_WORDS
 from accounts.models import User
 from projects.models import Project
 from tests.clients import browser_of

@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 
 from accounts import audit
-from accounts.admin_site import BerthAdminSite
+from accounts.admin_site.site import BerthAdminSite
 from accounts.models import User
 from tests.clients import browser_of
 from tests.sampling import Some

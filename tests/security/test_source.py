@@ -25,9 +25,9 @@ MAY_MARK_AS_SAFE = {
 }
 MAY_RUN_SQL = {
     "accounts/clock.py",  # asks the database for its time
-    "accounts/compiled_query.py",  # runs what the ORM wrote, as it wrote it
-    "accounts/compiled_update.py",  # the same
-    "accounts/online_index.py",  # asks whether an index came to its end, and waits longer for others than migrations do
+    "accounts/database/compiled_query.py",  # runs what the ORM wrote, as it wrote it
+    "accounts/database/compiled_update.py",  # the same
+    "accounts/database/online_index.py",  # asks whether an index is complete, and waits longer than migrations do
     # Backends of Django, which set limits of the connection and pass on what the ORM writes.
     "config/database/postgresql/base.py",
     "config/database/postgresql/connection.py",

@@ -8,7 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
-from accounts.online_index import AddIndexOnline
+from accounts.database.online_index import AddIndexOnline
 from tests.upgrade.releases import APPS, Release
 
 SMALL = frozenset({"plan", "agenttype", "installation", "watch", "enginehost", "keycheck", "longrequest"})

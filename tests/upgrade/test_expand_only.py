@@ -10,7 +10,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.db.models.functions import Lower
 
-from accounts.online_index import AddIndexOnline
+from accounts.database.online_index import AddIndexOnline
 from tests.upgrade.expanding import Judge, complaints_since, operations_since
 from tests.upgrade.releases import APPS, RELEASES, Release
 

@@ -122,7 +122,7 @@ class DatabaseWrapper(NotesFaults, base.DatabaseWrapper):
         return read()
 
     def prepared_cursor(self, *, is_logged: bool) -> BinaryCursor | LoggedCursor:
-        """Returns a cursor for `accounts.compiled_query`, which must not import psycopg because SQLite needs none."""
+        """Returns a cursor for `accounts.database.compiled_query`, which must not import psycopg: SQLite needs none."""
         with self.wrap_database_errors:
             self.ensure_connection()
             return (LoggedCursor if is_logged else BinaryCursor)(self.connection)

@@ -1,4 +1,4 @@
-"""Cursors of compiled queries (`accounts.compiled_query`), prepared if possible, with binary results."""
+"""Cursors of compiled queries (`accounts.database.compiled_query`), prepared if possible, with binary results."""
 
 from typing import Any
 

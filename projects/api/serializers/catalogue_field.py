@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.api.fields import StrictCharField
-from accounts.compiled_instances import CompiledInstances
+from accounts.database.compiled_instances import CompiledInstances
 from projects.models import AgentType, Plan, Project, find_offered_plan, plans_offered_to
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import close_old_connections, connection
 
 from accounts.api.revalidation import TokenRevalidation
-from accounts.compiled_query import CompiledQuery
+from accounts.database.compiled_query import CompiledQuery
 from accounts.models import User
 from projects.errors import ProjectGoneError, ProjectSuspendedError
 from projects.models import Project

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
-from accounts.compiled_instances import CompiledInstances
+from accounts.database.compiled_instances import CompiledInstances
 
 
 class EngineHost(models.Model):

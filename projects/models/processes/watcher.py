@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 
 from accounts import clock
-from accounts.compiled_instances import CompiledInstances
+from accounts.database.compiled_instances import CompiledInstances
 from accounts.moments import is_recent, lasts
 from projects.rules.status.lifecycle import LEASE
 

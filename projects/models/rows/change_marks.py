@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Subquery
 
-from accounts.compiled_query import CompiledQuery
 from accounts.credentials.session_rows import SESSION_COLUMNS, SessionRows, with_session
+from accounts.database.compiled_query import CompiledQuery
 from accounts.models import User
 from accounts.moments import is_recent
 from projects.models.columns.facts import is_watch_alive

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db import models
 
-from accounts.compiled_instances import CompiledInstances
-from accounts.compiled_query import CompiledQuery
-from accounts.compiled_update import CompiledUpdate
+from accounts.database.compiled_instances import CompiledInstances
+from accounts.database.compiled_query import CompiledQuery
+from accounts.database.compiled_update import CompiledUpdate
 from projects.errors import ProjectGoneError
 from projects.rules.status.lifecycle import Desired, Operation
 

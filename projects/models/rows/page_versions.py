@@ -7,8 +7,8 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import BigIntegerField, OuterRef, QuerySet, Subquery
 
-from accounts.compiled_query import CompiledQuery
 from accounts.credentials.session_rows import SESSION_COLUMNS, RowVersion, SessionRows, with_session
+from accounts.database.compiled_query import CompiledQuery
 from projects.models.catalogue import AgentType, Plan
 from projects.models.event import Event
 from projects.models.figures.run import Run

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from accounts.compiled_query import CompiledQuery, make_instance
+from accounts.database.compiled_query import CompiledQuery, make_instance
 from accounts.models import User
 from projects.models.columns.facts import RowFacts
 from projects.models.figures.usage import Spending

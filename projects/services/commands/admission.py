@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from django.conf import settings
 from django.db.models import Q, QuerySet
 
-from accounts.compiled_query import CompiledQuery
+from accounts.database.compiled_query import CompiledQuery
 from accounts.models import User
 from containers.errors import ImageMissingError
 from containers.get_engine import get_engine

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from accounts import clock
-from accounts.durability import keep_commits
+from accounts.database.durability import keep_commits
 from containers.agent_contract import AgentState
 from containers.engine.lists import Ahead
 from containers.errors import (

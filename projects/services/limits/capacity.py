@@ -16,7 +16,7 @@ from django.db.models import Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from accounts import clock
-from accounts.compiled_query import CompiledQuery
+from accounts.database.compiled_query import CompiledQuery
 from accounts.moments import lasts
 from containers.engine.images import HostFacts
 from containers.errors import EngineError

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from accounts.admin import UserForm
+from accounts.admin.users import UserForm
 from accounts.models import ApiKey, User
 from accounts.services.sign_in import set_password
 from tests.clients import Call

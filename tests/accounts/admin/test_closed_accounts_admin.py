@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts import clock
-from accounts.admin import UserForm
+from accounts.admin.users import UserForm
 from accounts.models import User
 
 

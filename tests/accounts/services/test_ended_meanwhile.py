@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from rest_framework.test import APIClient
 
-from accounts.admin import UserAdmin
+from accounts.admin.users import UserAdmin
 from accounts.credentials import api_keys as credentials
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import ApiKey, RecoveryCode, SecondFactor, User

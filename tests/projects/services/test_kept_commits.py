@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from accounts import durability
+from accounts.database import durability
 from projects.models import Project
 from tests.fakes.engine import MemoryEngine
 

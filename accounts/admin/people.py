@@ -16,7 +16,7 @@ from django.urls import URLPattern, path
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
-from accounts.admin_permissions import is_staff, staff_user
+from accounts.admin_site.permissions import is_staff, staff_user
 from accounts.errors import InvalidTokenError
 from accounts.models import ApiKey, User
 from accounts.services.invitations import MOST, Invitation, invite

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import GenericIPAddressField, Model, QuerySet
 
-from accounts.compiled_query import CompiledQuery, Value, make_instance
+from accounts.database.compiled_query import CompiledQuery, Value, make_instance
 
 M = TypeVar("M", bound=Model)
 

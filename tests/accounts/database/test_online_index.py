@@ -11,7 +11,7 @@ from django.db.migrations.state import ModelState, ProjectState
 from django.db.utils import OperationalError
 from django.test.utils import CaptureQueriesContext
 
-from accounts.online_index import AddIndexOnline
+from accounts.database.online_index import AddIndexOnline
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

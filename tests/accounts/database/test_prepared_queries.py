@@ -9,7 +9,7 @@ from django.db import connections, transaction
 from django.db.models import F, Value
 from django.utils.connection import ConnectionProxy
 
-from accounts.compiled_query import CompiledQuery
+from accounts.database.compiled_query import CompiledQuery
 from accounts.models import User
 
 connection: Any = ConnectionProxy(connections, "default")

@@ -15,13 +15,13 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.views.decorators.http import require_POST
 
-from accounts.admin_confirmation import asks_first
-from accounts.admin_permissions import ReadableByStaff, is_admin, is_staff, staff_user
+from accounts.admin.notice import NoticeAdmin
+from accounts.admin.outbox import OutgoingMailAdmin
+from accounts.admin.people import PeopleAdmin
+from accounts.admin_site.confirmation import asks_first
+from accounts.admin_site.permissions import ReadableByStaff, is_admin, is_staff, staff_user
 from accounts.errors import InactiveUserError, InvalidTokenError, UnknownKeyError
 from accounts.models import ApiKey, Notice, OutgoingMail, Role, User
-from accounts.notice_admin import NoticeAdmin
-from accounts.outbox_admin import OutgoingMailAdmin
-from accounts.people_admin import PeopleAdmin
 from accounts.services.api_keys import revoke_api_key
 from accounts.services.second_factor import has_second_factor, reset_second_factor
 from accounts.services.set_password_links import make_set_password_link

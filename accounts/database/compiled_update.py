@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Field, QuerySet
 from django.db.models.sql import UpdateQuery
 
-from accounts.compiled_query import Value, adapt_value
+from accounts.database.compiled_query import Value, adapt_value
 
 MOST = 200
 """Statements that are kept. Expressions that contain values of their own would each add one."""

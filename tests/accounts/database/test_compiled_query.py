@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection
 from django.db.models.signals import post_init, pre_init
 from django.test.utils import CaptureQueriesContext
 
-from accounts.compiled_query import CompiledQuery, make_instance
+from accounts.database.compiled_query import CompiledQuery, make_instance
 from accounts.models import User
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from accounts import audit
-from accounts.admin_lookups import DeclaredLookups
+from accounts.admin_site.lookups import DeclaredLookups
 from accounts.models import User
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from django.contrib import admin, messages
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
 
-from accounts.admin_permissions import ReadableByStaff
+from accounts.admin_site.permissions import ReadableByStaff
 from accounts.models import OutgoingMail, User
 from accounts.services.outbox import try_again
 

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from accounts.admin_lookups import DeclaredLookups
+from accounts.admin_site.lookups import DeclaredLookups
 
 
 class BerthAdminSite(AdminSite):

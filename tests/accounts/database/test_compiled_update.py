@@ -8,7 +8,7 @@ from django.db import DatabaseError, transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from accounts.compiled_update import MOST, CompiledUpdate
+from accounts.database.compiled_update import MOST, CompiledUpdate
 from accounts.models import User
 
 pytestmark = pytest.mark.django_db
