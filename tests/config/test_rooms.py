@@ -45,6 +45,7 @@ def layers_contracts() -> dict[str, dict[str, Any]]:
 ORDERED = sorted(layers_contracts())
 
 TESTED_ELSEWHERE = {
+    "accounts/admin_site": "tests/security",  # test_admin_*.py
     "config/api_docs": "tests/config/test_api_docs.py",
     "config/formats": "tests/browser",  # dates on the pages of the admin
     "config/templatetags": "tests/projects/dashboard/test_page_calls.py",
