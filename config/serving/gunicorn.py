@@ -116,7 +116,7 @@ def server_options() -> dict[str, Any]:
     host = f"[{settings.BERTH_HOST}]" if ":" in settings.BERTH_HOST else settings.BERTH_HOST
     return {
         "bind": f"{host}:{settings.BERTH_PORT}",
-        "worker_class": "config.serving.worker.BufferingWorker",
+        "worker_class": "config.serving.worker.worker.BufferingWorker",
         "workers": settings.BERTH_WORKERS,
         "threads": settings.BERTH_THREADS,
         "timeout": settings.BERTH_WORKER_TIMEOUT,

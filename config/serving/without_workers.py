@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from config.serving.refusals import refusal
+from config.serving.worker.refusals import refusal
 
 EACH_WITHIN = 0.2
 """Seconds for one client to send the head of a request, and as many to read the answer. Others wait meanwhile."""

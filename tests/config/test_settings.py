@@ -42,7 +42,7 @@ def test_a_stuck_worker_is_replaced_once_its_requests_have_no_time_left() -> Non
 
 def test_the_web_server_has_threads_and_no_control_socket() -> None:
     options = server_options()
-    assert options["worker_class"] == "config.serving.worker.BufferingWorker"
+    assert options["worker_class"] == "config.serving.worker.worker.BufferingWorker"
     assert (options["workers"], options["threads"]) == (2, 16)
     assert (options["timeout"], options["graceful_timeout"], options["keepalive"]) == (30, 30, 5)
     assert options["control_socket_disable"] is True

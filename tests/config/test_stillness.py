@@ -11,7 +11,7 @@ from config.database import gate
 from config.database.gate import Gate
 from config.database.limits import seconds_left
 from config.middleware import AGAIN_WITHIN, ARRIVED_AT, TimeLimitMiddleware
-from config.serving import worker
+from config.serving.worker import worker
 from config.stillness import LONGEST, Stillness
 from tests.config.serving.looping import TICKS
 

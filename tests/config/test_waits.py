@@ -21,11 +21,11 @@ BOOTS = "When the process begins. One that waits here does not say that it is th
 NO_PROCESS = "A command of an operator, who sees it wait and can end it."
 
 REASONS = {
-    "config/serving/children.py:run_child: Thread": BOOTS,
+    "config/serving/supervision/children.py:run_child: Thread": BOOTS,
     "config/serving/watcher_port.py:finish_request: Timer": "One of few threads, which holds up nobody else.",
     "config/serving/watcher_port.py:finish_request: join": "It is cancelled, or shuts a socket, which never waits.",
     "config/serving/watcher_port.py:open_watcher_port: Thread": BOOTS,
-    "config/serving/threads.py:_work: get": "A thread that waits for work. Nobody waits for it.",
+    "config/serving/worker/threads.py:_work: get": "A thread that waits for work. Nobody waits for it.",
     "containers/dns_lookups.py:find_addresses: result": "It is there: `wait` has said so.",
     "containers/side_work.py:_results_of: result": "Its error is there already.",
     "containers/management/commands/build_images.py:_build_all: ThreadPoolExecutor": NO_PROCESS,

@@ -10,7 +10,7 @@ from accounts.services import api_keys, code_alarm, still_signed_in
 from accounts.throttling import login_attempts
 from config import refusals_log
 from config import settings as real_settings
-from config.serving import clients, connections, framing
+from config.serving.worker import clients, connections, framing
 from containers.docker.gateway import egress
 from containers.docker.volumes import measuring
 from containers.docker_api import client as engine_client

@@ -21,7 +21,7 @@ from config.database.versions import (
     refuse_older_database,
     require_database_of_this_version,
 )
-from config.serving import children
+from config.serving.supervision import children
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.upgrade.releases import RELEASES

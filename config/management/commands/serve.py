@@ -12,11 +12,11 @@ from django.db import connections
 from config.backup.marker import require_no_restore
 from config.management.start_checks import require_shared_keys, require_that_it_may_serve
 from config.metrics.shared import counting_together
-from config.serving.handover import Predecessors
 from config.serving.pid_file import PidFile
 from config.serving.port import bind_port
 from config.serving.roles import Role
-from config.serving.supervisor import Supervisor
+from config.serving.supervision.handover import Predecessors
+from config.serving.supervision.supervisor import Supervisor
 from config.serving.welcome import write_welcome
 from containers.docker_api.client import Connection
 from containers.docker_api.wanted_images import are_built

@@ -9,8 +9,8 @@ from typing import Any
 
 from gunicorn.config import Config
 
-from config.serving import worker
-from config.serving.worker import BufferingWorker
+from config.serving.worker import worker
+from config.serving.worker.worker import BufferingWorker
 from config.stillness import Stillness
 from tests.waiting import wait_until
 

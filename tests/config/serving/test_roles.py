@@ -9,11 +9,11 @@ import pytest
 from django.test import Client
 
 from config.draining import DRAIN
-from config.serving import supervisor as supervisor_module
-from config.serving.handover import NOBODY_LISTENS, VARIABLE, Predecessors, execute_again
 from config.serving.roles import Role
-from config.serving.supervisor import WATCHER, WEB, Supervisor
-from tests.config.serving.test_ends import Child
+from config.serving.supervision import supervisor as supervisor_module
+from config.serving.supervision.handover import NOBODY_LISTENS, VARIABLE, Predecessors, execute_again
+from config.serving.supervision.supervisor import WATCHER, WEB, Supervisor
+from tests.config.serving.supervision.test_ends import Child
 from tests.fakes.engine import MemoryEngine
 
 
@@ -46,9 +46,9 @@ def test_a_watcher_alone_is_ready_when_it_works(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_watcher_alone_hands_over_without_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
     executed = Mock(side_effect=InterruptedError)
-    monkeypatch.setattr("config.serving.handover.os.execve", executed)
-    monkeypatch.setattr("config.serving.handover.os.set_inheritable", Mock())
-    monkeypatch.setattr("config.serving.handover.signal.signal", Mock())
+    monkeypatch.setattr("config.serving.supervision.handover.os.execve", executed)
+    monkeypatch.setattr("config.serving.supervision.handover.os.set_inheritable", Mock())
+    monkeypatch.setattr("config.serving.supervision.handover.signal.signal", Mock())
     with pytest.raises(InterruptedError):
         execute_again(None, 17, {18}, {})
     monkeypatch.setenv(VARIABLE, executed.call_args.args[2][VARIABLE])
@@ -78,7 +78,7 @@ def test_a_draining_server_keeps_serving_while_it_reports_draining(
         seen.append((supervisor._draining.value, list(web.log)))
 
     monkeypatch.setattr(supervisor_module, "wait", wait)
-    monkeypatch.setattr("config.serving.supervisor.time.monotonic", lambda: now)
+    monkeypatch.setattr("config.serving.supervision.supervisor.time.monotonic", lambda: now)
     supervisor._on_stop(signal.SIGTERM, None)
     assert (web.log, watcher.log) == ([], ["TERM"])  # another watcher may lead at once
     supervisor._drain()

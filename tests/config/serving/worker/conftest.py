@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.serving import clients as clients_module
-from config.serving import unsent
+from config.serving.worker import clients as clients_module
+from config.serving.worker import unsent
 from tests.config.serving.looping import Looping
 from tests.config.serving.worker.application import Site
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from config.serving import connections
+from config.serving.worker import connections
 from tests.config.serving.looping import Looping
 from tests.config.serving.worker.application import status_of
 

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from config.serving import clients as clients_module
-from config.serving import connections, unsent
+from config.serving.worker import clients as clients_module
+from config.serving.worker import connections, unsent
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import LARGE, LAST, Site
 from tests.waiting import wait_until

@@ -11,9 +11,9 @@ from unittest.mock import Mock
 import pytest
 
 from config.reserve import RESERVE
-from config.serving import threads as threads_module
-from config.serving import worker as worker_module
-from config.serving.threads import Threads
+from config.serving.worker import threads as threads_module
+from config.serving.worker import worker as worker_module
+from config.serving.worker.threads import Threads
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import LAST, Site, status_of
 from tests.waiting import wait_until
@@ -111,7 +111,7 @@ def test_running_out_of_memory_outside_the_application_is_no_bad_request(
         raise MemoryError
 
     with monkeypatch.context() as patched:
-        patched.setattr("config.serving.answers.create", run_out)
+        patched.setattr("config.serving.worker.answers.create", run_out)
         assert problem_of(server.ask(LAST)) == (503, "overloaded")
 
 

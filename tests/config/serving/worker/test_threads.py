@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from config.serving.clients import Clients
-from config.serving.threads import SWITCHES_EVERY
+from config.serving.worker.clients import Clients
+from config.serving.worker.threads import SWITCHES_EVERY
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import LAST, Site, status_of
 from tests.waiting import wait_until

@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.serving.framing import HEAD_LIMIT, Framing, TooLargeError
+from config.serving.worker.framing import HEAD_LIMIT, Framing, TooLargeError
 
 LIMIT = 100
 HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\n"

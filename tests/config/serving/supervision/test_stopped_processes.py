@@ -16,8 +16,8 @@ from django.urls import reverse
 
 from accounts import clock
 from accounts.models import User
-from config.serving.watcher_process import OVERDUE_LOOKS, KeptWatcher
-from config.serving.worker_heartbeat import SharedPulse
+from config.serving.supervision.watcher_process import OVERDUE_LOOKS, KeptWatcher
+from config.serving.worker.heartbeat import SharedPulse
 from projects.models import Watch
 from projects.models.processes.watcher import BEATS_WITHIN
 from tests.clients import browser_of
@@ -105,7 +105,7 @@ def test_a_worker_is_not_blamed_for_time_without_a_check(monkeypatch: pytest.Mon
     from gunicorn.config import Config
 
     now = 1000.0
-    monkeypatch.setattr("config.serving.worker_heartbeat.time.monotonic", lambda: now)
+    monkeypatch.setattr("config.serving.worker.heartbeat.time.monotonic", lambda: now)
     shown = SharedPulse(Config())
 
     def age() -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ctypes import c_double
 from multiprocessing.process import BaseProcess
 
-from config.serving.children import KILLED_WITHIN
+from config.serving.supervision.children import KILLED_WITHIN
 
 logger = logging.getLogger("berth.serve")
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from django.conf import settings
 
-from config.serving.answers import respond
-from config.serving.connections import Connection, Deadlines
-from config.serving.event_loop import READ
-from config.serving.framing import Framing, TooLargeError
-from config.serving.refusals import refusal
-from config.serving.unsent import Unsent
-from config.serving.worker_context import WorkerContext
+from config.serving.worker.answers import respond
+from config.serving.worker.connections import Connection, Deadlines
+from config.serving.worker.context import WorkerContext
+from config.serving.worker.event_loop import READ
+from config.serving.worker.framing import Framing, TooLargeError
+from config.serving.worker.refusals import refusal
+from config.serving.worker.unsent import Unsent
 
 HEAD_WITHIN = 10.0
 BODY_WITHIN = 20.0

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from config.serving.connections import Connection
-from config.serving.event_loop import EventLoop
-from config.serving.threads import Threads
+from config.serving.worker.connections import Connection
+from config.serving.worker.event_loop import EventLoop
+from config.serving.worker.threads import Threads
 
 
 class ServedClients(Protocol):

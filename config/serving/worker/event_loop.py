@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from config.reserve import tells_of_starvation
-from config.serving.connections import Connection
+from config.serving.worker.connections import Connection
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 LONGEST_WAIT = 1.0

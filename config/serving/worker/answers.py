@@ -21,10 +21,10 @@ from config.draining import DRAIN
 from config.middleware import ARRIVED_AT, begin_request
 from config.outages import OVERLOADED, log_outage
 from config.reserve import tells_of_starvation
-from config.serving.connections import Connection
-from config.serving.event_loop import READ
-from config.serving.refusals import refusal
-from config.serving.worker_context import WorkerContext
+from config.serving.worker.connections import Connection
+from config.serving.worker.context import WorkerContext
+from config.serving.worker.event_loop import READ
+from config.serving.worker.refusals import refusal
 
 FILE_PIECE = 256 * 1024
 _STATUSES: dict[type[Exception], int] = {

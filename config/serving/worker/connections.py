@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from threading import Condition
 from typing import Any
 
-from config.serving.framing import Framing
+from config.serving.worker.framing import Framing
 
 UNSENT_LIMIT = 4 * 1024 * 1024
 """Bytes of one answer that may wait for its client: more than any answer of a request thread has."""

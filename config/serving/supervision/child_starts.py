@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from config.serving.children import KILL_AFTER, KILLED_WITHIN, run_child, start_child
+from config.serving.supervision.children import KILL_AFTER, KILLED_WITHIN, run_child, start_child
 
 _OBEYED = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 

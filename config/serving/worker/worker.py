@@ -20,10 +20,10 @@ from django.conf import settings
 from gunicorn.workers.base import Worker
 
 from config.reserve import RESERVE, tells_of_starvation
-from config.serving.clients import CONNECTIONS, Clients
-from config.serving.event_loop import EventLoop
-from config.serving.threads import Threads
-from config.serving.worker_heartbeat import SharedPulse
+from config.serving.worker.clients import CONNECTIONS, Clients
+from config.serving.worker.event_loop import EventLoop
+from config.serving.worker.heartbeat import SharedPulse
+from config.serving.worker.threads import Threads
 from config.stillness import STILLNESS
 
 LINGER_AT_END = 1.0

@@ -16,19 +16,19 @@ import pytest
 from gunicorn.arbiter import Arbiter
 from gunicorn.workers.base import Worker
 
-from config.serving import children
-from config.serving import worker as worker_module
 from config.serving.gunicorn import SteadyArbiter
-from config.serving.handover import Predecessors
-from config.serving.supervisor import Supervisor
-from config.serving.worker import BufferingWorker
+from config.serving.supervision import children
+from config.serving.supervision.handover import Predecessors
+from config.serving.supervision.supervisor import Supervisor
+from config.serving.worker import worker as worker_module
+from config.serving.worker.worker import BufferingWorker
 from tests.config.serving.looping import read_all
 from tests.paths import ROOT
 
 
 def test_children_can_import_the_supervisor_before_django_is_set_up() -> None:
     """`multiprocessing` imports the module of a child's target first; `run_child` sets Django up after that."""
-    program = "import config.serving.children; from django.apps import apps; assert not apps.ready"
+    program = "import config.serving.supervision.children; from django.apps import apps; assert not apps.ready"
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -48,11 +48,11 @@ def test_a_watcher_that_cannot_be_forked_is_tried_again(monkeypatch: pytest.Monk
             raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
         return alive
 
-    monkeypatch.setattr("config.serving.child_starts.start_child", start)
+    monkeypatch.setattr("config.serving.supervision.child_starts.start_child", start)
     watcher: Any = Supervisor()._watcher
     watcher.child = dead
     moments = iter(range(0, 1000, 100))
-    monkeypatch.setattr("config.serving.watcher_process.time.monotonic", lambda: float(next(moments)))
+    monkeypatch.setattr("config.serving.supervision.watcher_process.time.monotonic", lambda: float(next(moments)))
     while watcher.child is dead:
         watcher.look_after()
     assert started == ["watcher"] * 3

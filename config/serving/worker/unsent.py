@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from config.serving.connections import STALL, Connection, Deadlines
-from config.serving.event_loop import WRITE, EventLoop
+from config.serving.worker.connections import STALL, Connection, Deadlines
+from config.serving.worker.event_loop import WRITE, EventLoop
 
 UNSENT_LIMIT = 64 * 1024 * 1024
 """Bytes of all answers together that may wait for their clients."""

@@ -1,0 +1,1 @@
+"""The gunicorn worker: threads work on complete requests, and never wait for a client."""
