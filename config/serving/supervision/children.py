@@ -29,10 +29,17 @@ from django.db.utils import Error as DatabaseError
 
 logger = logging.getLogger("berth.serve")
 
+WEB, WATCHER = "web server", "watcher"
+"""The names of the two processes."""
+
 # Seconds that a child told to stop has before it is killed: what requests in flight get, and some more.
 KILL_AFTER = settings.BERTH_GRACE + 4
 KILLED_WITHIN = 5.0
 """Seconds for the kernel to end a killed process."""
+ORPHAN_CHECK_EVERY = 0.2
+"""Seconds between two checks whether the parent still lives, after the lifeline was cut."""
+ORPHANED_WATCHER_ENDS_WITHIN = 3.0
+"""Seconds in which a watcher whose parent was killed must end, because its successor cannot lead before that."""
 FILES = 8192
 """Open files of a process of the web server: its connections, and as many again as a margin."""
 
@@ -55,7 +62,9 @@ def run_child(lifeline: Connection, target: Callable[..., None], *arguments: obj
     os.setpgrp()
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)  # they are meant for the parent only
-    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    is_watcher = multiprocessing.current_process().name == WATCHER
+    orphaned_for = ORPHANED_WATCHER_ENDS_WITHIN if is_watcher else KILL_AFTER
+    threading.Thread(target=_end_with_parent, args=(lifeline, orphaned_for), daemon=True).start()
     gc.disable()  # as in manage.py
     django.setup()
     gc.freeze()
@@ -70,10 +79,21 @@ def run_child(lifeline: Connection, target: Callable[..., None], *arguments: obj
         sys.exit(1)
 
 
-def _end_with_parent(lifeline: Connection) -> None:
+def _end_with_parent(lifeline: Connection, orphaned_for: float) -> None:
+    """Ends this process after the other end of the lifeline was closed.
+
+    It has `KILL_AFTER` seconds, and at most `orphaned_for` seconds if the parent is gone. A parent that has handed over
+    to a new program lives on and waits for this process.
+    """
     select.select([lifeline], [], [])  # nothing is ever sent
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(KILL_AFTER)
+    parent = multiprocessing.parent_process()
+    now = time.monotonic()
+    until, orphan_until = now + KILL_AFTER, now + orphaned_for
+    while time.monotonic() < until:
+        if parent is None or parent.pid != os.getppid():
+            until = min(until, orphan_until)
+        time.sleep(ORPHAN_CHECK_EVERY)
     os._exit(1)
 
 

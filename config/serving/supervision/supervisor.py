@@ -16,15 +16,13 @@ from django.conf import settings
 from config.serving.pid_file import PidFile
 from config.serving.roles import Role
 from config.serving.supervision.child_starts import Births, end_all
-from config.serving.supervision.children import KILL_AFTER, has_terminal, run_watcher, run_web
+from config.serving.supervision.children import KILL_AFTER, WATCHER, WEB, has_terminal, run_watcher, run_web
 from config.serving.supervision.handover import Predecessors, execute_again
 from config.serving.supervision.systemd import READY, STOPPING, Systemd
 from config.serving.supervision.watcher_process import LOOK_EVERY, KeptWatcher
 from containers.side_work import begin_thread
 
 logger = logging.getLogger("berth.serve")
-
-WEB, WATCHER = "web server", "watcher"
 
 
 class Supervisor:

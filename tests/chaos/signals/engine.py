@@ -6,7 +6,7 @@ from typing import Any
 
 from config import middleware
 from config.database import limits
-from config.serving.supervision.supervisor import WATCHER
+from config.serving.supervision.children import WATCHER
 from containers.errors import EngineUnavailableError
 from projects.services import operations
 from tests.chaos.database.engine import TalkativeEngine

@@ -11,8 +11,9 @@ from django.test import Client
 from config.draining import DRAIN
 from config.serving.roles import Role
 from config.serving.supervision import supervisor as supervisor_module
+from config.serving.supervision.children import WATCHER, WEB
 from config.serving.supervision.handover import NOBODY_LISTENS, VARIABLE, Predecessors, execute_again
-from config.serving.supervision.supervisor import WATCHER, WEB, Supervisor
+from config.serving.supervision.supervisor import Supervisor
 from tests.config.serving.supervision.test_ends import Child
 from tests.fakes.engine import MemoryEngine
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from config.serving.supervision.children import KILL_AFTER
-from config.serving.supervision.supervisor import WATCHER, WEB, Supervisor
+from config.serving.supervision.children import KILL_AFTER, WATCHER, WEB
+from config.serving.supervision.supervisor import Supervisor
 
 pytestmark = pytest.mark.timeout(600)
 
