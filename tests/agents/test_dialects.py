@@ -13,9 +13,9 @@ from tests.fakes.provider_answers import Asked
 from tests.fakes.provider_streams import stream
 
 
-def hear(vendor: str, content: bytes, sizes: list[int]) -> Any:
+def read_stream(vendor: str, content: bytes, sizes: list[int]) -> Any:
     """What is heard of a stream that comes in pieces of these sizes, over and over."""
-    from assistant.model.dialects import Heard, dialect_of
+    from assistant.model.dialects import Completion, dialect_of
     from assistant.model.events import read_events
 
     from berth_agent.providers import Provider
@@ -27,12 +27,12 @@ def hear(vendor: str, content: bytes, sizes: list[int]) -> Any:
             yield content[place : place + size]
             place, number = place + size, number + 1
 
-    async def listen() -> Heard:
-        heard, dialect = Heard(), dialect_of(Provider(vendor))
+    async def listen() -> Completion:
+        completion, dialect = Completion(), dialect_of(Provider(vendor))
         async for event in read_events(pieces()):
             if event is not None:
-                dialect.hear(event, heard)
-        return heard
+                dialect.add_event(event, completion)
+        return completion
 
     return asyncio.run(listen())
 
@@ -46,9 +46,9 @@ def sent_by(vendor: str, *pieces: str) -> bytes:
 @settings(max_examples=15, deadline=None)
 @given(words=st.lists(st.text(max_size=20), max_size=5), sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4))
 def test_a_stream_is_read_the_same_in_any_pieces(vendor: str, words: list[str], sizes: list[int]) -> None:
-    heard = hear(vendor, sent_by(vendor, *words), sizes)
-    assert (heard.text, heard.tokens_in, heard.tokens_out) == ("".join(words), 1, 1)
-    assert heard.is_complete
+    completion = read_stream(vendor, sent_by(vendor, *words), sizes)
+    assert (completion.text, completion.tokens_in, completion.tokens_out) == ("".join(words), 1, 1)
+    assert completion.is_complete
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_error_inside_a_stream_is_reported_like_its_status(vendor: str, error
     from berth_agent.providers import explain_refusal
 
     with pytest.raises(StatusError) as raised:
-        hear(vendor, b"data: " + json.dumps({"type": "error", "error": error}).encode() + b"\n\n", [7])
+        read_stream(vendor, b"data: " + json.dumps({"type": "error", "error": error}).encode() + b"\n\n", [7])
     found = explain_refusal(raised.value.status, raised.value.text)
     assert (found and found.code) == code
 
@@ -81,6 +81,6 @@ def test_an_error_inside_a_stream_is_reported_like_its_status(vendor: str, error
 @pytest.mark.parametrize("vendor", ["openai", "anthropic"])
 def test_odd_events_are_skipped_or_refused(vendor: str, odd: str) -> None:
     try:
-        assert hear(vendor, f"data: {odd}\n\n".encode(), [5]).text == ""
+        assert read_stream(vendor, f"data: {odd}\n\n".encode(), [5]).text == ""
     except ValueError:
         assert not odd.startswith("{")

@@ -127,7 +127,7 @@ def test_a_server_that_requires_sign_in_is_reported_once_per_chat_and_on_the_pro
 def test_a_sign_in_problem_ends_with_its_cause_and_a_failed_call_is_checked_soon(
     web: FakeWeb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from assistant.model import watching
+    from assistant.model import monitoring
     from assistant.tools import mcp
     from assistant.tools.outside import Outside
 
@@ -141,7 +141,7 @@ def test_a_sign_in_problem_ends_with_its_cause_and_a_failed_call_is_checked_soon
         tools = {tool.name: tool for tool in await server.list_tools()}
         web.logins = {"/mcp": LOCK}
         caller: Any = nobody
-        watching_tools = asyncio.create_task(watching.watch_tools(box, known))
+        watch = asyncio.create_task(monitoring.watch_tools(box, known))
         await asyncio.sleep(0)
         with pytest.raises(mcp.SignInError):
             await tools["mcp1_tide_at"].run(caller, {})
@@ -150,10 +150,10 @@ def test_a_sign_in_problem_ends_with_its_cause_and_a_failed_call_is_checked_soon
         async with asyncio.timeout(60.0):
             while known:
                 await asyncio.sleep(0.01)
-        watching_tools.cancel()
+        watch.cancel()
         return [each and each.code for each in told]
 
-    monkeypatch.setattr(watching, "DOWN_SECONDS", 0.01)
+    monkeypatch.setattr(monitoring, "DOWN_SECONDS", 0.01)
     assert asyncio.run(look()) == ["tools_refused", None]
 
 

@@ -51,55 +51,55 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
     older = memory.find_older(place)
     assert older.messages[0].content == "question 0"
     assert len(older.messages) == FULL_MESSAGES - WHOLE_MESSAGES
-    memory.summarise(place, "They asked.", older)
+    memory.replace_with_summary(place, "They asked.", older)
     assert memory.find_older(place) is None
     assert (memory.summary(place), len(memory.recall(place))) == ("They asked.", WHOLE_MESSAGES)
     memory.forget(place)
     memory.remember(place, "anew", "yes", 1)
-    memory.summarise(place, "Too late.", older)  # it was forgotten while it was summed up
+    memory.replace_with_summary(place, "Too late.", older)  # it was forgotten while it was summed up
     assert (memory.summary(place), len(memory.recall(place))) == ("", 2)
     assert len(memory.recall(Place(2))) == 2
 
 
 @pytest.mark.parametrize("size", [900, 11_000])
 def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, size: int) -> None:
-    from assistant.model.brain import RefusedError
-    from assistant.model.dialects import Heard
-    from assistant.model.summing import Summing
+    from assistant.model.client import RefusedError
+    from assistant.model.dialects import Completion
+    from assistant.model.summariser import Summariser
     from assistant.remembering.memory import MOST_SUMMED, Place
 
-    class Brain:
+    class ModelClient:
         asked: ClassVar[list[int]] = []
 
         async def answer(self, messages: Any, **_: Any) -> Any:
             self.asked.append(len(messages[0].content))
             if self.asked[-1] > 4500:
-                raise RefusedError(None, Heard(), is_too_much=True)
-            return Heard("They talk.")
+                raise RefusedError(None, Completion(), is_too_large=True)
+            return Completion("They talk.")
 
     class Spending:
         def note_memory(self, *_: int) -> None: ...
 
-    memory, place, brain = open_memory(tmp_path), Place(1), Brain()
-    brain.asked.clear()
+    memory, place, model = open_memory(tmp_path), Place(1), ModelClient()
+    model.asked.clear()
     for turn in range(30):
         memory.remember(place, f"{turn} {'x' * size}", "y" * size, turn)
     kept = len(memory._newest(place))
-    asyncio.run(Summing(brain, memory, Spending()).sum_up(place))  # type: ignore[arg-type]  # as much as it uses
-    assert MOST_SUMMED - 1000 <= brain.asked[0] <= MOST_SUMMED + 1000
-    assert 2500 <= brain.asked[-1] <= 4500
+    asyncio.run(Summariser(model, memory, Spending()).summarise(place))  # type: ignore[arg-type]  # as much as it uses
+    assert MOST_SUMMED - 1000 <= model.asked[0] <= MOST_SUMMED + 1000
+    assert 2500 <= model.asked[-1] <= 4500
     assert memory.summary(place) == "They talk."
     assert 0 < len(memory._newest(place)) < kept
 
 
 def test_a_question_that_is_too_long_affects_the_memory_of_no_other_chat() -> None:
-    from assistant.model.thinking import Thinking
+    from assistant.model.dialogue import Dialogue
     from assistant.remembering.memory import MOST_CHARACTERS, Place
 
     nothing: Any = None
-    thinking = Thinking(nothing, nothing, nothing, nothing)
-    thinking._keep_room(Place(1), 1500)
-    assert thinking._room_of(Place(1)) < thinking._room_of(Place(2)) == MOST_CHARACTERS
+    dialogue = Dialogue(nothing, nothing, nothing, nothing)
+    dialogue._lower_context_limit(Place(1), 1500)
+    assert dialogue._context_limit(Place(1)) < dialogue._context_limit(Place(2)) == MOST_CHARACTERS
 
 
 def test_a_database_of_an_earlier_version_is_migrated(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def prose() -> str:
 def of_the_assistant() -> list[str]:
     from assistant import config
     from assistant.chatting import limits, reading, turns
-    from assistant.model import brain
+    from assistant.model import client
     from assistant.remembering import memory, reminders, repeating
     from assistant.telegram import attachments, previews
     from assistant.tools import mcp, outside, toolbox
@@ -63,7 +63,7 @@ def of_the_assistant() -> list[str]:
         ),
         f"with {WORDS[turns.MOST_WAITING]} that may wait",
         f"After {WORDS[usual.answer_seconds // 60]} minutes (`answer_seconds`)",
-        *([] if brain.RETRIES else ["?"]),  # “asked again”
+        *([] if client.RETRIES else ["?"]),  # “asked again”
     ]
 
 

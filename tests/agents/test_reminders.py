@@ -136,7 +136,7 @@ def test_all_reminders_move_with_their_group_and_can_be_cancelled_there(deliver:
     ],
 )  # fmt: skip
 def test_an_invalid_time_is_refused_in_plain_words(tmp_path: Any, arguments: dict[str, Any]) -> None:
-    from assistant.model.heard import Call
+    from assistant.model.completion import ToolCall
     from assistant.remembering.memory import Place
     from assistant.tools.reminding import Reminding
     from assistant.tools.tool import Caller
@@ -144,7 +144,7 @@ def test_an_invalid_time_is_refused_in_plain_words(tmp_path: Any, arguments: dic
 
     async def use() -> str:
         reminding = Reminding(open_reminders(tmp_path, [1_800_000_000.0]), ZoneInfo("Europe/Berlin"))
-        call = Call("1", "set_reminder", json.dumps(arguments))
+        call = ToolCall("1", "set_reminder", json.dumps(arguments))
         return await Toolbox.use(await reminding.list_tools(), call, Caller(Place(1), None))
 
     assert asyncio.run(use()).startswith("<result>\nError: ")

@@ -26,7 +26,7 @@ from tests.agents.test_reminders import open_reminders
 def test_a_repeating_reminder_keeps_its_time_of_day(tmp_path: Any, every: str, first: str, then: list[str]) -> None:
     """Said once each, the last of them late and in place of all that was missed; then it can be taken back."""
     from assistant.chatting.delivering import Delivering
-    from assistant.model.heard import Call
+    from assistant.model.completion import ToolCall
     from assistant.remembering.memory import Place
     from assistant.remembering.repeating import next_due
     from assistant.tools.reminding import Reminding
@@ -43,7 +43,7 @@ def test_a_repeating_reminder_keeps_its_time_of_day(tmp_path: Any, every: str, f
 
     async def use(name: str, **arguments: Any) -> str:
         return await Toolbox.use(
-            await tools.list_tools(), Call("1", name, json.dumps(arguments)), Caller(Place(1), None)
+            await tools.list_tools(), ToolCall("1", name, json.dumps(arguments)), Caller(Place(1), None)
         )
 
     async def live() -> None:

@@ -48,21 +48,21 @@ def test_a_refusal_is_understood(status: int, text: str, code: str | None) -> No
 def test_a_spent_budget_is_distinguished_from_an_empty_account(
     status: int, headers: dict[str, str], said: str | None
 ) -> None:
-    from assistant.model.heard import StatusError
+    from assistant.model.completion import StatusError
     from assistant.model.refusals import explain_budget
     from assistant.texts import say
 
-    words = explain_budget(StatusError(status, "no", headers))
-    assert (words[0].name if words else None) == said
-    assert words is None or "{" not in say(words[0], "de", **words[1])
+    notice = explain_budget(StatusError(status, "no", headers))
+    assert (notice[0].name if notice else None) == said
+    assert notice is None or "{" not in say(notice[0], "de", **notice[1])
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "openrouter", "compatible"])
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_budget_that_ends_a_stream_is_not_an_empty_account(kind: str, is_response: bool) -> None:
     from assistant.chatting.answering import Answering
-    from assistant.model.brain import RefusedError
-    from assistant.model.heard import Heard, StatusError, check
+    from assistant.model.client import RefusedError
+    from assistant.model.completion import Completion, StatusError, raise_for_error
     from assistant.model.refusals import explain, explain_budget
     from gateway.budgets.refusing import budget_reached
     from gateway.entries.entry import Kind
@@ -72,14 +72,14 @@ def test_a_budget_that_ends_a_stream_is_not_an_empty_account(kind: str, is_respo
     event = shape_in_stream(budget_reached(Period.DAY, 500_000), Kind(kind), is_response=is_response)
     (line,) = [line for line in event.splitlines() if line.startswith(b"data: ")]
     with pytest.raises(StatusError) as refused:
-        check(json.loads(line.removeprefix(b"data: ")))
-    words = explain_budget(refused.value)
-    assert words is not None
-    assert (words[0].name, words[1]) == ("BUDGET_REACHED", {"day": "2027-01-16"})
+        raise_for_error(json.loads(line.removeprefix(b"data: ")))
+    notice = explain_budget(refused.value)
+    assert notice is not None
+    assert (notice[0].name, notice[1]) == ("BUDGET_REACHED", {"day": "2027-01-16"})
     told: list[Any] = []
     status: Any = type("Status", (), {"note_provider": told.append})
     nothing: Any = None
-    error = RefusedError(explain(refused.value), Heard("What came of it."), words=words)
+    error = RefusedError(explain(refused.value), Completion("What came of it."), notice=notice)
     said = Answering(nothing, nothing, nothing, nothing, status, 1)._explain(error, "en")
     assert said == "I have used up my budget. I answer again from 2027-01-16 on (UTC)."
 

@@ -11,7 +11,7 @@ def use(
     sources: Callable[[Any], list[Any]], *calls: tuple[str, dict[str, Any]], inside: str = "127.0.0.1"
 ) -> list[str]:
     """What the model is told of these calls."""
-    from assistant.model.heard import Call
+    from assistant.model.completion import ToolCall
     from assistant.remembering.memory import Place
     from assistant.tools.outside import Outside
     from assistant.tools.tool import Caller
@@ -23,7 +23,7 @@ def use(
         outside = Outside(frozenset({inside}), "")
         box = Toolbox(ZoneInfo("UTC"), [each.list_tools for each in sources(outside)])
         tools = await box.list_tools()
-        told = [await box.use(tools, Call("1", n, json.dumps(a)), Caller(Place(1), None)) for n, a in calls]
+        told = [await box.use(tools, ToolCall("1", n, json.dumps(a)), Caller(Place(1), None)) for n, a in calls]
         await outside.close()
         return [each.removeprefix("<result>\n").removesuffix("\n</result>") for each in told]
 

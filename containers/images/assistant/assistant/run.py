@@ -20,11 +20,11 @@ from assistant.chatting.conversation import Conversation
 from assistant.chatting.delivering import Delivering
 from assistant.chatting.reading import Reading
 from assistant.config import Config
-from assistant.model.brain import Brain
-from assistant.model.stepping import Stepping
-from assistant.model.summing import Summing
-from assistant.model.thinking import Thinking
-from assistant.model.watching import probe, watch_provider, watch_tools
+from assistant.model.client import ModelClient
+from assistant.model.dialogue import Dialogue
+from assistant.model.monitoring import probe, watch_provider, watch_tools
+from assistant.model.summariser import Summariser
+from assistant.model.tool_loop import ToolLoop
 from assistant.remembering.memory import Memory
 from assistant.remembering.people import People
 from assistant.remembering.reminders import Reminders
@@ -74,10 +74,10 @@ async def live(config: Config, status: Status) -> None:
 async def _live(config: Config, status: Status) -> None:
     tls = make_tls(config)
     bot = _make_bot(config, tls)
-    brain = Brain(config, tls)
+    model = ModelClient(config, tls)
     patience = Patience(config, status)
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(_close_quietly, bot, brain)
+        stack.push_async_callback(_close_quietly, bot, model)
         probing = asyncio.create_task(probe(config))
         stack.callback(probing.cancel)
         await sign_in(bot, patience)
@@ -91,13 +91,13 @@ async def _live(config: Config, status: Status) -> None:
         stack.push_async_callback(outside.close)
         troubles = Troubles(status)
         toolbox = _make_toolbox(config, reminders, outside, troubles)
-        receiving = _make_receiving(bot, config, brain, files, toolbox, troubles, store, status)
+        receiving = _make_receiving(bot, config, model, files, toolbox, troubles, store, status)
         stack.push_async_callback(receiving.close, FINISH_SECONDS)
         Unanswered(store).take_up(bot, receiving.take)
         poller = Poller(bot, status, patience, receiving.take)
         stack.push_async_callback(_confirm_quietly, poller)
         delivering = Delivering(bot, reminders, config.zone)
-        works = [poller.run(), watch_provider(config, brain, status), publish_commands(bot), delivering.run()]
+        works = [poller.run(), watch_provider(config, model, status), publish_commands(bot), delivering.run()]
         works += [watch_tools(toolbox, troubles)] if config.mcp else []
         await _do_all(works, stack)
 
@@ -124,7 +124,7 @@ def _make_bot(config: Config, tls: SSLContext) -> PollingBot:
 def _make_receiving(
     bot: Bot,
     config: Config,
-    brain: Brain,
+    model: ModelClient,
     files: Files,
     toolbox: Toolbox,
     troubles: Troubles,
@@ -132,14 +132,14 @@ def _make_receiving(
     status: Status,
 ) -> Receiving:
     memory, spending, reminders = Memory(store), Spending(store), Reminders(store)
-    stepping = Stepping(brain, toolbox, spending, config.limits.answer_steps)
-    thinking = Thinking(config, stepping, Summing(brain, memory, spending), memory)
-    reading = Reading(files, brain, spending, config.limits.answer_seconds)
+    tool_loop = ToolLoop(model, toolbox, spending, config.limits.answer_steps)
+    dialogue = Dialogue(config, tool_loop, Summariser(model, memory, spending), memory)
+    reading = Reading(files, model, spending, config.limits.answer_seconds)
     conversation = Conversation(
         bot,
         Access(config, People(store), status),
         Commands(bot, config, memory, spending, reminders),
-        Answering(bot, reading, thinking, troubles, status, config.limits.answer_seconds),
+        Answering(bot, reading, dialogue, troubles, status, config.limits.answer_seconds),
         config.limits,
         Unanswered(store),
     )
@@ -176,8 +176,8 @@ async def _confirm_quietly(poller: Poller) -> None:
             await poller.confirm()
 
 
-async def _close_quietly(bot: Bot, brain: Brain) -> None:
+async def _close_quietly(bot: Bot, model: ModelClient) -> None:
     with suppress(TelegramError, TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
-            await brain.close()
+            await model.close()
             await bot.shutdown()

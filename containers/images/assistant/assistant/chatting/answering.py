@@ -12,10 +12,10 @@ from telegram import Bot
 from agent_contract import ProblemCode
 from assistant.chatting.reading import Reading
 from assistant.formatting.formatted import clean, is_blank
-from assistant.model.brain import RefusedError
-from assistant.model.heard import Heard
+from assistant.model.client import RefusedError
+from assistant.model.completion import Completion
+from assistant.model.dialogue import Dialogue, OutOfTimeError
 from assistant.model.parts import Question
-from assistant.model.thinking import OutOfTimeError, Thinking
 from assistant.remembering.memory import Place
 from assistant.telegram.files import UnreadableError
 from assistant.telegram.incoming import Incoming
@@ -37,19 +37,19 @@ class UnderWay:
     """The question, as it is remembered."""
 
     began: float = field(default_factory=time.monotonic)
-    heard: Heard | None = None
+    completion: Completion | None = None
     """What the model has said, once it has said all."""
 
 
 class Answering:
     def __init__(
-        self, bot: Bot, reading: Reading, thinking: Thinking, troubles: Troubles, status: Status, seconds: int
+        self, bot: Bot, reading: Reading, dialogue: Dialogue, troubles: Troubles, status: Status, seconds: int
     ) -> None:
         """`seconds` is what the thinking may take for one answer."""
         self._bot = bot
         self._seconds = seconds
         self._reading = reading
-        self._thinking = thinking
+        self._dialogue = dialogue
         self._troubles = troubles
         self._status = status
         self._drafts = Drafts()
@@ -95,10 +95,10 @@ class Answering:
 
     def find_question(self, incoming: Incoming) -> str | None:
         """Returns the question that the message asked before it was edited, or None if it is not remembered."""
-        return self._thinking.find_question(incoming.place, incoming.message.message_id)
+        return self._dialogue.find_question(incoming.place, incoming.message.message_id)
 
     async def answer_anew(self, incoming: Incoming) -> None:
-        self._thinking.forget_question(incoming.place, incoming.message.message_id)
+        self._dialogue.forget_question(incoming.place, incoming.message.message_id)
         await self.answer(incoming)
 
     def take_back(self, incoming: Incoming) -> Coroutine[Any, Any, None]:
@@ -118,21 +118,21 @@ class Answering:
         except RefusedError as error:  # of a sound
             text, words = "", self._explain(error, incoming.language)
         await self._leave(under_way, text, words)
-        if under_way.heard is not None:
-            _tell_log(under_way.heard, time.monotonic() - under_way.began)
+        if under_way.completion is not None:
+            _tell_log(under_way.completion, time.monotonic() - under_way.began)
 
     async def _ask(self, under_way: UnderWay, question: Question) -> tuple[str, str]:
         """The answer, and the agent's own words below."""
         incoming, reply = under_way.incoming, under_way.reply
         try:
-            heard = await self._thinking.think(Caller(incoming.place, incoming.language), question, reply.grow)
+            completion = await self._dialogue.ask(Caller(incoming.place, incoming.language), question, reply.grow)
         except RefusedError as error:
-            return clean(error.heard.text), self._explain(error, incoming.language, has_files=bool(question.parts))
+            return clean(error.completion.text), self._explain(error, incoming.language, has_files=bool(question.parts))
         except OutOfTimeError:
             return clean(reply.text), say(Text.OUT_OF_TIME, incoming.language, seconds=self._seconds)
         self._status.note_provider(None)
-        under_way.heard = heard
-        text = clean(heard.text)
+        under_way.completion = completion
+        text = clean(completion.text)
         if is_blank(text):
             return text, say(Text.NO_WORDS, incoming.language)
         return text, self._troubles.tell(incoming.place, incoming.language)
@@ -140,17 +140,17 @@ class Answering:
     def _explain(self, error: RefusedError, language: str | None, *, has_files: bool = False) -> str:
         """With files a model that is said to be unknown may be one that takes none, or not of this kind."""
         problem = error.problem
-        if error.words is not None:
+        if error.notice is not None:
             if problem is not None:
                 self._status.note_provider(problem)
-            text, values = error.words
+            text, values = error.notice
             return say(text, language, **values)
         if has_files and (problem is None or problem.code is ProblemCode.PROVIDER_MODEL):
             return say(Text.CANNOT_SEE, language)
         if problem is None:
             return say(Text.REFUSED, language)
         self._status.note_provider(problem)
-        return say(Text.BROKEN_OFF if error.heard.text else Text(problem.code.value), language)
+        return say(Text.BROKEN_OFF if error.completion.text else Text(problem.code.value), language)
 
     async def _break_off(self, place: Place, words: str, found: UnderWay | None) -> None:
         if found is None or found.reply.is_final or is_blank(found.reply.text):
@@ -164,12 +164,12 @@ class Answering:
 
     async def _leave(self, under_way: UnderWay, text: str, words: str) -> None:
         incoming = under_way.incoming
-        self._thinking.remember(incoming.place, under_way.remembered, text, incoming.message.message_id)
+        self._dialogue.remember(incoming.place, under_way.remembered, text, incoming.message.message_id)
         await under_way.reply.finish("" if is_blank(text) else text, words)
 
 
-def _tell_log(heard: Heard, seconds: float) -> None:
+def _tell_log(completion: Completion, seconds: float) -> None:
     """That a message was answered, in how long, and for how many tokens, where the provider says; not who said what."""
-    tokens = heard.tokens_in + heard.tokens_out
+    tokens = completion.tokens_in + completion.tokens_out
     line = {"event": "answered", "seconds": round(seconds, 1)} | ({"tokens": tokens} if tokens else {})
     print(json.dumps(line), flush=True)  # noqa: T201 - a line of the log that Berth tells as a sentence

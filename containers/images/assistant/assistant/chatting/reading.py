@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assistant.formatting.formatted import clean
-from assistant.model.brain import Brain
+from assistant.model.client import ModelClient
 from assistant.model.parts import FILE_BEGINS, Part, Question
 from assistant.remembering.spending import Spending
 from assistant.telegram.attachments import Attachment, Kind
@@ -26,10 +26,10 @@ CUT = "\n[The file goes on. Only its beginning is here.]"
 
 
 class Reading:
-    def __init__(self, files: Files, brain: Brain, spending: Spending, seconds: float) -> None:
+    def __init__(self, files: Files, model: ModelClient, spending: Spending, seconds: float) -> None:
         """`seconds` is what an answer may take, and so the reading of its files."""
         self._files = files
-        self._brain = brain
+        self._model = model
         self._spending = spending
         self._seconds = seconds
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
@@ -70,9 +70,9 @@ class Reading:
             size += path.stat().st_size
             check_size(size)
             if each.kind is Kind.SOUND:
-                heard = await self._hear(each, path, incoming.place.chat)
-                said.append(heard)
-                kept.append(heard)
+                completion = await self._hear(each, path, incoming.place.chat)
+                said.append(completion)
+                kept.append(completion)
             elif each.kind is Kind.TEXT:
                 said.append(_quote(each.name, read_text(path, LONGEST_TEXT)))
                 kept.append(_quote(each.name, read_text(path, LONGEST_KEPT)))
@@ -82,11 +82,11 @@ class Reading:
         return Question(_join(incoming, said, notes), _join(incoming, kept, notes), tuple(parts))
 
     async def _hear(self, sound: Attachment, path: Path, chat: int) -> str:
-        heard = await self._brain.transcribe(path, sound.name, sound.mime)
-        self._spending.note(chat, tokens_in=heard.tokens_in, tokens_out=heard.tokens_out, answers=0)
-        if not heard.text.strip():
+        completion = await self._model.transcribe(path, sound.name, sound.mime)
+        self._spending.note(chat, tokens_in=completion.tokens_in, tokens_out=completion.tokens_out, answers=0)
+        if not completion.text.strip():
             raise UnreadableError(Text.HEARD_NOTHING)
-        return heard.text.strip()[:LONGEST_TEXT]
+        return completion.text.strip()[:LONGEST_TEXT]
 
 
 def read_text(path: Path, longest: int) -> str:

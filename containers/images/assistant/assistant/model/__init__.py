@@ -1,1 +1,1 @@
-"""How the model is asked, what it answers, and what is made of that."""
+"""Talks to the model provider: requests, streamed answers, tool calls, errors, and the summary of older messages."""

@@ -1,17 +1,17 @@
-"""How the providers are asked and how they answer: OpenAI's chat completions, which most others speak, and Anthropic's
-messages. Pure rules.
+"""The two APIs that providers offer: OpenAI's chat completions, which most of them speak, and Anthropic's messages.
+Pure functions.
 """
 
 import json
 from typing import Any, Protocol
 
 from assistant.model.anthropic import Anthropic
-from assistant.model.heard import Heard, StatusError, Step, check, objects
+from assistant.model.completion import Completion, StatusError, Step, objects, raise_for_error
 from assistant.model.parts import Part
 from assistant.model.prompting import Prompt, write_message
 from berth_agent.providers import Provider
 
-__all__ = ["Dialect", "Heard", "Prompt", "StatusError", "dialect_of"]
+__all__ = ["Completion", "Dialect", "Prompt", "StatusError", "dialect_of"]
 
 
 class Dialect(Protocol):
@@ -21,11 +21,11 @@ class Dialect(Protocol):
 
     def body(self, model: str, prompt: Prompt, *, stream: bool) -> dict[str, Any]: ...
 
-    def hear(self, event: dict[str, Any], heard: Heard) -> None:
-        """Adds what an event of a stream says. Raises StatusError for an error in it."""
+    def add_event(self, event: dict[str, Any], completion: Completion) -> None:
+        """Adds one event of a stream. Raises StatusError if the event reports an error."""
 
-    def hear_whole(self, document: dict[str, Any], heard: Heard) -> None:
-        """Adds what an answer that is no stream says."""
+    def add_response(self, document: dict[str, Any], completion: Completion) -> None:
+        """Adds a whole answer that was not streamed. Raises StatusError if it reports an error."""
 
 
 class OpenAI:
@@ -35,33 +35,33 @@ class OpenAI:
         return {"Authorization": f"Bearer {key}"}
 
     def body(self, model: str, prompt: Prompt, *, stream: bool) -> dict[str, Any]:
-        said = [{"role": "system", "content": prompt.instructions}]
-        said += [write_message(message, self._attach) for message in prompt.messages]
-        said += [each for step in prompt.steps for each in self._write(step)]
-        asked: dict[str, Any] = {"model": model, "messages": said}
+        messages = [{"role": "system", "content": prompt.instructions}]
+        messages += [write_message(message, self._attach) for message in prompt.messages]
+        messages += [each for step in prompt.steps for each in self._write(step)]
+        body: dict[str, Any] = {"model": model, "messages": messages}
         if prompt.tools:
             functions = [
                 {"name": t.name, "description": t.description, "parameters": t.parameters} for t in prompt.tools
             ]
-            asked["tools"] = [{"type": "function", "function": each} for each in functions]
-            asked |= {} if prompt.may_call else {"tool_choice": "none"}
-        return asked | {"stream": True, "stream_options": {"include_usage": True}} if stream else asked
+            body["tools"] = [{"type": "function", "function": each} for each in functions]
+            body |= {} if prompt.may_call else {"tool_choice": "none"}
+        return body | {"stream": True, "stream_options": {"include_usage": True}} if stream else body
 
-    def hear(self, event: dict[str, Any], heard: Heard) -> None:
-        check(event)
-        self._count(event, heard)
+    def add_event(self, event: dict[str, Any], completion: Completion) -> None:
+        raise_for_error(event)
+        self._count(event, completion)
         for choice in objects(event.get("choices"))[:1]:
-            self._add(choice.get("delta"), heard)
-            heard.is_complete = heard.is_complete or bool(choice.get("finish_reason"))
+            self._add(choice.get("delta"), completion)
+            completion.is_complete = completion.is_complete or bool(choice.get("finish_reason"))
 
-    def hear_whole(self, document: dict[str, Any], heard: Heard) -> None:
-        check(document)
-        self._count(document, heard)
+    def add_response(self, document: dict[str, Any], completion: Completion) -> None:
+        raise_for_error(document)
+        self._count(document, completion)
         choices = objects(document.get("choices"))
         if not choices:
             raise ValueError("an answer without choices")
-        self._add(choices[0].get("message"), heard)
-        heard.is_complete = True
+        self._add(choices[0].get("message"), completion)
+        completion.is_complete = True
 
     @staticmethod
     def _write(step: Step) -> list[dict[str, Any]]:
@@ -69,9 +69,9 @@ class OpenAI:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.object)}}
             for call in step.calls
         ]
-        said: dict[str, Any] = {"role": "assistant", "content": step.text or None, "tool_calls": calls}
+        messages: dict[str, Any] = {"role": "assistant", "content": step.text or None, "tool_calls": calls}
         answers = zip(step.calls, step.results, strict=True)
-        return [said, *({"role": "tool", "tool_call_id": call.id, "content": result} for call, result in answers)]
+        return [messages, *({"role": "tool", "tool_call_id": call.id, "content": result} for call, result in answers)]
 
     @staticmethod
     def _attach(part: Part) -> dict[str, Any]:
@@ -80,26 +80,26 @@ class OpenAI:
         return {"type": "file", "file": {"filename": part.name, "file_data": part.address}}
 
     @staticmethod
-    def _add(said: object, heard: Heard) -> None:
-        if not isinstance(said, dict):
+    def _add(messages: object, completion: Completion) -> None:
+        if not isinstance(messages, dict):
             return
-        heard.add(said.get("content"))
-        heard.add(said.get("refusal"))
-        for place, call in enumerate(objects(said.get("tool_calls"))):
+        completion.add(messages.get("content"))
+        completion.add(messages.get("refusal"))
+        for index, call in enumerate(objects(messages.get("tool_calls"))):
             function = call.get("function")
             facts = function if isinstance(function, dict) else {}
-            heard.add_call(
-                call.get("index", place),
-                number=call.get("id"),
+            completion.add_call(
+                call.get("index", index),
+                call_id=call.get("id"),
                 name=facts.get("name"),
                 arguments=facts.get("arguments"),
             )
 
     @staticmethod
-    def _count(document: dict[str, Any], heard: Heard) -> None:
+    def _count(document: dict[str, Any], completion: Completion) -> None:
         usage = document.get("usage")
         if isinstance(usage, dict):
-            heard.count(usage.get("prompt_tokens"), usage.get("completion_tokens"))
+            completion.count(usage.get("prompt_tokens"), usage.get("completion_tokens"))
 
 
 def dialect_of(provider: Provider) -> Dialect:

@@ -1,4 +1,4 @@
-"""Reads what a provider sends: a stream of server-sent events, or one JSON document."""
+"""Reads a provider's response: a stream of server-sent events, or one JSON document."""
 
 import json
 from collections.abc import AsyncIterator
@@ -6,14 +6,14 @@ from typing import Any
 
 LONGEST_EVENT = 4 << 20  # bytes
 LONGEST_DOCUMENT = 16 << 20
-END = "[DONE]"  # what OpenAI and those like it send last
+END = "[DONE]"  # the last event of OpenAI and compatible providers
 
 
 async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, Any] | None]:
-    """The JSON object of each event; None for the mark of the end. Raises ValueError for what is no such stream."""
+    """Yields the JSON object of each event, and None for the end marker. Raises ValueError if it is no such stream."""
     async for line in _lines(pieces):
         name, _, data = line.partition(":")
-        if name != "data":  # the objects of Anthropic say themselves what they are; comments keep a connection open
+        if name != "data":  # Anthropic's objects contain their type; comments only keep the connection open
             continue
         data = data.strip()
         if data == END:
@@ -23,7 +23,7 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[dict[str, A
 
 
 async def read_document(pieces: AsyncIterator[bytes]) -> bytes:
-    """Raises ValueError for one that is too long."""
+    """Returns the whole response. Raises ValueError if it is too long."""
     content = bytearray()
     async for piece in pieces:
         content += piece
@@ -34,7 +34,7 @@ async def read_document(pieces: AsyncIterator[bytes]) -> bytes:
 
 def as_object(found: Any) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise ValueError("a provider's answer is no object")  # noqa: TRY004 - bad content, as bad JSON is
+        raise ValueError("a provider's answer is no object")  # noqa: TRY004 - bad content, like bad JSON
     return found
 
 

@@ -1,4 +1,4 @@
-"""Questions with files: the files stay on the disk until they are sent, piece by piece."""
+"""Questions with files. The files stay on disk until they are sent, one chunk at a time."""
 
 import base64
 import json
@@ -9,24 +9,24 @@ from pathlib import Path
 from typing import Any
 
 FILE_BEGINS = '<file name="'
-"""How a text file begins in a question. It ends with </file>."""
+"""The text before the content of a text file in a question. </file> follows the content."""
 
-PIECE = 48 * 1024  # bytes that are read at once; a multiple of three, so that their base64 has no end
+CHUNK = 48 * 1024  # bytes read at once; a multiple of three, so that the base64 of a chunk has no padding
 
 
 @dataclass(frozen=True)
 class Part:
-    """An image or a PDF that goes along with a question."""
+    """An image or PDF sent with a question."""
 
     path: Path
     mime: str
     name: str
-    slot: str = field(default_factory=lambda: f"slot-{secrets.token_hex(16)}")
-    """Stands in a document where the base64 of the file belongs. Nobody can guess it."""
+    placeholder: str = field(default_factory=lambda: f"slot-{secrets.token_hex(16)}")
+    """Marks the place of the file's base64 in the request. It is random, so that no user can write it in a message."""
 
     @property
     def address(self) -> str:
-        return f"data:{self.mime};base64,{self.slot}"
+        return f"data:{self.mime};base64,{self.placeholder}"
 
     @property
     def is_image(self) -> bool:
@@ -36,22 +36,22 @@ class Part:
 @dataclass(frozen=True)
 class Question:
     text: str
-    """For the model."""
+    """The text for the model."""
     remembered: str
-    """The same for later, where files are but named."""
+    """The text to remember. It names images and PDFs, and shortens text files."""
     parts: tuple[Part, ...] = ()
     seconds: float = 0.0
-    """What it took to read its files, of the time for the answer."""
+    """How long reading the files took. It counts towards the time for the answer."""
 
 
 class Body:
-    """A JSON document with files in it, which can be sent several times."""
+    """A JSON request body that contains files. It can be read several times, for retries."""
 
     def __init__(self, document: dict[str, Any], parts: Sequence[Part] = ()) -> None:
         rest = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         self._pieces: list[bytes | Path] = []
         for part in parts:
-            before, _, rest = rest.partition(part.slot.encode())
+            before, _, rest = rest.partition(part.placeholder.encode())
             self._pieces += [before, part.path]
         self._pieces.append(rest)
 
@@ -65,7 +65,7 @@ class Body:
                 yield each
                 continue
             with each.open("rb") as file:
-                while piece := file.read(PIECE):
+                while piece := file.read(CHUNK):
                     yield base64.b64encode(piece)
 
 

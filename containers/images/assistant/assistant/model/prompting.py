@@ -1,10 +1,10 @@
-"""What the model is asked, before a dialect writes it down. Pure rules."""
+"""A request to the model, independent of the provider's API. Pure functions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assistant.model.heard import Step
+from assistant.model.completion import Step
 from assistant.model.parts import Part
 from assistant.remembering.memory import Message
 from assistant.tools.tool import Tool
@@ -16,12 +16,13 @@ class Prompt:
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
     steps: Sequence[Step] = ()
-    """What was done already for this answer."""
+    """The rounds of tool use that this answer has already had."""
     may_call: bool = True
+    """Whether the model may call tools again."""
 
 
 def write_message(message: Message, attach: Callable[[Part], dict[str, Any]]) -> dict[str, Any]:
-    """The files stand in front of the text, as providers advise."""
+    """Returns a message in the form that both APIs share. Files come before the text, as providers advise."""
     if not message.parts:
         return {"role": message.role, "content": message.content}
     text = [{"type": "text", "text": message.content}]

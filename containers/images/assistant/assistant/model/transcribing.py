@@ -1,4 +1,4 @@
-"""Has the provider write down what a sound says."""
+"""Has the provider transcribe a sound file."""
 
 import json
 from pathlib import Path
@@ -6,17 +6,17 @@ from typing import Any
 
 import httpx
 
+from assistant.model.completion import Completion, StatusError
 from assistant.model.events import as_object, read_document
-from assistant.model.heard import Heard, StatusError
 
-CANNOT = (400, 403, 404, 405, 410, 415, 422, 501)
-"""What a provider answers that does not know the path, the model or the format."""
+UNSUPPORTED_STATUSES = (400, 403, 404, 405, 410, 415, 422, 501)
+"""The statuses of a provider that does not know the path, the model or the format."""
 
 
 async def transcribe(
     client: httpx.AsyncClient, path: Path, *, name: str, mime: str, model: str, headers: dict[str, str]
-) -> Heard:
-    """Raises StatusError, `httpx.TransportError` and ValueError. The file is read while it is sent."""
+) -> Completion:
+    """Returns the transcript. Streams the file from disk. Raises StatusError, `httpx.TransportError` and ValueError."""
     with path.open("rb") as file:
         form: dict[str, Any] = {"file": (name, file, mime or "application/octet-stream")}
         facts = {"model": model, "response_format": "json"}
@@ -25,9 +25,9 @@ async def transcribe(
     if not answer.is_success:
         raise StatusError(answer.status_code, content.decode("utf-8", "replace"), answer.headers)
     document = as_object(json.loads(content))
-    heard = Heard(is_complete=True)
-    heard.add(document.get("text"))
+    completion = Completion(is_complete=True)
+    completion.add(document.get("text"))
     usage = document.get("usage")
     if isinstance(usage, dict):
-        heard.count(usage.get("input_tokens"), usage.get("output_tokens"))
-    return heard
+        completion.count(usage.get("input_tokens"), usage.get("output_tokens"))
+    return completion

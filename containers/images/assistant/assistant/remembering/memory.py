@@ -47,12 +47,12 @@ class Memory:
         self._db = db
         self._forgotten: dict[Place, int] = {}
 
-    def recall(self, place: Place, room: int = MOST_CHARACTERS) -> list[Message]:
+    def recall(self, place: Place, characters: int = MOST_CHARACTERS) -> list[Message]:
         """The last messages, oldest first. The first one is a question, as the providers demand."""
         recalled: list[Message] = []
         for _, message in self._newest(place)[:MOST_MESSAGES]:
-            room -= len(message.content)
-            if room < 0:
+            characters -= len(message.content)
+            if characters < 0:
                 break
             recalled.append(message)
         recalled.reverse()
@@ -94,7 +94,7 @@ class Memory:
         facts = (*place, asked_by)
         self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ?", facts)
 
-    def find_older(self, place: Place, room: int = MOST_SUMMED) -> Older | None:
+    def find_older(self, place: Place, characters: int = MOST_SUMMED) -> Older | None:
         """What is to be summarised now, the oldest first; None while there is room for everything."""
         newest = self._newest(place)
         if len(newest) < FULL_MESSAGES and sum(len(each.content) for _, each in newest) < FULL_CHARACTERS:
@@ -106,11 +106,11 @@ class Memory:
         older = newest[max(kept, 2) :]
         if not older:
             return None
-        chosen = _fill(older[::-1], room)
+        chosen = _fill(older[::-1], characters)
         messages = [message for _, message in chosen]
         return Older(self.summary(place), messages, chosen[-1][0], self._forgotten.get(place, 0))
 
-    def summarise(self, place: Place, summary: str, older: Older) -> None:
+    def replace_with_summary(self, place: Place, summary: str, older: Older) -> None:
         """Keeps the summary in the place of what it sums up, unless that was forgotten meanwhile."""
         if self._forgotten.get(place, 0) != older.forgotten:
             return
@@ -144,13 +144,13 @@ class Memory:
         return [(row, Message(role, content[:LONGEST_MESSAGE])) for row, role, content in rows]
 
 
-def _fill(rows: list[tuple[int, Message]], room: int) -> list[tuple[int, Message]]:
+def _fill(rows: list[tuple[int, Message]], characters: int) -> list[tuple[int, Message]]:
     """As many rows from the first on as there is room for; of a first one that is longer by itself, its beginning."""
     (number, message), *others = rows
-    chosen = [(number, message._replace(content=message.content[:room]))]
+    chosen = [(number, message._replace(content=message.content[:characters]))]
     for row in others:
-        room -= len(chosen[-1][1].content)
-        if len(row[1].content) > room:
+        characters -= len(chosen[-1][1].content)
+        if len(row[1].content) > characters:
             break
         chosen.append(row)
     return chosen

@@ -10,7 +10,7 @@ from itertools import chain, count
 from typing import Any
 from urllib.parse import urlsplit
 
-from assistant.model.heard import objects
+from assistant.model.completion import objects
 from assistant.texts import Text
 from assistant.tools.listening import Listener
 from assistant.tools.outside import Fetched, Outside

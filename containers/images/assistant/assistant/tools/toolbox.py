@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from itertools import chain, zip_longest
 
 from assistant.formatting.formatted import clean
-from assistant.model.heard import Call
+from assistant.model.completion import ToolCall
 from assistant.tools.tool import Caller, Tool, ToolError
 
 SECONDS = 30.0  # for one use
@@ -51,14 +51,14 @@ class Toolbox:
         return NOTE.format(now=datetime.now(self._zone), zone=self._zone)
 
     @staticmethod
-    async def use(tools: Sequence[Tool], call: Call, caller: Caller) -> str:
+    async def use(tools: Sequence[Tool], call: ToolCall, caller: Caller) -> str:
         """Returns the result that the model reads. Raises nothing except its task's cancellation."""
         said = MARK.sub("</ result", clean(await _use(tools, call, caller)))
         said = said if len(said) <= LONGEST_RESULT else said[:LONGEST_RESULT] + "\n[cut]"
         return f"<result>\n{said}\n</result>"
 
 
-async def _use(tools: Sequence[Tool], call: Call, caller: Caller) -> str:
+async def _use(tools: Sequence[Tool], call: ToolCall, caller: Caller) -> str:
     tool = next((each for each in tools if each.name == call.name), None)
     if tool is None:
         return "Error: there is no such tool."

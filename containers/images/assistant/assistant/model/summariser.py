@@ -1,9 +1,9 @@
-"""Sums up what was said long ago, so that it goes along with a question in a few words."""
+"""Has the model summarise older messages of a chat, so that a short summary goes with each question instead of them."""
 
 import logging
 import sqlite3
 
-from assistant.model.brain import Brain, RefusedError
+from assistant.model.client import ModelClient, RefusedError
 from assistant.remembering.memory import LONGEST_SUMMARY, MOST_SUMMED, Memory, Message, Older, Place
 from assistant.remembering.spending import Spending
 
@@ -20,22 +20,22 @@ LEAST_SUMMED = 750  # characters
 logger = logging.getLogger(__name__)
 
 
-class Summing:
-    def __init__(self, brain: Brain, memory: Memory, spending: Spending) -> None:
-        self._brain = brain
+class Summariser:
+    def __init__(self, model: ModelClient, memory: Memory, spending: Spending) -> None:
+        self._model = model
         self._memory = memory
         self._spending = spending
         self._places: set[Place] = set()
 
-    async def sum_up(self, place: Place, room: int = MOST_SUMMED) -> None:
-        """Raises nothing: where it fails, the next answer gives another chance. `room` is what the model has proved
-        to hold.
+    async def summarise(self, place: Place, characters: int = MOST_SUMMED) -> None:
+        """Raises nothing: if it fails, the next answer tries again. `characters` is how many the model is known to
+        accept.
         """
         if place in self._places:
             return
         self._places.add(place)
         try:
-            await self._sum_up(place, min(room, MOST_SUMMED))
+            await self._summarise(place, min(characters, MOST_SUMMED))
         except RefusedError:
             logger.warning("what was said long ago could not be summed up")
         except sqlite3.Error:
@@ -43,18 +43,18 @@ class Summing:
         finally:
             self._places.discard(place)
 
-    async def _sum_up(self, place: Place, room: int) -> None:
-        while (older := self._memory.find_older(place, room)) is not None:
+    async def _summarise(self, place: Place, characters: int) -> None:
+        while (older := self._memory.find_older(place, characters)) is not None:
             try:
-                heard = await self._brain.answer([Message("user", _write_down(older))], instructions=INSTRUCTIONS)
+                completion = await self._model.answer([Message("user", _write_down(older))], instructions=INSTRUCTIONS)
             except RefusedError as error:
-                if not error.is_too_much or room <= LEAST_SUMMED:
+                if not error.is_too_large or characters <= LEAST_SUMMED:
                     raise
-                room //= 2
+                characters //= 2
                 continue
-            self._spending.note_memory(place.chat, heard.tokens_in + heard.tokens_out)
-            if summary := heard.text.strip()[:LONGEST_SUMMARY]:
-                self._memory.summarise(place, summary, older)
+            self._spending.note_memory(place.chat, completion.tokens_in + completion.tokens_out)
+            if summary := completion.text.strip()[:LONGEST_SUMMARY]:
+                self._memory.replace_with_summary(place, summary, older)
             return
 
 

@@ -1,11 +1,11 @@
-"""Probes the provider and servers of tools at intervals, so that the status gets better or worse without a question."""
+"""Probes the provider and the MCP servers at intervals, so that the status is right even if no user asks anything."""
 
 import asyncio
 from contextlib import suppress
 
 from agent_contract import ProblemCode
 from assistant.config import Config
-from assistant.model.brain import Brain, RefusedError
+from assistant.model.client import ModelClient, RefusedError
 from assistant.remembering.memory import Message
 from assistant.tools.mcp import DOWN_SECONDS, FRESH_SECONDS
 from assistant.tools.toolbox import Toolbox
@@ -15,37 +15,38 @@ from berth_agent.preflight import LONGEST_PROBE, check_provider
 from berth_agent.providers import problem
 from berth_agent.status import Status
 
-RELAXED = 10  # times less often while nothing is wrong
+HEALTHY_FACTOR = 10  # multiplies the interval while nothing is wrong
 # Free requests succeed in spite of these problems. Only a question to the model shows whether they are over.
 ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
 
 
 async def probe(config: Config) -> Problem | None:
-    """The problem with the provider, found without a question to the model.
+    """Returns the problem with the provider, found without a question to the model; None if there is none.
 
-    In a thread, with the standard library: importing a provider's SDK takes half a second of CPU, so at a quarter of a
-    core the agent would start two seconds later.
+    Runs in a thread, with the standard library: importing a provider's SDK takes half a second of CPU, so an agent with
+    a quarter of a core would start two seconds later.
     """
     asked = asyncio.to_thread(check_provider, config.provider, config.api_base, config.key, config.model)
     try:
         return await asyncio.wait_for(asked, LONGEST_PROBE)
-    except TimeoutError:  # a name that nobody resolves takes longer
+    except TimeoutError:  # resolving a host name can take longer
         return problem(ProblemCode.PROVIDER_DOWN)
 
 
-async def watch_provider(config: Config, brain: Brain, status: Status) -> None:
+async def watch_provider(config: Config, model: ModelClient, status: Status) -> None:
     last_probe = asyncio.get_running_loop().time()
     while True:
         await asyncio.sleep(config.watch_seconds)
         now = asyncio.get_running_loop().time()
-        if status.provider is not None or now - last_probe >= config.watch_seconds * RELAXED:
+        if status.provider is not None or now - last_probe >= config.watch_seconds * HEALTHY_FACTOR:
             last_probe = now
-            status.note_provider(await _find_problem(config, brain, status.provider))
+            status.note_provider(await _find_problem(config, model, status.provider))
 
 
 async def watch_tools(toolbox: Toolbox, troubles: Troubles) -> None:
-    """At once the first time, so that a project's page tells before anybody asks. What an answer comes upon meanwhile
-    is looked at again as soon as that."""
+    """Lists the tools immediately at first, so that the project's page shows a problem before any user asks. Checks a
+    problem again after DOWN_SECONDS, also one that an answer has found in between.
+    """
     while True:
         await toolbox.list_tools()
         with suppress(TimeoutError):
@@ -54,12 +55,12 @@ async def watch_tools(toolbox: Toolbox, troubles: Troubles) -> None:
             await asyncio.sleep(DOWN_SECONDS)
 
 
-async def _find_problem(config: Config, brain: Brain, known: Problem | None) -> Problem | None:
+async def _find_problem(config: Config, model: ModelClient, known: Problem | None) -> Problem | None:
     found = await probe(config)
     if found is not None or known is None or known.code not in ONLY_CHAT_SHOWS:
         return found
     try:
-        await brain.answer([Message("user", "Reply with OK.")])
+        await model.answer([Message("user", "Reply with OK.")])
     except RefusedError as error:
         return error.problem or known
     return None
