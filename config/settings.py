@@ -12,8 +12,8 @@ from cryptography.fernet import Fernet
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env, env_addresses, env_servers
-from config.key_files import private_directory, require_strength, secret
+from config.environment import addresses, env, servers
+from config.environment.key_files import private_directory, require_strength, secret
 from config.version import read_version
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -22,9 +22,9 @@ BERTH_VERSION = read_version()
 
 # -- where Berth lives ------------------------------------------------------------------------------------------------
 BERTH_DATA_DIR = private_directory(env.directory("BERTH_DATA_DIR", BASE_DIR / "var"))
-BERTH_HOST = env_addresses.host("BERTH_HOST", "127.0.0.1")
+BERTH_HOST = addresses.host("BERTH_HOST", "127.0.0.1")
 BERTH_PORT = env.number("BERTH_PORT", 8000, low=1, high=65535)
-BERTH_PUBLIC_URL = env_addresses.url("BERTH_PUBLIC_URL", ("http", "https"), takes_path=False) or env.local_url(
+BERTH_PUBLIC_URL = addresses.url("BERTH_PUBLIC_URL", ("http", "https"), takes_path=False) or env.local_url(
     BERTH_HOST, BERTH_PORT
 )
 BERTH_LOG_FORMAT = env.choice("BERTH_LOG_FORMAT", ("text", "json"), "text")
@@ -54,7 +54,7 @@ BERTH_ENGINE_CLASS = {
     "docker": "containers.docker.engine.DockerEngine",
     "swarm": "containers.swarm.engine.SwarmEngine",
 }[BERTH_ENGINE]
-env_servers.engine("DOCKER_HOST")
+servers.engine("DOCKER_HOST")
 # Confinement that a Swarm of an older Docker may do without.
 BERTH_SWARM_ACCEPT = env.words("BERTH_SWARM_ACCEPT")
 if unknown := set(BERTH_SWARM_ACCEPT) - {"no-new-privileges", "runtime", "seccomp", "swap"}:
@@ -82,7 +82,7 @@ if BERTH_SWARM_VOLUME_DRIVER == "local" and not BERTH_SWARM_VOLUME_OPTIONS.get("
         "BERTH_SWARM_VOLUME_OPTIONS gives all agents one folder, so that they would share one memory. End its device "
         "with `/{agent}`: each agent gets a folder of its own there."
     )
-BERTH_REGISTRY = env_addresses.registry("BERTH_REGISTRY")
+BERTH_REGISTRY = addresses.registry("BERTH_REGISTRY")
 BERTH_INSTANCE = env.pattern(
     "BERTH_INSTANCE", r"[a-z][a-z0-9-]{0,19}", "Set 1 to 20 of a-z, 0-9 and '-', beginning with a letter.", "berth"
 )
@@ -102,14 +102,14 @@ BERTH_CONTAINER_NETWORK = env.pattern(
 BERTH_INSTALLATION_SOURCE = "projects.models.installation.read_installation_id"
 # The lowest user number of an agent. None: the installation's id chooses a block of numbers that nobody else uses.
 BERTH_UID_BASE = env.number("BERTH_UID_BASE", 0, low=10_002, high=2_000_000_000) if env.text("BERTH_UID_BASE") else None
-BERTH_TELEGRAM_API = env_addresses.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
-BERTH_PROVIDER_API = env_addresses.url("BERTH_PROVIDER_API", ("http", "https"))
-BERTH_DNS = env_addresses.name_servers("BERTH_DNS")
-BERTH_EGRESS_ALLOW = env_addresses.networks("BERTH_EGRESS_ALLOW")
+BERTH_TELEGRAM_API = addresses.url("BERTH_TELEGRAM_API", ("http", "https"), "https://api.telegram.org")
+BERTH_PROVIDER_API = addresses.url("BERTH_PROVIDER_API", ("http", "https"))
+BERTH_DNS = addresses.name_servers("BERTH_DNS")
+BERTH_EGRESS_ALLOW = addresses.networks("BERTH_EGRESS_ALLOW")
 if re.search(r"/bot[^/]*\Z", BERTH_TELEGRAM_API):
     raise ImproperlyConfigured("BERTH_TELEGRAM_API ends with /bot…, which Berth adds itself. Leave that part out.")
 # The addresses of a Swarm's agents, the same on every node: one half for those behind the gateway.
-BERTH_SWARM_SUBNET = env_addresses.subnet("BERTH_SWARM_SUBNET", "10.231.0.0/20")
+BERTH_SWARM_SUBNET = addresses.subnet("BERTH_SWARM_SUBNET", "10.231.0.0/20")
 # Where the gateways of a Swarm's nodes listen for Berth. The refused ports belong to the Swarm and to agents.
 BERTH_SWARM_GATEWAY_PORT = env.number("BERTH_SWARM_GATEWAY_PORT", 8443, low=1024, high=65_535)
 if BERTH_SWARM_GATEWAY_PORT in {2377, 7946, 8080}:
@@ -117,7 +117,7 @@ if BERTH_SWARM_GATEWAY_PORT in {2377, 7946, 8080}:
         "BERTH_SWARM_GATEWAY_PORT is a port that each node of a Swarm uses already. Choose another one, such as 8444."
     )
 # Private networks to which users' webhooks may be sent.
-BERTH_WEBHOOK_ALLOW = env_addresses.networks("BERTH_WEBHOOK_ALLOW")
+BERTH_WEBHOOK_ALLOW = addresses.networks("BERTH_WEBHOOK_ALLOW")
 BERTH_FIREWALL = env.choice("BERTH_FIREWALL", ("auto", "required", "best-effort"), "auto")
 BERTH_BOOT_FIREWALL = env.choice("BERTH_BOOT_FIREWALL", ("auto", "on", "off"), "auto")
 BERTH_GATEWAY = env.switch("BERTH_GATEWAY", default=True)
@@ -131,7 +131,7 @@ if BERTH_EGRESS == "gateway" and not BERTH_GATEWAY:
 BERTH_VERIFY_CREDENTIALS = env.switch("BERTH_VERIFY_CREDENTIALS", default=True)
 BERTH_SIGNUP = env.choice("BERTH_SIGNUP", ("closed", "open"), "closed")
 BERTH_REQUIRE_STAFF_MFA = env.switch("BERTH_REQUIRE_STAFF_MFA", default=False)
-BERTH_ADMIN_EMAIL = env_servers.email("BERTH_ADMIN_EMAIL")
+BERTH_ADMIN_EMAIL = servers.email("BERTH_ADMIN_EMAIL")
 BERTH_ADMIN_PASSWORD = env.text("BERTH_ADMIN_PASSWORD")
 
 # Days after which operators are notified that the last backup is old. 0: never.
@@ -171,10 +171,10 @@ BERTH_OUTSIDE_LIMIT = 5.0
 BERTH_GRACE = 30
 
 DEBUG = False
-BERTH_NAMED_HOSTS = env_addresses.hosts("BERTH_ALLOWED_HOSTS")
+BERTH_NAMED_HOSTS = addresses.hosts("BERTH_ALLOWED_HOSTS")
 # The loopback names are for health checks and for this machine: LoopbackHostMiddleware keeps everybody else out.
 ALLOWED_HOSTS = [
-    env_addresses.bracketed(_public.hostname or BERTH_HOST),
+    addresses.bracketed(_public.hostname or BERTH_HOST),
     "localhost",
     "127.0.0.1",
     "[::1]",
@@ -206,7 +206,7 @@ INSTALLED_APPS = [
 ]
 
 # Foreign origins that may call the API in a browser. It accepts no cookie: they send a token that they were given.
-CORS_ALLOWED_ORIGINS = env_addresses.origins("BERTH_CORS_ORIGINS")
+CORS_ALLOWED_ORIGINS = addresses.origins("BERTH_CORS_ORIGINS")
 CORS_URLS_REGEX = r"^/api/"
 CORS_ALLOW_CREDENTIALS = False
 CORS_ALLOW_METHODS = ["GET", "POST", "PATCH", "DELETE"]
@@ -219,16 +219,16 @@ CORS_EXPOSE_HEADERS = [
 CORS_PREFLIGHT_MAX_AGE = 600
 
 MIDDLEWARE = [
-    "config.middleware.RequestIdMiddleware",
-    "config.middleware.TimeLimitMiddleware",
-    "config.middleware.PrivateAnswersMiddleware",
-    "config.middleware.PermissionsPolicyMiddleware",
+    "config.http.middleware.RequestIdMiddleware",
+    "config.http.middleware.TimeLimitMiddleware",
+    "config.http.middleware.PrivateAnswersMiddleware",
+    "config.http.middleware.PermissionsPolicyMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.middleware.ContentSecurityPolicyMiddleware",
+    "config.http.middleware.ContentSecurityPolicyMiddleware",
     *(["corsheaders.middleware.CorsMiddleware"] if CORS_ALLOWED_ORIGINS else []),
-    "config.hosts.LoopbackHostMiddleware",
+    "config.http.hosts.LoopbackHostMiddleware",
     "accounts.throttling.rate_limits.RateLimitHeadersMiddleware",
-    "config.page_middleware.ForPages",
+    "config.http.page_middleware.ForPages",
     "projects.dashboard.page_polls.PagePolls",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -241,9 +241,9 @@ MIDDLEWARE = [
     "accounts.dashboard.notice.MaintenanceMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "config.page_middleware.ForAll",
+    "config.http.page_middleware.ForAll",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.request_bodies.BodyLimitMiddleware",
+    "config.http.request_bodies.BodyLimitMiddleware",
 ]
 
 TEMPLATES = [
@@ -263,8 +263,8 @@ TEMPLATES = [
 ]
 
 # -- the database -----------------------------------------------------------------------------------------------------
-_database: dict[str, Any] = env_servers.database("DATABASE_URL", BERTH_DATA_DIR / "berth.sqlite3")
-if _database["ENGINE"] == env_servers.SQLITE:
+_database: dict[str, Any] = servers.database("DATABASE_URL", BERTH_DATA_DIR / "berth.sqlite3")
+if _database["ENGINE"] == servers.SQLITE:
     # Without IMMEDIATE a transaction that reads and then writes fails at once when another has written in between.
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
@@ -303,7 +303,7 @@ else:
 DATABASES = {"default": _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-_cache = env_servers.cache("BERTH_CACHE_URL")
+_cache = servers.cache("BERTH_CACHE_URL")
 CACHES = {
     "default": {"BACKEND": "config.cache_backend.DeadlineRedisCache", "LOCATION": _cache}
     if _cache
@@ -341,7 +341,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     # One parameter of its own, on every path, which no view has declared.
     "URL_FORMAT_OVERRIDE": None,
-    "EXCEPTION_HANDLER": "config.problems.problem_response",
+    "EXCEPTION_HANDLER": "config.http.problems.problem_response",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -416,8 +416,8 @@ CSRF_COOKIE_NAME = f"{_cookie_prefix}berth-csrf"
 CSRF_COOKIE_SECURE = _secure_cookies
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_TRUSTED_ORIGINS = [env_addresses.origin_of(BERTH_PUBLIC_URL)]
-CSRF_FAILURE_VIEW = "config.error_handlers.csrf_failure"
+CSRF_TRUSTED_ORIGINS = [addresses.origin_of(BERTH_PUBLIC_URL)]
+CSRF_FAILURE_VIEW = "config.http.error_handlers.csrf_failure"
 X_FRAME_OPTIONS = "DENY"
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
@@ -431,7 +431,7 @@ BERTH_TRUSTED_PROXIES = env.number("BERTH_TRUSTED_PROXIES", 0, low=0, high=5)
 SILENCED_SYSTEM_CHECKS = ["security.W008"] + ([] if _behind_tls else ["security.W004"])
 
 # -- the rest ---------------------------------------------------------------------------------------------------------
-_mail = env_servers.mail("BERTH_EMAIL_URL")
+_mail = servers.mail("BERTH_EMAIL_URL")
 BERTH_SENDS_MAIL = bool(_mail)
 if _mail:
     EMAIL_BACKEND = "config.mail_backend.DeadlineBackend"
@@ -442,8 +442,8 @@ if _mail:
 EMAIL_TIMEOUT = 30
 if BERTH_SIGNUP == "open" and not BERTH_SENDS_MAIL:
     raise ImproperlyConfigured("BERTH_SIGNUP is open, which needs a mail server. Set BERTH_EMAIL_URL, or close it.")
-DEFAULT_FROM_EMAIL = env_servers.email(
-    "BERTH_EMAIL_FROM", f"berth@{env_servers.mail_domain(_public.hostname or 'localhost')}", takes_name=True
+DEFAULT_FROM_EMAIL = servers.email(
+    "BERTH_EMAIL_FROM", f"berth@{servers.mail_domain(_public.hostname or 'localhost')}", takes_name=True
 )
 LANGUAGE_CODE = "en"
 FORMAT_MODULE_PATH = ["config.formats"]
@@ -458,22 +458,22 @@ STORAGES = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "config.middleware.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "config.http.middleware.RequestIdFilter"}},
     "formatters": {
         "text": {
-            "()": "config.log_format.TextFormatter",
+            "()": "config.logs.formatting.TextFormatter",
             "format": "{asctime} {levelname} {name} [{request_id}] {message}",
             "style": "{",
         },
-        "json": {"()": "config.log_format.JsonFormatter"},
+        "json": {"()": "config.logs.formatting.JsonFormatter"},
     },
     "handlers": {
         "console": {
-            "class": "config.log_output.ConsoleHandler",
+            "class": "config.logs.output.ConsoleHandler",
             "formatter": BERTH_LOG_FORMAT,
             "filters": ["request_id"],
         },
-        "refusals": {"class": "config.refusals_log.RefusalsHandler"},
+        "refusals": {"class": "config.logs.refusals.RefusalsHandler"},
     },
     "root": {"handlers": ["console"], "level": "INFO"},
     "loggers": {

@@ -11,10 +11,10 @@ from config.cli.view import serve_cli
 from config.health import healthz, readyz, readyz_of_server
 from config.metrics.view import metrics
 
-handler400 = "config.error_handlers.bad_request"
-handler403 = "config.error_handlers.permission_denied"
-handler404 = "config.error_handlers.not_found"
-handler500 = "config.error_handlers.internal_error"
+handler400 = "config.http.error_handlers.bad_request"
+handler403 = "config.http.error_handlers.permission_denied"
+handler404 = "config.http.error_handlers.not_found"
+handler500 = "config.http.error_handlers.internal_error"
 
 _public = cache_control(public=True, max_age=300)
 

@@ -17,8 +17,8 @@ from django.core import serializers
 from django.db import connection
 
 from accounts.services import notice, still_signed_in
-from config import middleware
 from config.database import limits
+from config.http import middleware
 from containers.get_engine import get_engine
 from containers.identity import forget_installation_id
 from projects.models import AgentType, Plan

@@ -41,7 +41,7 @@ class SecondFactorRuleMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        # Requests that `config.page_middleware` does not treat as pages have no `user`.
+        # Requests that `config.http.page_middleware` does not treat as pages have no `user`.
         if not settings.BERTH_REQUIRE_STAFF_MFA or not hasattr(request, "user"):
             return None
         match = request.resolver_match

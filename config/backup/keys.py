@@ -10,9 +10,9 @@ from cryptography.fernet import Fernet
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from config import env
 from config.backup.errors import BackupError
 from config.backup.whole_files import sync_directory, why_not_written, write_whole
+from config.environment import env
 from containers.foreign_json import read_json
 
 SECRET, TOKEN, ENCRYPTION = "BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-from config.env import is_any_address, is_loopback
+from config.environment.env import is_any_address, is_loopback
 
 READY_WITHIN = 60
 """Seconds after which the text says what is not ready yet."""

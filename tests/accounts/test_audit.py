@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import ApiKey, User
-from config.log_format import JsonFormatter
+from config.logs.formatting import JsonFormatter
 from tests.accounts.conftest import Said
 from tests.canaries import CANARY_PASSWORD
 from tests.clients import Call

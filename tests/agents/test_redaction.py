@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from config.log_format import TextFormatter
+from config.logs.formatting import TextFormatter
 from projects.credentials.redaction import Redactor
 
 CREDENTIALS = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from config.error_handlers import WRONG_ADDRESS
+from config.http.error_handlers import WRONG_ADDRESS
 from config.serving import welcome
 from config.serving.welcome import PLAIN_HTTP, REACHABLE_NOWHERE, warn_of_plain_http
 from tests.paths import ROOT

@@ -6,11 +6,12 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from psycopg import OperationalError
 
-from config import middleware, stillness
+from config import stillness
 from config.database import gate
 from config.database.gate import Gate
 from config.database.limits import seconds_left
-from config.middleware import AGAIN_WITHIN, ARRIVED_AT, TimeLimitMiddleware
+from config.http import middleware
+from config.http.middleware import AGAIN_WITHIN, ARRIVED_AT, TimeLimitMiddleware
 from config.serving.worker import worker
 from config.stillness import LONGEST, Stillness
 from tests.config.serving.looping import TICKS

@@ -16,7 +16,7 @@ from django.test import Client
 from accounts.credentials.session_tokens import issue_session
 from accounts.models import User
 from accounts.services.set_password_links import make_set_password_link
-from config.log_format import JsonFormatter, TextFormatter
+from config.logs.formatting import JsonFormatter, TextFormatter
 from tests.config import probe_urls
 from tests.factories import ApiKeyFactory, plain_key
 

@@ -8,8 +8,8 @@ from django.conf import settings
 from accounts.models.outgoing_mail import TRIED_FOR
 from accounts.services import api_keys, code_alarm, still_signed_in
 from accounts.throttling import login_attempts
-from config import refusals_log
 from config import settings as real_settings
+from config.logs import refusals
 from config.serving.worker import clients, connections, framing
 from containers.docker.gateway import egress
 from containers.docker.volumes import measuring
@@ -104,7 +104,7 @@ def test_followers_get_a_quarter_of_the_threads_per_user_and_half_in_total() -> 
 
 def test_the_log_has_one_line_of_each_kind_of_refusal_a_minute() -> None:
     assert "one line of each kind a minute from each process" in TEXT
-    assert refusals_log.EVERY == MINUTE
+    assert refusals.EVERY == MINUTE
 
 
 def test_the_firewall_is_checked_every_few_seconds_and_probed_every_few_minutes() -> None:

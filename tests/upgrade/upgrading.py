@@ -13,7 +13,7 @@ import pytest
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 
-from config import env_servers
+from config.environment import servers
 from tests.e2e.service import make_database
 from tests.paths import ROOT
 from tests.upgrade.releases import Release
@@ -58,7 +58,7 @@ class Upgrade:
             options = {"transaction_mode": "IMMEDIATE", "timeout": 60}
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("UPGRADED_URL", self.url)
-            found = env_servers.database("UPGRADED_URL", folder / "berth.sqlite3")
+            found = servers.database("UPGRADED_URL", folder / "berth.sqlite3")
         configured: dict[str, Any] = connections.configure_settings({"default": {**found, "OPTIONS": options}})
         return dict(configured["default"])
 

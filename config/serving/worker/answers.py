@@ -18,7 +18,7 @@ from gunicorn.http.errors import (
 from gunicorn.http.wsgi import FileWrapper, create
 
 from config.draining import DRAIN
-from config.middleware import ARRIVED_AT, begin_request
+from config.http.middleware import ARRIVED_AT, begin_request
 from config.outages import OVERLOADED, log_outage
 from config.reserve import tells_of_starvation
 from config.serving.worker.connections import Connection

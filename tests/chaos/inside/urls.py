@@ -40,7 +40,7 @@ urlpatterns = [
     path("chaos/reconcile", reconcile),
     path("chaos/rows", rows),
 ]
-handler400 = "config.error_handlers.bad_request"
-handler403 = "config.error_handlers.permission_denied"
-handler404 = "config.error_handlers.not_found"
-handler500 = "config.error_handlers.internal_error"
+handler400 = "config.http.error_handlers.bad_request"
+handler403 = "config.http.error_handlers.permission_denied"
+handler404 = "config.http.error_handlers.not_found"
+handler500 = "config.http.error_handlers.internal_error"

@@ -4,8 +4,8 @@ import time
 from multiprocessing import current_process
 from typing import Any
 
-from config import middleware
 from config.database import limits
+from config.http import middleware
 from config.serving.supervision.children import WATCHER
 from containers.errors import EngineUnavailableError
 from projects.services import operations

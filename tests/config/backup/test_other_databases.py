@@ -17,7 +17,7 @@ from django.db.utils import load_backend
 
 from accounts.models import User
 from config.backup.schema import known, migrate_to, models_of, read_applied
-from config.env_servers import SQLITE
+from config.environment.servers import SQLITE
 from projects.models import Project
 from tests.config.backup.conftest import Run
 from tests.config.backup.rows import MOMENT, fill_every_table, photograph

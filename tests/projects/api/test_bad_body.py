@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.handlers.wsgi import WSGIRequest
 
-from config.request_bodies import ignore_content_type_parameters
+from config.http.request_bodies import ignore_content_type_parameters
 from tests.problem_document import assert_problem, codes_of
 from tests.projects.api.sending import EVERY, LIMIT, Sender, as_json
 

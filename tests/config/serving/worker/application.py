@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from config.middleware import ARRIVED_AT
+from config.http.middleware import ARRIVED_AT
 from tests.config.serving.looping import GUARD
 
 LAST = b"GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from config.middleware import current_request_id
+from config.http.middleware import current_request_id
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import status_of
 

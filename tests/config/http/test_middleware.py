@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from config.request_bodies import bound_chunked_bodies
+from config.http.request_bodies import bound_chunked_bodies
 
 LIMIT = 64 * 1024
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env, env_addresses, env_servers
+from config.environment import addresses, env, servers
 
 
 @pytest.mark.parametrize("value", ["$HOME", "pa$$word", "a#b", "with spaces inside"])
@@ -56,7 +56,7 @@ def test_networks_are_read_with_and_without_a_port(
     monkeypatch: pytest.MonkeyPatch, value: str, networks: list[tuple[str, int | None]]
 ) -> None:
     monkeypatch.setenv("BERTH_X", value)
-    assert env_addresses.networks("BERTH_X") == networks
+    assert addresses.networks("BERTH_X") == networks
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_the_local_url_can_be_opened_on_this_machine(host: str, url: str) -> Non
 def test_a_database_is_sqlite_in_the_given_file_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
     path = Path("/with space/and+plus/x.sqlite3")
-    assert env_servers.database("DATABASE_URL", path) == {"ENGINE": "config.database.sqlite", "NAME": str(path)}
+    assert servers.database("DATABASE_URL", path) == {"ENGINE": "config.database.sqlite", "NAME": str(path)}
 
 
 def test_a_database_url_may_hold_escaped_characters_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgresql://berth:p%40ss@db.internal:5433/berth?sslmode=require")
-    database = env_servers.database("DATABASE_URL", Path("unused"))
+    database = servers.database("DATABASE_URL", Path("unused"))
     assert (database["USER"], database["PASSWORD"], database["HOST"], database["PORT"], database["OPTIONS"]) == (
         "berth",
         "p@ss",
@@ -95,7 +95,7 @@ def test_a_database_url_may_hold_escaped_characters_and_options(monkeypatch: pyt
 def test_a_database_url_names_a_database_of_a_kind_we_know(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("DATABASE_URL", url)
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL is not a database URL"):
-        env_servers.database("DATABASE_URL", Path("unused"))
+        servers.database("DATABASE_URL", Path("unused"))
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_a_database_url_names_a_file_a_socket_or_servers(
     monkeypatch: pytest.MonkeyPatch, url: str, name: str, host: str
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", url)
-    database = env_servers.database("DATABASE_URL", Path("unused"))
+    database = servers.database("DATABASE_URL", Path("unused"))
     assert (database["NAME"], database["HOST"]) == (name, host)
 
 
@@ -119,4 +119,4 @@ def test_a_database_url_names_a_file_a_socket_or_servers(
     ("host", "domain"), [("berth.lan", "berth.lan"), ("10.0.0.7", "[10.0.0.7]"), ("::1", "[IPv6:::1]")]
 )
 def test_a_mail_from_an_address_has_it_in_brackets(host: str, domain: str) -> None:
-    assert env_servers.mail_domain(host) == domain
+    assert servers.mail_domain(host) == domain

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.values_of_variables import NOT_TEXT, VALUES
+from tests.config.environment.values_of_variables import NOT_TEXT, VALUES
 from tests.paths import ROOT
 from tests.sampling import Some
 
@@ -29,7 +29,7 @@ HOSTILE = [
 # Imports the settings once for each value, in a child of a process that has imported what they import.
 TRY = """
 import json, os, sys, traceback
-import csp.constants, cryptography.fernet, environ, django.conf, config.env_servers
+import csp.constants, cryptography.fernet, environ, django.conf, config.environment.servers
 from django.core.exceptions import ImproperlyConfigured
 
 def attempt(name, value):

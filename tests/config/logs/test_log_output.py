@@ -11,7 +11,7 @@ from typing import TextIO
 
 import pytest
 
-from config.log_output import ConsoleHandler
+from config.logs.output import ConsoleHandler
 
 SHORT = (1, 200, 4000)
 LONG = 20_000

@@ -8,8 +8,8 @@ from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.exception import response_for_exception
 from django.test import Client, RequestFactory
 
-from config.log_format import TextFormatter
-from config.refusals_log import EVERY, LONGEST, RefusalsHandler
+from config.logs.formatting import TextFormatter
+from config.logs.refusals import EVERY, LONGEST, RefusalsHandler
 
 pytestmark = pytest.mark.one_database
 
@@ -71,7 +71,7 @@ def test_forms_without_their_csrf_token_cause_one_log_line(caplog: pytest.LogCap
 
 def test_the_line_is_repeated_after_a_while(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("config.refusals_log.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("config.logs.refusals.time.monotonic", lambda: now[0])
     for seconds in (0.0, EVERY - 1, 1.0, EVERY - 1):
         now[0] += seconds
         logging.getLogger("django.security.DisallowedHost").error("a host")

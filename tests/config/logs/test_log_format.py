@@ -7,8 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from config.access_log import log_access
-from config.log_format import JsonFormatter, TextFormatter, redact
+from config.logs.access import log_access
+from config.logs.formatting import JsonFormatter, TextFormatter, redact
 from containers.agent_contract import redact_credentials
 
 SECRETS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config.key_files import private_directory, secret
+from config.environment.key_files import private_directory, secret
 from tests.paths import ROOT
 
 
@@ -87,7 +87,7 @@ def test_another_user_s_world_accessible_directory_is_refused(
     if content:
         (anothers / content).touch()
     anothers.chmod(open_to)
-    monkeypatch.setattr("config.key_files.os.geteuid", lambda: NOT_ROOT)
+    monkeypatch.setattr("config.environment.key_files.os.geteuid", lambda: NOT_ROOT)
     with pytest.raises(ImproperlyConfigured, match="Choose a directory of its own, or") as raised:
         private_directory(anothers)
     assert str(anothers) in str(raised.value)
@@ -101,7 +101,7 @@ def test_another_user_s_group_accessible_directory_stays_unchanged(
     anothers: Path, monkeypatch: pytest.MonkeyPatch, open_to: int, user: int
 ) -> None:
     anothers.chmod(open_to)
-    monkeypatch.setattr("config.key_files.os.geteuid", lambda: user)
+    monkeypatch.setattr("config.environment.key_files.os.geteuid", lambda: user)
     assert private_directory(anothers) == anothers
     assert anothers.stat().st_mode & 0o7777 == open_to
 

@@ -9,8 +9,8 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
 
-from config.hosts import PLAIN_PATHS
-from config.middleware import Next, is_api_path
+from config.http.hosts import PLAIN_PATHS
+from config.http.middleware import Next, is_api_path
 
 
 class ForAll:

@@ -15,7 +15,7 @@ from django.http import Http404, HttpResponseBase, JsonResponse
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
-from config.middleware import current_request_id
+from config.http.middleware import current_request_id
 from config.outages import Outage, find_outage, log_outage
 from containers import errors as containers
 from projects import errors as projects

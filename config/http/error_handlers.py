@@ -7,9 +7,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from config.middleware import current_request_id, is_api_path
+from config.http.middleware import current_request_id, is_api_path
+from config.http.problems import TABLE, outage_problem, problem
 from config.outages import Outage, find_outage, log_outage
-from config.problems import TABLE, outage_problem, problem
 
 WRONG_ADDRESS = (
     "Berth does not answer at this address. Open the one that its operator gave you; as its operator, set "

@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, override_settings
 from rest_framework.test import APIClient
 
-from config import env_addresses
+from config.environment import addresses
 
 pytestmark = pytest.mark.one_database
 
@@ -20,7 +20,7 @@ TOLD = "Access-Control-Allow-Origin"
 
 @pytest.fixture
 def _named() -> Iterator[None]:
-    at = settings.MIDDLEWARE.index("config.hosts.LoopbackHostMiddleware")
+    at = settings.MIDDLEWARE.index("config.http.hosts.LoopbackHostMiddleware")
     middleware = [*settings.MIDDLEWARE]
     middleware.insert(at, "corsheaders.middleware.CorsMiddleware")
     with override_settings(MIDDLEWARE=middleware, CORS_ALLOWED_ORIGINS=[NAMED]):
@@ -71,7 +71,7 @@ def test_by_default_no_origin_is_named(api: APIClient) -> None:
 @pytest.mark.parametrize("good", ["", NAMED, f"{NAMED}, http://localhost:3000", "https://[::1]:8443"])
 def test_origins_are_read(monkeypatch: Any, good: str) -> None:
     monkeypatch.setenv("BERTH_CORS_ORIGINS", good)
-    assert env_addresses.origins("BERTH_CORS_ORIGINS") == [each.strip() for each in good.split(",") if each]
+    assert addresses.origins("BERTH_CORS_ORIGINS") == [each.strip() for each in good.split(",") if each]
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_origins_are_read(monkeypatch: Any, good: str) -> None:
 def test_an_invalid_origin_prevents_the_start(monkeypatch: Any, bad: str) -> None:
     monkeypatch.setenv("BERTH_CORS_ORIGINS", bad)
     with pytest.raises(ImproperlyConfigured, match="BERTH_CORS_ORIGINS"):
-        env_addresses.origins("BERTH_CORS_ORIGINS")
+        addresses.origins("BERTH_CORS_ORIGINS")

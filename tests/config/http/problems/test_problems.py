@@ -11,11 +11,11 @@ from django.test import Client
 from rest_framework import exceptions as drf
 
 from accounts import errors as accounts
-from config.problems import ERRORS_NAMED, TABLE
+from config.http.problems import ERRORS_NAMED, TABLE
 from containers import errors as containers
 from projects import errors as projects
 from projects.credentials import encryption
-from tests.config.problems.raising import answer_to
+from tests.config.http.problems.raising import answer_to
 
 pytestmark = pytest.mark.urls("tests.config.probe_urls")
 

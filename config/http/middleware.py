@@ -15,8 +15,8 @@ from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from config.access_log import log_access
 from config.database.limits import request_limits
+from config.logs.access import log_access
 from config.metrics.requests import name_request, note_request
 from config.stillness import STILLNESS
 from containers.call_limits import time_limit

@@ -9,7 +9,7 @@ from django.http import Http404
 from django.test import Client
 
 from containers.errors import EngineUnavailableError
-from tests.config.problems.raising import answer_to
+from tests.config.http.problems.raising import answer_to
 
 pytestmark = pytest.mark.urls("tests.config.probe_urls")
 

@@ -7,7 +7,7 @@ that poll request the same few paths again and again.
 import logging
 from urllib.parse import quote
 
-from config.log_format import IS_REDACTED, redact
+from config.logs.formatting import IS_REDACTED, redact
 
 access = logging.getLogger("berth.access")
 

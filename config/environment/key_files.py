@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env
+from config.environment import env
 
 SHORTEST = 32
 """Characters of a key file. A generated one has 44 or more."""

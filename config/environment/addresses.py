@@ -1,6 +1,6 @@
 """Typed readers of the environment for addresses: URLs, hosts, networks.
 
-Like those of `config.env`, they refuse a value that cannot work with one sentence that names the variable.
+Like those of `config.environment.env`, they refuse a value that cannot work with one sentence that names the variable.
 """
 
 import re
@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config.env import shown, text, words
+from config.environment.env import shown, text, words
 
 _HOST_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(\.[A-Za-z0-9_-]{1,63})*")
 _PATH = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%/-]*")

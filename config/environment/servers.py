@@ -11,8 +11,8 @@ import environ
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import EmailValidator
 
-from config import env
-from config.env_addresses import find_flaw, is_host
+from config.environment import env
+from config.environment.addresses import find_flaw, is_host
 
 SQLITE, POSTGRESQL = "config.database.sqlite", "config.database.postgresql"
 """Django's backends with our limits."""
@@ -59,7 +59,7 @@ def _find_flaw_of_server(parts: SplitResult, found: dict[str, object]) -> str:
         return "has a port that no server has. Set one from 1 to 65535."
     if not parts.query:
         return ""
-    from config.postgresql_options import find_flaw_of_options  # noqa: PLC0415 - loads PostgreSQL's client
+    from config.environment.postgresql_options import find_flaw_of_options  # noqa: PLC0415 - loads PostgreSQL's client
 
     return find_flaw_of_options(parts.query)
 

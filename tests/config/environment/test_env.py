@@ -10,7 +10,7 @@ from typing import Protocol
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from config import env_addresses
+from config.environment import addresses
 from tests.config.warm_commands import Done, WarmCommands, warm_commands
 from tests.paths import ROOT
 
@@ -148,14 +148,14 @@ def test_keys_are_made_once(tmp_path: Path, check: Check) -> None:
 def test_an_unusable_name_server_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_DNS", value)
     with pytest.raises(ImproperlyConfigured, match="BERTH_DNS"):
-        env_addresses.name_servers("BERTH_DNS")
+        addresses.name_servers("BERTH_DNS")
 
 
 def test_name_servers_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BERTH_DNS", "9.9.9.9, 2620:fe::FE,10.0.0.53")
-    assert env_addresses.name_servers("BERTH_DNS") == ["9.9.9.9", "2620:fe::fe", "10.0.0.53"]
+    assert addresses.name_servers("BERTH_DNS") == ["9.9.9.9", "2620:fe::fe", "10.0.0.53"]
     monkeypatch.setenv("BERTH_DNS", "")
-    assert env_addresses.name_servers("BERTH_DNS") == []
+    assert addresses.name_servers("BERTH_DNS") == []
 
 
 @pytest.mark.parametrize(("driver", "code"), [("local", 0), ("", 2)])
