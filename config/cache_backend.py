@@ -8,7 +8,7 @@ from typing import Any
 import redis
 from django.core.cache.backends.redis import RedisCache, RedisCacheClient
 
-from containers import call_limits
+from containers.outbound import call_limits
 
 WITHIN = 1.0
 """Seconds for a command, including connecting. Redis needs a thousandth of it."""

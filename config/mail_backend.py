@@ -12,7 +12,7 @@ from django.core.mail import EmailMessage
 from django.core.mail.backends.smtp import EmailBackend
 from django.utils.functional import cached_property
 
-from containers import call_limits
+from containers.outbound import call_limits
 
 ANSWERS_SIZE = 64 * 1024
 """Bytes that a server may send while it accepts a mail."""

@@ -20,10 +20,10 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 from urllib3.util import parse_url
 
-from containers import call_limits
-from containers.bounded_http import BoundedConnection, BoundedTLSConnection, bounded_tls
-from containers.call_limits import size_limit, time_limit
 from containers.firewall.blocked_networks import PRIVATE_NETWORKS, PUBLIC_NETWORKS, TRANSLATED
+from containers.outbound import call_limits
+from containers.outbound.bounded_http import BoundedConnection, BoundedTLSConnection, bounded_tls
+from containers.outbound.call_limits import size_limit, time_limit
 
 HEAD_SIZE = 32 * 1024
 """The most bytes of an answer that are read. A TLS handshake does not count."""

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 from config.backup.errors import BackupError
 from config.backup.whole_files import sync_directory, why_not_written, write_whole
 from config.environment import env
-from containers.foreign_json import read_json
+from containers.outbound.foreign_json import read_json
 
 SECRET, TOKEN, ENCRYPTION = "BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"
 NAMES = (SECRET, TOKEN, ENCRYPTION)

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from config.backup.archive import ArchiveReader, ArchiveWriter
 from config.backup.errors import BackupError
-from containers.foreign_json import read_json
+from containers.outbound.foreign_json import read_json
 
 FORMAT = 1
 """Format of the archive. A change that this code could not read needs the next number."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from containers.deadlines import Deadline
+from containers.processes.deadlines import Deadline
 
 LOCK = 8.0
 """Seconds for which PostgreSQL lets a statement wait for a lock."""

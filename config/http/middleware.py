@@ -19,8 +19,8 @@ from config.database.limits import request_limits
 from config.logs.access import log_access
 from config.metrics.requests import name_request, note_request
 from config.stillness import STILLNESS
-from containers.call_limits import time_limit
-from containers.tracing import span
+from containers.outbound.call_limits import time_limit
+from containers.processes.tracing import span
 
 Next = Callable[[HttpRequest], HttpResponse]
 

@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 from prometheus_client import Histogram
 
-from containers.process_metrics import PROCESS
+from containers.processes.process_metrics import PROCESS
 
 SECONDS = Histogram(
     "berth_http_request_duration_seconds",

@@ -22,7 +22,7 @@ from prometheus_client import Counter, values
 from config.metrics.folders import PLACE, hold_folder, make_folder, sweep_folders
 from config.metrics.requests import NO_ROUTE, SECONDS
 from containers.docker_api.counted_requests import REQUESTS
-from containers.process_metrics import PROCESS
+from containers.processes.process_metrics import PROCESS
 
 STARTS = Counter("berth_process_starts", "Processes that began to work.", ["process"], registry=PROCESS)
 

@@ -11,7 +11,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from accounts.http import is_on_this_machine
 from config.metrics.database_metrics import DatabaseMetrics
 from config.metrics.shared import shared_folder
-from containers.process_metrics import PROCESS
+from containers.processes.process_metrics import PROCESS
 
 
 @csrf_exempt

@@ -18,7 +18,7 @@ from gunicorn.glogging import Logger
 from config.metrics.shared import begin_to_count
 from config.serving.stand_in import StandIn
 from config.serving.without_workers import refuse_all
-from containers.tracing import begin_to_trace
+from containers.processes.tracing import begin_to_trace
 
 
 class PlainLogger(Logger):  # type: ignore[misc]  # gunicorn has no types

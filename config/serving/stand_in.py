@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from accounts.services.outbox import send_due
 from config.serving.key_comparison import ComparedKeys
-from containers.side_work import begin_in_time
+from containers.processes.side_work import begin_in_time
 from projects.models import AlertDelivery
 from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind

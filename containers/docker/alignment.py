@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.call_limits import time_limit
 from containers.docker.drift import (
     has_more_privileges,
     has_other_address,
@@ -24,6 +23,7 @@ from containers.errors import AlteredError, EngineRefusedError, EngineUnavailabl
 from containers.gateway.vocabulary import ADDRESS_LABEL
 from containers.hardening import NEVER_BY_ENGINE
 from containers.identity import is_ours
+from containers.outbound.call_limits import time_limit
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, Observation
 
 ALL_EVERY = 300.0

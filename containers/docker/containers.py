@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from containers.call_limits import seconds_left, time_limit
 from containers.docker.drift import telling_of_address
 from containers.docker.lookup import Lookup
 from containers.docker.networks import endpoints
@@ -14,6 +13,7 @@ from containers.docker_api.errors import ConflictError, EngineFailedError, Missi
 from containers.engine.lists import Ahead
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError, StillStoppingError
 from containers.identity import container_name, is_labelled, is_of_another, is_ours
+from containers.outbound.call_limits import seconds_left, time_limit
 from containers.vocabulary import QUARANTINE_LABEL, ContainerSpec, ContainerState, Observation
 from containers.volume_containers import keeper_payload
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from containers.call_limits import time_limit
 from containers.docker.containers import Containers
 from containers.docker.existing_containers import Room
 from containers.docker.lookup import AgentVolumes, Lookup
@@ -24,6 +23,7 @@ from containers.errors import (
 )
 from containers.hardening import container_labels, data_volume, secrets_volume
 from containers.identity import carries
+from containers.outbound.call_limits import time_limit
 from containers.vocabulary import ContainerSpec, ContainerState, Observation
 
 DEPLOY_LIMIT = 20.0

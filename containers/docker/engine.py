@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from containers.call_limits import time_limit
 from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
@@ -40,6 +39,7 @@ from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Ahead, Keys
 from containers.engine.trials import TrialRun
 from containers.identity import is_ours
+from containers.outbound.call_limits import time_limit
 from containers.vocabulary import ContainerSpec, DiskUse, Observation, Usage, Volume
 
 

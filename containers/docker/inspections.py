@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from containers.call_limits import seconds_left, time_limit
 from containers.docker.lookup import Lookup
 from containers.docker.observations import Details, is_plain
 from containers.docker_api.client import Connection
@@ -15,7 +14,8 @@ from containers.docker_api.read_limits import longest_wait, with_my_limits
 from containers.engine.lists import Keys, is_as_listed
 from containers.errors import EngineUnavailableError
 from containers.identity import is_ours
-from containers.side_work import do_side_by_side
+from containers.outbound.call_limits import seconds_left, time_limit
+from containers.processes.side_work import do_side_by_side
 from containers.vocabulary import Observation
 
 PATIENCE = 1.5

@@ -8,9 +8,9 @@ engine, and a proxy has a socket of its own.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from containers.call_limits import seconds_left, time_of_its_own
 from containers.docker_api.client import Connection, DockerClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.outbound.call_limits import seconds_left, time_of_its_own
 
 ANSWERS_WITHIN, LEAST = 1.0, 0.3
 """Seconds for an engine to answer on a new connection: usually, and at least if the caller has less time left."""

@@ -14,14 +14,14 @@ import docker.utils
 import requests
 from django.conf import settings
 
-from containers.call_limits import seconds_left, size_limit, time_limit
 from containers.docker_api.breaker import Breaker
 from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
 from containers.docker_api.read_limits import this_thread
 from containers.docker_api.swarm_calls import SwarmCalls
 from containers.docker_api.transport import BoundedAdapter
 from containers.errors import EngineError, EngineUnavailableError
-from containers.foreign_json import read_json
+from containers.outbound.call_limits import seconds_left, size_limit, time_limit
+from containers.outbound.foreign_json import read_json
 
 CALL_LIMIT = 10.0
 """Seconds for one call. docker-py adds the timeout of a stop by itself."""

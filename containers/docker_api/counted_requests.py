@@ -8,8 +8,8 @@ import requests
 from prometheus_client import Counter
 
 from containers.docker_api.errors import is_timeout
-from containers.process_metrics import PROCESS
-from containers.tracing import note_span
+from containers.processes.process_metrics import PROCESS
+from containers.processes.tracing import note_span
 
 REQUESTS = Counter("berth_engine_requests", "Requests to the engine.", ["verb", "outcome"], registry=PROCESS)
 

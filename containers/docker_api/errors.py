@@ -12,9 +12,9 @@ import docker.errors
 import requests
 import urllib3.exceptions
 
-from containers.call_limits import AnswerTooLargeError
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError, ImageMissingError, NameTakenError
-from containers.foreign_json import read_json
+from containers.outbound.call_limits import AnswerTooLargeError
+from containers.outbound.foreign_json import read_json
 
 SILENT = "The container engine does not answer."
 SLOW = "The container engine did not answer in time."

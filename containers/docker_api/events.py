@@ -11,7 +11,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import GARBLED, is_timeout, translate_errors, understand_answer
 from containers.docker_api.logs import read_chunks, to_nanoseconds
 from containers.errors import EngineUnavailableError
-from containers.foreign_json import read_json
+from containers.outbound.foreign_json import read_json
 from containers.vocabulary import PROJECT_LABEL, EngineEvent
 
 _LONGEST_EVENT = 1024 * 1024

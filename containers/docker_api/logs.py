@@ -9,10 +9,10 @@ from typing import Any
 import requests
 
 from containers.agent_reports import parse_time
-from containers.call_limits import time_limit
 from containers.docker_api.errors import GARBLED, EngineFailedError, MissingError, is_timeout, translate_errors
 from containers.docker_api.silence import read_with_silences
 from containers.errors import EngineUnavailableError
+from containers.outbound.call_limits import time_limit
 
 SILENCE = 2.0
 """Seconds without a line after which a follower gets an empty one. The engine protocol promises it within 3."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, TypeVar
 
-from containers.call_limits import seconds_left, time_limit
 from containers.errors import EngineUnavailableError
-from containers.side_work import LONGEST, SideWork
+from containers.outbound.call_limits import seconds_left, time_limit
+from containers.processes.side_work import LONGEST, SideWork
 
 R = TypeVar("R")
 

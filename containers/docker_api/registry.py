@@ -10,7 +10,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import PROGRESS_SIZE, inspect_image
 from containers.errors import EngineRefusedError, ImageMissingError
-from containers.foreign_json import read_json
+from containers.outbound.foreign_json import read_json
 
 PUSH_LIMIT, PUSH_SILENCE = 3600.0, 300.0
 """Seconds for the push of one image, and between two signs of progress. Only commands wait for it, never requests."""

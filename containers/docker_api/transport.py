@@ -10,7 +10,7 @@ import requests.adapters
 import urllib3
 from requests.structures import CaseInsensitiveDict
 
-from containers.bounded_http import BoundedPool, BoundedTLSPool, bounded_tls
+from containers.outbound.bounded_http import BoundedPool, BoundedTLSPool, bounded_tls
 
 
 class BoundedAdapter(requests.adapters.HTTPAdapter):

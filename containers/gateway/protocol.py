@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
-from containers.foreign_json import read_json
 from containers.gateway.entries import Entry
 from containers.gateway.leases import GatewayClock, Lease
 from containers.gateway.transport import Transport
+from containers.outbound.foreign_json import read_json
 
 WITHIN = 10.0
 """Seconds for one request."""

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 
 from django.views.decorators.debug import sensitive_variables
 
-from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
 from containers.gateway.authority import SERVICE, Authority, Identity, Role, period_of
 from containers.gateway.transport import LARGEST_ANSWER, NOT_THERE, read_line
+from containers.outbound.call_limits import seconds_left
 
 NOT_TRUSTED = "What answers in the place of the gateway has no certificate of this installation for its node."
 

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from containers.call_limits import seconds_left, time_limit
 from containers.docker_api.errors import ConflictError, MissingError
 from containers.errors import (
     ContainerSilentError,
@@ -15,6 +14,7 @@ from containers.errors import (
     SupersededError,
 )
 from containers.identity import carries, is_ours
+from containers.outbound.call_limits import seconds_left, time_limit
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services
 from containers.swarm.task_errors import has_run, lacks_room, refusal_of

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.call_limits import time_limit
 from containers.docker_api.errors import understand_answer
 from containers.docker_api.images import describe_image, read_image_id
 from containers.docker_api.report_streams import ReportStreams
@@ -18,6 +17,7 @@ from containers.engine.lists import Ahead, Keys
 from containers.engine.trials import TrialRun
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
+from containers.outbound.call_limits import time_limit
 from containers.swarm.confinement import Confinement
 from containers.swarm.deploy import Deployment
 from containers.swarm.events import watch

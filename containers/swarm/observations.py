@@ -13,7 +13,7 @@ from containers.docker_api.read_limits import longest_wait, with_my_limits
 from containers.engine.lists import Keys
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import is_ours
-from containers.side_work import do_side_by_side
+from containers.processes.side_work import do_side_by_side
 from containers.swarm.logs import Logs
 from containers.swarm.nodes import list_nodes
 from containers.swarm.services import Services

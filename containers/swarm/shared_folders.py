@@ -12,11 +12,11 @@ from typing import Any
 from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
-from containers.call_limits import time_of_its_own
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError
 from containers.identity import container_name
+from containers.outbound.call_limits import time_of_its_own
 from containers.swarm.state_writer import remove_left
 from containers.vocabulary import ContainerSpec
 from containers.volume_containers import carrier_payload, handover_name

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.conf import settings
 
-from containers.call_limits import time_of_its_own
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import data_volume
 from containers.identity import container_name
+from containers.outbound.call_limits import time_of_its_own
 from containers.swarm.awaited_states import AwaitedStates
 from containers.swarm.nodes import find_own_node
 from containers.swarm.state_locations import StateLocations

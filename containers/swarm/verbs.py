@@ -6,11 +6,11 @@ from contextlib import suppress
 
 from django.conf import settings
 
-from containers.call_limits import seconds_left
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineUnavailableError, StillStoppingError
 from containers.identity import is_labelled, is_ours
+from containers.outbound.call_limits import seconds_left
 from containers.swarm.nodes import list_nodes
 from containers.swarm.secrets import Secrets
 from containers.swarm.services import Services

@@ -12,12 +12,12 @@ from typing import Any
 from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
-from containers.call_limits import seconds_left, time_of_its_own
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.hardening import MEBIBYTE, data_volume
 from containers.identity import container_name, helper_labels, network_name
+from containers.outbound.call_limits import seconds_left, time_of_its_own
 from containers.swarm.images import require_pulled
 from containers.swarm.nodes import Node, find_own_node, list_nodes
 from containers.swarm.pulls import runs_by_node

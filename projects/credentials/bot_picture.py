@@ -12,7 +12,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.call_limits import time_limit
+from containers.outbound.call_limits import time_limit
 from projects.credentials.http_client import ask, fetch
 
 LIMIT = 2.0

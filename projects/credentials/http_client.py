@@ -13,9 +13,9 @@ import urllib3.exceptions
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.bounded_http import BOUNDED_POOLS, bounded_tls
-from containers.call_limits import size_limit
-from containers.foreign_json import read_json
+from containers.outbound.bounded_http import BOUNDED_POOLS, bounded_tls
+from containers.outbound.call_limits import size_limit
+from containers.outbound.foreign_json import read_json
 
 ANSWER_SIZE = 64 * 1024
 """The maximum of bytes of a response with its head. The largest one that is needed has less than a tenth of this."""

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
 from accounts import clock
-from containers.call_limits import time_limit
+from containers.outbound.call_limits import time_limit
 from projects.credentials.http_client import ask
 from projects.errors import InvalidFieldError
 from projects.rules.bot import Bot, describe_bot

@@ -4,8 +4,8 @@ import time
 
 from prometheus_client import Histogram
 
-from containers.process_metrics import PROCESS
-from containers.tracing import note_span
+from containers.processes.process_metrics import PROCESS
+from containers.processes.tracing import note_span
 from projects.rules.status.lifecycle import Operation
 
 SECONDS = Histogram(

@@ -14,10 +14,10 @@ from django.conf import settings
 
 from accounts import clock
 from accounts.moments import is_future, is_recent
-from containers.call_limits import time_limit
 from containers.errors import ContainerSilentError, EngineError
 from containers.get_engine import get_engine
 from containers.identity import group_by_key
+from containers.outbound.call_limits import time_limit
 from containers.vocabulary import INSTANCE_LABEL, Observation
 from projects.errors import ProjectGoneError
 from projects.models import Project

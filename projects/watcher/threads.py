@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 
-from containers.side_work import SideWork
+from containers.processes.side_work import SideWork
 from projects.watcher.heartbeat import Beat
 
 ENDS_WITHIN = 30.0

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from containers.call_limits import time_limit
+from containers.outbound.call_limits import time_limit
 from projects.credentials.http_client import ask
 from tests.clients import browser_of
 from tests.fakes.raw_http import as_answer, read_request

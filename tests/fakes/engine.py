@@ -11,11 +11,11 @@ from datetime import datetime
 
 from django.conf import settings
 
-from containers.call_limits import seconds_left, time_limit
 from containers.engine.images import HostFacts
 from containers.engine.lists import Ahead, Keys
 from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
 from containers.identity import is_labelled, is_ours
+from containers.outbound.call_limits import seconds_left, time_limit
 from containers.vocabulary import (
     INSTANCE_LABEL,
     QUARANTINE_LABEL,

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from containers.call_limits import time_limit
 from containers.errors import EngineUnavailableError
 from containers.gateway.authority import SERVICE, Authority, Identity, Role, name_of_node
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.tls_transport import NOT_TRUSTED, ServiceContexts, TlsTransport, client_context
+from containers.outbound.call_limits import time_limit
 from tests.gateway.process import PATIENCE, Gateway
 from tests.gateway.secured import (
     INSTANCE,

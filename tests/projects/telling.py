@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.side_work import SideWork
+from containers.processes.side_work import SideWork
 from projects.services.gateway import synchronization as gateway
 
 FIRST, LAST = "told first", "told last"

@@ -114,7 +114,7 @@ def run_watcher(due: c_double) -> None:
     from config.database.versions import refuse_older_database  # noqa: PLC0415 - Django is to be set up
     from config.metrics.shared import begin_to_count  # noqa: PLC0415 - the same
     from config.serving.watcher_port import open_watcher_port  # noqa: PLC0415 - the same
-    from containers.tracing import begin_to_trace  # noqa: PLC0415 - the same
+    from containers.processes.tracing import begin_to_trace  # noqa: PLC0415 - the same
 
     begin_to_count("watcher")
     begin_to_trace("watcher", version=settings.BERTH_VERSION)

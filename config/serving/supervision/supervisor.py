@@ -20,7 +20,7 @@ from config.serving.supervision.children import KILL_AFTER, WATCHER, WEB, has_te
 from config.serving.supervision.handover import Predecessors, execute_again
 from config.serving.supervision.systemd import READY, STOPPING, Systemd
 from config.serving.supervision.watcher_process import LOOK_EVERY, KeptWatcher
-from containers.side_work import begin_thread
+from containers.processes.side_work import begin_thread
 
 logger = logging.getLogger("berth.serve")
 

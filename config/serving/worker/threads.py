@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 
-from containers.side_work import begin_in_time
+from containers.processes.side_work import begin_in_time
 
 log = logging.getLogger(__name__)
 

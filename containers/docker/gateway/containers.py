@@ -8,7 +8,6 @@ from dataclasses import replace
 from django.conf import settings
 
 from containers.agent_contract import DATA_PATH, SECRETS_PATH
-from containers.call_limits import seconds_left
 from containers.docker.gateway.payload import (
     ALWAYS,
     KEY_FILE,
@@ -42,6 +41,7 @@ from containers.errors import (
 from containers.gateway.protocol import GatewayClient
 from containers.hardening import NEVER_BY_ENGINE, data_volume, secrets_volume
 from containers.identity import gateway_name, gateway_network_name, is_our_helper
+from containers.outbound.call_limits import seconds_left
 
 ANSWERS_WITHIN = 20.0
 """Seconds that a gateway may take to start."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from containers.call_limits import seconds_left, time_limit
 from containers.docker.gateway.containers import GatewayContainers
 from containers.docker.gateway.networks import ensure_agents_network, remove_networks
 from containers.docker.gateway.payload import Plan, Way, make_plan
@@ -28,6 +27,7 @@ from containers.gateway.transport import NOT_THERE
 from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import gateway_name
+from containers.outbound.call_limits import seconds_left, time_limit
 from containers.vocabulary import Observation
 
 ENSURE_LIMIT = 90.0

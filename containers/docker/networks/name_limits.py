@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from containers.call_limits import time_limit
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, is_timeout, understand_answer
 from containers.errors import EngineUnavailableError
 from containers.firewall.query_limits import Namespace, find_namespace, find_obstacle, limit_questions
 from containers.identity import is_ours
+from containers.outbound.call_limits import time_limit
 from containers.programs import ProgramError
 from containers.vocabulary import PROJECT_LABEL
 

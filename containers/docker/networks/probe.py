@@ -6,11 +6,11 @@ not show may let packets through. A container that sends packets is in the same 
 
 import socket
 
-from containers.call_limits import time_limit
 from containers.docker.networks.rules_container import remove_left_behind, run_helper
 from containers.docker_api.client import Connection
 from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_image
 from containers.identity import network_name
+from containers.outbound.call_limits import time_limit
 
 ADDRESSES = ("192.0.2.1", "198.51.100.1", "203.0.113.1", "10.255.255.254", "172.31.255.254", "192.168.255.254")
 """Forbidden addresses. Most of them lead nowhere, so that a packet that the rules let through is lost."""

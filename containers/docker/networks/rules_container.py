@@ -11,7 +11,6 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from containers.call_limits import time_limit
 from containers.docker.helpers import find_left_behind, remove_helper
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
@@ -25,6 +24,7 @@ from containers.firewall.rules import PROGRAMS, RuleSet, leads_to_rules
 from containers.firewall.script import as_removal, as_script
 from containers.hardening import MEBIBYTE
 from containers.identity import helper_labels
+from containers.outbound.call_limits import time_limit
 
 LABEL = "berth.rules"
 """The label of these containers; its value is the instance. Their only other label is the installation's id, because

@@ -10,7 +10,6 @@ from typing import Any
 
 from containers.agent_contract import DATA_PATH, RUN_PATH, SECRETS_PATH, STATUS_MARK, AgentState
 from containers.agent_reports import parse_report
-from containers.call_limits import time_limit
 from containers.docker.helpers import remove_helper
 from containers.docker.secrets import pack_secrets
 from containers.docker.trials.logs import read_all, read_end
@@ -20,6 +19,7 @@ from containers.docker_api.errors import understand_answer
 from containers.docker_api.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
 from containers.engine.trials import TrialRun
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
+from containers.outbound.call_limits import time_limit
 from containers.trial_servers.constants import ANSWERED, LISTENING, POLLED
 from containers.vocabulary import AgentReport, ContainerSpec
 

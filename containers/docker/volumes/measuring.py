@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from django.conf import settings
 
-from containers.call_limits import time_limit
 from containers.docker.helpers import find_left_behind, remove_helper
 from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
@@ -17,6 +16,7 @@ from containers.docker_api.errors import ConflictError, MissingError, understand
 from containers.errors import EngineError
 from containers.hardening import MEBIBYTE, SECCOMP_PROFILE
 from containers.identity import helper_labels
+from containers.outbound.call_limits import time_limit
 from containers.vocabulary import DiskUse, Volume
 
 LABEL = "berth.measures"

@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager, suppress
 from django.conf import settings
 
 from containers.agent_contract import DATA_PATH
-from containers.call_limits import time_of_its_own
 from containers.docker.lookup import Lookup
 from containers.docker.volumes.quota import HardQuota, size_of_volume
 from containers.docker_api.client import Connection
@@ -16,6 +15,7 @@ from containers.docker_api.logs import read_chunks
 from containers.errors import EngineError, EngineRefusedError, NameTakenError
 from containers.hardening import COPY, data_volume
 from containers.identity import container_name, is_ours
+from containers.outbound.call_limits import time_of_its_own
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Volume
 from containers.volume_containers import (
     CARRIER,

@@ -4,7 +4,6 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
-from containers.call_limits import time_limit
 from containers.docker.lookup import Lookup
 from containers.docker.observations import read_rows
 from containers.docker.volumes.data_directory import read_root
@@ -12,6 +11,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout, understand_answer
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import is_ours
+from containers.outbound.call_limits import time_limit
 from containers.vocabulary import PROJECT_LABEL, QUARANTINE_LABEL, USER_LABEL, Observation
 
 HIGHEST = 2_147_352_575

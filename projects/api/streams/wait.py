@@ -2,7 +2,7 @@
 
 import time
 
-from containers.call_limits import seconds_left
+from containers.outbound.call_limits import seconds_left
 from projects.api.streams.long_requests import acquire_lease
 from projects.api.streams.revalidation import Revalidation, release_connection
 from projects.errors import ProjectGoneError, TooManyStreamsError

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 from django.conf import settings
 from django.views.decorators.debug import sensitive_variables
 
-from containers.call_limits import time_limit
+from containers.outbound.call_limits import time_limit
 from projects.credentials.http_client import Answer, ask
 from projects.credentials.verification import parse_bot_id
 from projects.errors import InvalidFieldError

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from containers.call_limits import seconds_left
 from containers.gateway.protocol import WITHIN
 from containers.get_engine import get_engine
-from containers.side_work import SideWork
+from containers.outbound.call_limits import seconds_left
+from containers.processes.side_work import SideWork
 from projects.models import Project
 
 

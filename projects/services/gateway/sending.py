@@ -11,7 +11,7 @@ from containers.errors import EngineError
 from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.get_engine import get_engine
-from containers.side_work import do_side_by_side
+from containers.processes.side_work import do_side_by_side
 from projects.services.gateway.entry import Word
 
 LATER = "It holds a later version than the database."

@@ -11,7 +11,7 @@ from django.conf import settings
 from containers.errors import FirewallMissingError
 from containers.gateway.protocol import WITHIN
 from containers.gateway.vocabulary import Reach
-from containers.side_work import SideWork
+from containers.processes.side_work import SideWork
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import GatewayOffError
 from projects.models import Project

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.db.models import Q
 
 from accounts import clock
-from containers.call_limits import seconds_left
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.get_engine import get_engine
+from containers.outbound.call_limits import seconds_left
 from containers.vocabulary import ContainerState
 from projects.models import Project
 from projects.models.columns.image_update import NO_UPDATE, ONLY_COPY_LEFT

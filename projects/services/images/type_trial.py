@@ -12,7 +12,7 @@ from containers.engine.trials import TRIAL_LABEL, TrialRun
 from containers.errors import EngineError, EngineUnavailableError, ImageMissingError
 from containers.get_engine import get_engine
 from containers.identity import helper_labels, installation_id
-from containers.side_work import do_side_by_side
+from containers.processes.side_work import do_side_by_side
 from containers.trial_servers.constants import PORT, PROVIDER, TELEGRAM
 from containers.vocabulary import ContainerSpec
 from projects.errors import UnusableSettingsError

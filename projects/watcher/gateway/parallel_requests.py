@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from containers.errors import EngineError
 from containers.gateway.transport import Transport
-from containers.side_work import do_side_by_side
+from containers.processes.side_work import do_side_by_side
 
 AT_ONCE = 16
 """How many gateways one process asks at a time, in addition to the one that the caller asks itself."""

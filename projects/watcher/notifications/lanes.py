@@ -18,7 +18,7 @@ from django.db.models import F, Min, QuerySet
 from accounts import clock
 from accounts.errors import OutboxFullError
 from accounts.moments import over
-from containers.side_work import begin_in_time
+from containers.processes.side_work import begin_in_time
 from projects.models import AlertDelivery, DeliveryState
 from projects.rules.alerts import PAUSES, AlertKind, Way, pause_after
 from projects.services.alerts.sending import Sent, deliver, record

@@ -11,7 +11,7 @@ from django.db import connection
 
 from containers.errors import EngineUnavailableError
 from containers.get_engine import get_engine
-from containers.side_work import begin_in_time
+from containers.processes.side_work import begin_in_time
 from containers.vocabulary import Observation
 
 AT_ONCE = 8

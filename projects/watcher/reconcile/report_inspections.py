@@ -14,7 +14,7 @@ from django.db import DatabaseError, close_old_connections, connections
 
 from accounts import clock
 from containers.errors import EngineError
-from containers.side_work import do_side_by_side
+from containers.processes.side_work import do_side_by_side
 from containers.vocabulary import Observation
 from projects.models import Project
 from projects.services.inventory.quarantine import as_uuid

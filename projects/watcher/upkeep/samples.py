@@ -19,7 +19,7 @@ from django.db import DatabaseError, close_old_connections, connections
 from accounts import clock
 from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
-from containers.side_work import do_side_by_side
+from containers.processes.side_work import do_side_by_side
 from containers.vocabulary import ContainerState, Usage
 from projects.models import Project, Sample
 from projects.models.columns.at_rest import AT_REST

@@ -125,7 +125,7 @@ def test_after_a_pause_one_thread_asks_again(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_name_lookup_counts_towards_the_time_limit(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     silent = threading.Event()
     serve(NEVER_ENDING["silence"])
-    monkeypatch.setattr("containers.call_limits.socket.getaddrinfo", lambda *_, **__: silent.wait(60))
+    monkeypatch.setattr("containers.outbound.call_limits.socket.getaddrinfo", lambda *_, **__: silent.wait(60))
     try:
         with pytest.raises(RedisError):
             caches["default"].add("key", 1)

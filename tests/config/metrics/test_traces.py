@@ -13,8 +13,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from rest_framework.test import APIClient
 
-from containers import tracing
 from containers.docker_api.counted_requests import send_counted
+from containers.processes import tracing
 from tests.deploying import PROJECT, create_project
 from tests.fakes.engine import MemoryEngine
 from tests.waiting import wait_until

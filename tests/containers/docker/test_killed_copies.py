@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from containers.call_limits import seconds_left, time_limit
 from containers.docker.volumes import state
 from containers.docker.volumes.state import State
 from containers.docker_api.client import DockerClient
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import own_labels
+from containers.outbound.call_limits import seconds_left, time_limit
 from containers.vocabulary import PROJECT_LABEL
 from containers.volume_containers import carrier_payload
 from tests.containers.conftest import docker_installation, docker_under_test  # noqa: F401 - fixtures

@@ -8,13 +8,13 @@ from threading import Thread
 
 import pytest
 
-from containers.call_limits import time_limit
 from containers.docker.engine import DockerEngine
 from containers.docker.shutdown import unless_it_ends
 from containers.docker_api import client
 from containers.docker_api.breaker import FAILURES
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
+from containers.outbound.call_limits import time_limit
 from tests.containers.docker.scripted_engine import ID, SPEC
 from tests.fakes.docker_socket import FaultySocket
 from tests.fakes.listening import accept_each, stop_listening

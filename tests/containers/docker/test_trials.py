@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from containers.call_limits import seconds_left
 from containers.docker.trials import logs as trial_logs
 from containers.docker.trials import runs as trials
 from containers.docker.trials.payloads import agent_payload
 from containers.errors import EngineRefusedError
+from containers.outbound.call_limits import seconds_left
 from containers.trial_servers.bot_api import Bot
 from tests.containers.docker.scripted_engine import SPEC
 

@@ -4,7 +4,6 @@ from typing import Any, cast
 
 import pytest
 
-from containers import call_limits
 from containers.docker.gateway import containers as docker_gateways
 from containers.docker.gateway import replacement
 from containers.docker.gateway.containers import GatewayContainers
@@ -17,6 +16,7 @@ from containers.docker_api.errors import ConflictError
 from containers.errors import EngineUnavailableError, GatewaySilentError
 from containers.gateway.vocabulary import GatewaySpec
 from containers.identity import exit_network_name, gateway_network_name
+from containers.outbound import call_limits
 
 pytestmark = pytest.mark.one_database
 

@@ -10,8 +10,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
+from containers.outbound.call_limits import seconds_left
 from containers.vocabulary import Health
 from projects.models import Project, Watch
 from projects.services import observation

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.call_limits import time_limit
+from containers.outbound.call_limits import time_limit
 from projects.credentials import verification
 from projects.credentials.http_client import ask
 from tests.canaries import CANARY_API_KEY, CANARY_TELEGRAM_TOKEN

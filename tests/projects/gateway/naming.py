@@ -8,7 +8,8 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from containers import call_limits, public_http
+from containers import public_http
+from containers.outbound import call_limits
 from projects.models import Provider
 from tests.canaries import CANARY_API_KEY
 from tests.clients import browser_of

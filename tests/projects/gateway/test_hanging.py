@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from containers.call_limits import seconds_left
 from containers.errors import EngineUnavailableError
+from containers.outbound.call_limits import seconds_left
 from projects.models import Actor, Event, Project
 from projects.services import suspend_project
 from projects.services.gateway import synchronization as service

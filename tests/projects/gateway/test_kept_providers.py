@@ -10,7 +10,7 @@ from django.db import connection, connections, transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
-from containers import call_limits
+from containers.outbound import call_limits
 from projects.credentials import verification
 from projects.errors import InvalidFieldError
 from projects.models import Project, Provider

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from accounts import clock
-from containers.call_limits import seconds_left
 from containers.engine.lists import Ahead
+from containers.outbound.call_limits import seconds_left
 from containers.vocabulary import Observation
 from projects.errors import ProjectSuspendedError
 from projects.models import Actor, Project

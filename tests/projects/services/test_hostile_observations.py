@@ -14,7 +14,7 @@ from containers.docker_api.errors import translate_errors, understand_answer
 from containers.docker_api.events import _read
 from containers.docker_api.stats import Meter
 from containers.errors import EngineUnavailableError
-from containers.foreign_json import read_json
+from containers.outbound.foreign_json import read_json
 from containers.vocabulary import Observation, Usage
 from projects.models import Project
 from tests.containers.docker.scripted_engine import container

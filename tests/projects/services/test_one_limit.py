@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from containers.call_limits import seconds_left
+from containers.outbound.call_limits import seconds_left
 from projects.models import Project
 from projects.services import operations
 from projects.services.commands import creation

@@ -16,7 +16,7 @@ from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.threads import ENDS_WITHIN, Errands
 from projects.watcher.upkeep import samples
 from projects.watcher.upkeep.samples import Samples
-from tests.containers.test_side_work import no_thread, one_that_dies
+from tests.containers.processes.test_side_work import no_thread, one_that_dies
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.rows import status_of
 from tests.waiting import wait_until

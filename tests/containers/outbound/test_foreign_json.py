@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from containers.foreign_json import read_json
+from containers.outbound.foreign_json import read_json
 
 pytestmark = pytest.mark.one_database
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
-from containers.call_limits import time_limit
 from containers.docker_api import read_limits
 from containers.docker_api.read_limits import beside
 from containers.errors import EngineUnavailableError
-from containers.side_work import SideWork, do_side_by_side
+from containers.outbound.call_limits import time_limit
+from containers.processes.side_work import SideWork, do_side_by_side
 from tests.paths import ROOT
 
 GUARD = 30.0

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
-from containers.deadlines import Deadline
-from containers.dns_lookups import find_addresses
-from containers.side_work import LONGEST
+from containers.outbound.dns_lookups import find_addresses
+from containers.processes.deadlines import Deadline
+from containers.processes.side_work import LONGEST
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer, WriteableBuffer

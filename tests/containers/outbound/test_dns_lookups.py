@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from containers import dns_lookups
-from containers.call_limits import resolve, time_limit
+from containers.outbound import dns_lookups
+from containers.outbound.call_limits import resolve, time_limit
 
 pytestmark = pytest.mark.one_database
 SOON, GUARD = 0.05, 40.0

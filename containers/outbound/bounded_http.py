@@ -1,4 +1,4 @@
-"""HTTP connection pools whose calls keep the limits of `containers.call_limits`."""
+"""HTTP connection pools whose calls keep the limits of `containers.outbound.call_limits`."""
 
 import socket
 import ssl
@@ -8,7 +8,7 @@ import urllib3
 import urllib3.connection
 from urllib3.util.ssl_ import create_urllib3_context
 
-from containers import call_limits
+from containers.outbound import call_limits
 
 
 class BoundedConnection(urllib3.connection.HTTPConnection):

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from containers import call_limits, dns_lookups, side_work
-from containers.bounded_http import bounded_tls
-from containers.call_limits import AnswerTooLargeError, connect, size_limit, time_limit
+from containers.outbound import call_limits, dns_lookups
+from containers.outbound.bounded_http import bounded_tls
+from containers.outbound.call_limits import AnswerTooLargeError, connect, size_limit, time_limit
+from containers.processes import side_work
 from tests.certificates import make_authority
 
 pytestmark = pytest.mark.one_database

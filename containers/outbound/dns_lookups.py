@@ -13,7 +13,7 @@ from ipaddress import ip_address
 from typing import Any
 from weakref import WeakValueDictionary
 
-from containers.side_work import SideWork
+from containers.processes.side_work import SideWork
 
 MOST = 32
 """Look-ups that may still be waiting for a name server after their callers have left."""

@@ -1,0 +1,1 @@
+"""What every process of Berth needs: time limits for its waits, side threads, counters and traces."""
