@@ -64,7 +64,7 @@ def test_a_budget_that_ends_a_stream_is_not_an_empty_account(kind: str, is_respo
     from assistant.model.client import RefusedError
     from assistant.model.completion import Completion, StatusError, raise_for_error
     from assistant.model.refusals import explain, explain_budget
-    from gateway.budgets.refusing import budget_reached
+    from gateway.budgets.budget_refusals import budget_reached
     from gateway.entries.entry import Kind
     from gateway.periods import Period
     from gateway.rules.refusals import shape_in_stream

@@ -31,7 +31,7 @@ async def have_grown(ledger: Ledger) -> None:
 
 
 async def call(ledger: Ledger, entry: Entry, given: int, written: int) -> None:
-    reservation = await ledger.reserve(entry, "m", given=given, least=1, most=written)
+    reservation = await ledger.reserve(entry, "m", input_tokens=given, min_output=1, max_output=written)
     ledger.settle(reservation, Usage(given, reservation.output), entry=entry)
 
 
@@ -40,7 +40,7 @@ def test_the_second_call_of_a_large_budget_does_not_wait(tmp_path: Path) -> None
         await call(ledger, LARGE, 2, 3)
         await have_grown(ledger)
         # Nothing is written while this runs, as the disk is busy: only an advance lets it through.
-        ledger._disk.begin(lambda connection: busy.wait(60))
+        ledger._disk.submit(lambda connection: busy.wait(60))
         try:
             await asyncio.wait_for(call(ledger, LARGE, 2, 3), 30)
         finally:
@@ -55,7 +55,7 @@ def test_calls_of_one_second_do_not_wait_for_a_busy_disk(tmp_path: Path) -> None
         for _ in range(10):
             await call(ledger, MUCH, 2, 3)
             await have_grown(ledger)
-        ledger._disk.begin(lambda connection: busy.wait(60))
+        ledger._disk.submit(lambda connection: busy.wait(60))
         try:
             for _ in range(5):
                 await asyncio.wait_for(call(ledger, MUCH, 2, 3), 30)
@@ -131,7 +131,11 @@ def test_limits_hold_and_nothing_stays_reserved_in_any_order_of_events(tmp_path:
             elif len(under_way) < 8:
                 with suppress(RefusedError):
                     most = chance.randint(1, 20)
-                    under_way.append(await ledger.reserve(entry, "m", given=chance.randint(0, 9), least=1, most=most))
+                    under_way.append(
+                        await ledger.reserve(
+                            entry, "m", input_tokens=chance.randint(0, 9), min_output=1, max_output=most
+                        )
+                    )
             check(ledger._totals.of("p", Period.DAY, hour_of(clock())))
         for reservation in under_way:
             ledger.settle(reservation, Usage(), entry=entry)

@@ -178,7 +178,7 @@ def test_a_failing_job_fails_no_other_job_and_the_thread_survives(tmp_path: Path
         return lambda connection: connection.execute("INSERT INTO meta VALUES (?, '')", (name,)).rowcount
 
     disk = Disk(tmp_path / "usage.sqlite3")
-    works = [disk.begin(work) for work in (write("one"), fail, write("two"), fail, write("three"))]
+    works = [disk.submit(work) for work in (write("one"), fail, write("two"), fail, write("three"))]
     assert [type(work.exception(60)) for work in works] == [
         type(None),
         type(error),
@@ -186,6 +186,6 @@ def test_a_failing_job_fails_no_other_job_and_the_thread_survives(tmp_path: Path
         type(error),
         type(None),
     ]
-    names = disk.begin(lambda connection: [row[0] for row in connection.execute("SELECT name FROM meta")]).result(60)
+    names = disk.submit(lambda connection: [row[0] for row in connection.execute("SELECT name FROM meta")]).result(60)
     assert sorted(names) == ["one", "three", "two"]
     disk.close()

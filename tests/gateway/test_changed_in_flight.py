@@ -85,8 +85,8 @@ def limited(tokens: int | None) -> Entry:
 @pytest.mark.parametrize("raised", [200, None])
 def test_a_raised_budget_gives_a_waiting_call_room_at_once(tmp_path: Path, raised: int | None) -> None:
     async def test(ledger: Ledger) -> None:
-        await ledger.reserve(limited(100), "m", given=0, least=100, most=100)
-        waiting = asyncio.ensure_future(ledger.reserve(limited(100), "m", given=0, least=80, most=80))
+        await ledger.reserve(limited(100), "m", input_tokens=0, min_output=100, max_output=100)
+        waiting = asyncio.ensure_future(ledger.reserve(limited(100), "m", input_tokens=0, min_output=80, max_output=80))
         await asyncio.sleep(0)
         ledger.change("p", limited(raised))
         assert (await waiting).output == 80
@@ -96,8 +96,8 @@ def test_a_raised_budget_gives_a_waiting_call_room_at_once(tmp_path: Path, raise
 
 def test_a_lowered_budget_has_no_room_for_a_call_that_waits_nor_for_a_longer_answer(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
-        first = await ledger.reserve(limited(100), "m", given=0, least=60, most=60)
-        waiting = asyncio.ensure_future(ledger.reserve(limited(100), "m", given=0, least=80, most=80))
+        first = await ledger.reserve(limited(100), "m", input_tokens=0, min_output=60, max_output=60)
+        waiting = asyncio.ensure_future(ledger.reserve(limited(100), "m", input_tokens=0, min_output=80, max_output=80))
         await asyncio.sleep(0)
         ledger.change("p", limited(70))
         with pytest.raises(RefusedError) as refused:
@@ -107,6 +107,6 @@ def test_a_lowered_budget_has_no_room_for_a_call_that_waits_nor_for_a_longer_ans
         assert longer.output == 70
         ledger.settle(longer, Usage(0, 60), entry=limited(100))
         ledger.change("p", None)
-        assert (await ledger.reserve(limited(100), "m", given=0, least=40, most=40)).output == 40
+        assert (await ledger.reserve(limited(100), "m", input_tokens=0, min_output=40, max_output=40)).output == 40
 
     run(tmp_path, Clock(2026, 11, 22), test)

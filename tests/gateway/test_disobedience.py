@@ -107,7 +107,7 @@ def test_the_excess_of_an_answer_is_reserved_within_the_budget_and_survives_a_ki
     entry = Entry("p", budget=Budget(day_tokens=1000, month_money=900), prices={"m": Price(0, MILLION, 0)})
 
     async def lose(ledger: Ledger) -> None:
-        first = await ledger.reserve(entry, "m", given=100, least=1, most=300)
+        first = await ledger.reserve(entry, "m", input_tokens=100, min_output=1, max_output=300)
         longer = ledger.extend(first, entry, by=300)
         assert longer == replace(first, output=600, money=600)
         longest = ledger.extend(longer, entry, by=600)
@@ -120,7 +120,7 @@ def test_the_excess_of_an_answer_is_reserved_within_the_budget_and_survives_a_ki
         (row,) = (await ledger.read_since(0))["rows"]
         assert (row["input"], row["output"], row["money"], row["estimated"]) == (100, 900, 900, 1)
         with pytest.raises(RefusedError, match="is reached"):
-            await ledger.reserve(entry, "m", given=0, least=1, most=1)
+            await ledger.reserve(entry, "m", input_tokens=0, min_output=1, max_output=1)
 
     run(tmp_path, Clock(*NOW), lose)
     run(tmp_path, Clock(*NOW), look)
@@ -130,14 +130,14 @@ def test_the_reservation_for_a_longer_answer_is_released(tmp_path: Path) -> None
     entry = Entry("p", budget=Budget(day_tokens=1000))
 
     async def test(ledger: Ledger) -> None:
-        first = await ledger.reserve(entry, "m", given=0, least=1, most=300)
-        other = await ledger.reserve(entry, "m", given=0, least=1, most=700)
+        first = await ledger.reserve(entry, "m", input_tokens=0, min_output=1, max_output=300)
+        other = await ledger.reserve(entry, "m", input_tokens=0, min_output=1, max_output=700)
         with pytest.raises(RefusedError, match="Calls in flight"):
             ledger.extend(first, entry, by=1)
         ledger.settle(other, Usage(), entry=entry)
         longer = ledger.extend(first, entry, by=700)
         ledger.settle(longer, Usage(0, 400), entry=entry)
-        assert (await ledger.reserve(entry, "m", given=0, least=1, most=5000)).output == 600
+        assert (await ledger.reserve(entry, "m", input_tokens=0, min_output=1, max_output=5000)).output == 600
 
     run(tmp_path, Clock(*NOW), test)
 

@@ -51,7 +51,7 @@ def entry(**budget: int) -> Entry:
 
 async def spend(ledger: Ledger, tokens: int, **budget: int) -> None:
     one = entry(**budget)
-    reservation = await ledger.reserve(one, "m", given=0, least=tokens, most=tokens)
+    reservation = await ledger.reserve(one, "m", input_tokens=0, min_output=tokens, max_output=tokens)
     ledger.settle(reservation, Usage(0, tokens), entry=one)
 
 
@@ -87,7 +87,7 @@ def test_a_call_over_midnight_counts_on_the_day_of_its_request(tmp_path: Path) -
 
     async def test(ledger: Ledger) -> dict[str, Any]:
         one = entry(day_tokens=100)
-        reservation = await ledger.reserve(one, "m", given=0, least=1, most=100)
+        reservation = await ledger.reserve(one, "m", input_tokens=0, min_output=1, max_output=100)
         clock.now = datetime(2026, 11, 23, tzinfo=UTC)
         ledger.settle(reservation, Usage(0, 90), entry=one)
         await spend(ledger, 100, day_tokens=100)
@@ -136,7 +136,7 @@ def test_reservations_lost_with_the_process_count_in_full(tmp_path: Path) -> Non
     clock = Clock(2026, 11, 22)
 
     async def lose(ledger: Ledger) -> None:
-        await ledger.reserve(entry(day_tokens=100), "m", given=20, least=1, most=50)
+        await ledger.reserve(entry(day_tokens=100), "m", input_tokens=20, min_output=1, max_output=50)
 
     async def look(ledger: Ledger) -> dict[str, Any]:
         with pytest.raises(RefusedError):
@@ -152,11 +152,11 @@ def test_reservations_lost_with_the_process_count_in_full(tmp_path: Path) -> Non
 def test_a_call_waits_until_the_reservations_before_it_are_settled(tmp_path: Path) -> None:
     async def test(ledger: Ledger) -> None:
         one = entry(day_tokens=100)
-        first = await ledger.reserve(one, "m", given=0, least=1, most=100)
+        first = await ledger.reserve(one, "m", input_tokens=0, min_output=1, max_output=100)
         with pytest.raises(RefusedError) as refused:
-            await ledger.reserve(one, "m", given=0, least=1, most=10)
+            await ledger.reserve(one, "m", input_tokens=0, min_output=1, max_output=10)
         assert refused.value.why is Why.RATE
-        second = asyncio.ensure_future(ledger.reserve(one, "m", given=0, least=1, most=200))
+        second = asyncio.ensure_future(ledger.reserve(one, "m", input_tokens=0, min_output=1, max_output=200))
         await asyncio.sleep(0)
         ledger.settle(first, Usage(0, 30), entry=one)
         assert (await second).output == 70
@@ -168,7 +168,7 @@ def test_the_disk_has_the_reservation_before_the_provider_is_asked(tmp_path: Pat
     async def test(ledger: Ledger) -> None:
         ledger._disk._connection.execute("PRAGMA query_only = ON")
         with pytest.raises(RefusedError) as refused:
-            await ledger.reserve(entry(day_tokens=100), "m", given=0, least=1, most=10)
+            await ledger.reserve(entry(day_tokens=100), "m", input_tokens=0, min_output=1, max_output=10)
         assert refused.value.why is Why.LATER
         ledger._disk._connection.execute("PRAGMA query_only = OFF")
         await spend(ledger, 100, day_tokens=100)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.prices import by_length, most_of
+from gateway.budgets.prices import max_price, price_for_length
 from gateway.entries.entry import Budget, Entry, Kind, Price, Provider
 from gateway.meters.usage import MILLION, Usage
 
@@ -32,7 +32,7 @@ def test_a_long_input_costs_more_with_some_models(model: str, dearer_from: int |
     for given in (1, 128_000, 128_001, 200_000, 200_001, 272_000, 272_001, 10**6):
         is_dearer = dearer_from is not None and given >= dearer_from
         price = Price(10 * MILLION, 18 * MILLION, 2 * MILLION) if is_dearer else DEAR
-        assert by_length(DEAR, ["cheap", model], given) == price
+        assert price_for_length(DEAR, ["cheap", model], given) == price
 
 
 def test_a_long_input_is_reserved_and_counted_at_its_higher_price(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_a_long_input_is_reserved_and_counted_at_its_higher_price(tmp_path: Path
     async def test(ledger: Ledger) -> list[int]:
         counted = []
         for given in (272_000, 272_001):
-            reservation = await ledger.reserve(entry, "gpt-5.4", given=given, least=10, most=10)
+            reservation = await ledger.reserve(entry, "gpt-5.4", input_tokens=given, min_output=10, max_output=10)
             longer = ledger.extend(reservation, entry, by=5)
             ledger.settle(longer, Usage(given, 15), entry=entry)
             rows = (await ledger.read_since(0))["rows"]
@@ -59,12 +59,12 @@ def test_an_alias_is_reserved_at_the_lowest_long_input_threshold(tmp_path: Path,
     entry = Entry("p", prices={model: DEAR, "google/gemini-3-pro": DEAR}, budget=Budget(month_money=10**8))
     plain, twice = (Price(each, each, each) for each in (MILLION, 2 * MILLION))
     for given, price in ((128_000, plain), (128_001, twice)):
-        assert most_of({model: plain}, ["cheap", model], given) == price
-    assert most_of({}, [model], 10**6) is None
+        assert max_price({model: plain}, ["cheap", model], given) == price
+    assert max_price({}, [model], 10**6) is None
 
     async def test(ledger: Ledger) -> list[int]:
-        reservation = await ledger.reserve(entry, model, given=300_000, least=1000, most=1000)
-        ledger.settle(reservation, Usage(300_000, 1000), entry=entry, named="google/gemini-3-pro")
+        reservation = await ledger.reserve(entry, model, input_tokens=300_000, min_output=1000, max_output=1000)
+        ledger.settle(reservation, Usage(300_000, 1000), entry=entry, reported_model="google/gemini-3-pro")
         return [reservation.money, *(row["money"] for row in (await ledger.read_since(0))["rows"] if row["money"])]
 
     reserved, settled = run(tmp_path, Clock(2026, 11, 22), test)
@@ -78,9 +78,9 @@ def test_any_model_name_on_an_own_server_is_reserved_like_an_alias(tmp_path: Pat
     entry = Entry("p", provider=provider, prices={"fast": DEAR}, budget=Budget(month_money=10**8))
 
     async def test(ledger: Ledger) -> list[int]:
-        reservation = await ledger.reserve(entry, "fast", given=300_000, least=1000, most=1000)
+        reservation = await ledger.reserve(entry, "fast", input_tokens=300_000, min_output=1000, max_output=1000)
         longer = ledger.extend(reservation, entry, by=100)
-        ledger.settle(longer, Usage(300_000, 1100), entry=entry, named="gpt-5.4" if times == 2 else "fast")
+        ledger.settle(longer, Usage(300_000, 1100), entry=entry, reported_model="gpt-5.4" if times == 2 else "fast")
         return [reservation.money, longer.money, *(row["money"] for row in (await ledger.read_since(0))["rows"])]
 
     short, long = (times * (5 * 300_000 + 9 * each) for each in (1000, 1100))
@@ -97,8 +97,8 @@ def test_a_private_alias_at_openrouter_is_reserved_at_the_price_of_its_model(
     answers = "google/gemini-3-pro" if times == 2 else model
 
     async def test(ledger: Ledger) -> list[int]:
-        reservation = await ledger.reserve(entry, model, given=300_000, least=1000, most=1000)
-        ledger.settle(reservation, Usage(300_000, 1000), entry=entry, named=answers)
+        reservation = await ledger.reserve(entry, model, input_tokens=300_000, min_output=1000, max_output=1000)
+        ledger.settle(reservation, Usage(300_000, 1000), entry=entry, reported_model=answers)
         return [reservation.money, *(row["money"] for row in (await ledger.read_since(0))["rows"])]
 
     reserved, *rows = run(tmp_path, Clock(2026, 11, 22), test)

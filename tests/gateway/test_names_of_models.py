@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.names import MOST
+from gateway.budgets.model_names import MAX_MODELS
 from gateway.meters.usage import Usage
 from gateway.periods import Period, name_of
 
@@ -20,7 +20,7 @@ def rows_of(answer: dict[str, Any]) -> dict[str, int]:
 
 def test_only_a_limited_number_of_models_is_counted_separately(tmp_path: Path) -> None:
     async def call(ledger: Ledger, model: str, *, written: int, is_error: bool = False) -> None:
-        reservation = await ledger.reserve(entry(), model, given=0, least=0, most=written)
+        reservation = await ledger.reserve(entry(), model, input_tokens=0, min_output=0, max_output=written)
         ledger.settle(reservation, Usage(0, written), entry=entry(), is_error=is_error)
 
     async def test(ledger: Ledger) -> dict[str, int]:
@@ -31,7 +31,7 @@ def test_only_a_limited_number_of_models_is_counted_separately(tmp_path: Path) -
         return rows_of(await ledger.read_since(0))
 
     async def many(ledger: Ledger) -> dict[str, Any]:
-        for number in range(2 * MOST):
+        for number in range(2 * MAX_MODELS):
             await call(ledger, f"real {number}", written=1)
         await call(ledger, "real", written=1)
         return await ledger.read_since(0)
@@ -39,11 +39,11 @@ def test_only_a_limited_number_of_models_is_counted_separately(tmp_path: Path) -
     clock = Clock(2026, 11, 22)
     assert run(tmp_path, clock, test) == {"real": 1, "other": 1000, "late": 1}
     answer = run(tmp_path, clock, many)
-    assert len(answer["rows"]) == MOST + 1
+    assert len(answer["rows"]) == MAX_MODELS + 1
     assert rows_of(answer)["real"] == 2
-    assert sum(row["output"] for row in answer["rows"]) == 2 * MOST + 3
+    assert sum(row["output"] for row in answer["rows"]) == 2 * MAX_MODELS + 3
     clock.now = moment_of((2026, 12, 1))
-    assert len(run(tmp_path, clock, many)["rows"]) <= 2 * (MOST + 1)
+    assert len(run(tmp_path, clock, many)["rows"]) <= 2 * (MAX_MODELS + 1)
 
 
 def test_old_hours_are_removed_while_the_gateway_runs(tmp_path: Path) -> None:

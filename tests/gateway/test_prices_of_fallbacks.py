@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from gateway.budgets.ledger import Ledger
-from gateway.budgets.prices import cost_by, dearest_of, price_of, settle_price
+from gateway.budgets.prices import final_cost, highest_price, price_of, settle_price
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.anthropic import read_anthropic_usage
 from gateway.meters.events import read_model
@@ -39,7 +39,7 @@ PRICES = {"cheap": CHEAP, "dear": DEAR, "odd": ODD, "cheap-mini": ODD}
     ],
 )
 def test_the_most_expensive_model_is_reserved(models: list[str], price: Price | None) -> None:
-    assert dearest_of(PRICES, models) == price
+    assert highest_price(PRICES, models) == price
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_no_alias_of_a_model_is_free(model: str, price: Price | None) -> None:
 @pytest.mark.parametrize("model", ["openrouter/auto", "openrouter/auto:online", "@preset/mine", "a/router", "Auto"])
 def test_a_choice_left_to_the_provider_is_reserved_at_the_highest_price(model: str) -> None:
     dearest = Price(7 * MILLION, 9 * MILLION, MILLION)
-    assert dearest_of(KEPT, [model]) == dearest_of(KEPT, ["claude-x", model]) == dearest
-    assert dearest_of({**KEPT, model: CHEAP}, [model]) == CHEAP
+    assert highest_price(KEPT, [model]) == highest_price(KEPT, ["claude-x", model]) == dearest
+    assert highest_price({**KEPT, model: CHEAP}, [model]) == CHEAP
     assert settle_price(KEPT, [model], "claude-x-20261122") == (model, DEAR)
 
 
@@ -126,8 +126,8 @@ def test_the_provider_s_own_cost_counts_if_it_exceeds_the_price() -> None:
     usage = Usage(1, 1, money=50)
     for model, cost in (("cheap", 50), ("cheap:nitro", 50), ("cheap-20261122", 50), ("free", 50)):
         _, price = settle_price(PRICES, [model], "")
-        assert cost_by(price, usage) == cost
-    assert cost_by(CHEAP, Usage(40, 20, money=50)) == cost_by(CHEAP, Usage(40, 20)) == 60
+        assert final_cost(price, usage) == cost
+    assert final_cost(CHEAP, Usage(40, 20, money=50)) == final_cost(CHEAP, Usage(40, 20)) == 60
 
 
 def test_a_money_budget_is_never_exceeded_by_any_fallback(tmp_path: Path) -> None:
@@ -135,13 +135,15 @@ def test_a_money_budget_is_never_exceeded_by_any_fallback(tmp_path: Path) -> Non
 
     async def test(ledger: Ledger) -> list[int]:
         with pytest.raises(RefusedError) as refused:
-            await ledger.reserve(entry, "cheap", given=10, least=10, most=10, others=["dear"])
+            await ledger.reserve(entry, "cheap", input_tokens=10, min_output=10, max_output=10, fallbacks=["dear"])
         assert refused.value.why is Why.TOO_LARGE
         taken = []
         for named in ("cheap", "dear"):
-            reservation = await ledger.reserve(entry, "cheap", given=1, least=1, most=3, others=["dear"])
+            reservation = await ledger.reserve(
+                entry, "cheap", input_tokens=1, min_output=1, max_output=3, fallbacks=["dear"]
+            )
             taken.append(reservation.money)
-            ledger.settle(reservation, Usage(1, 3), entry=entry, others=["dear"], named=named)
+            ledger.settle(reservation, Usage(1, 3), entry=entry, fallbacks=["dear"], reported_model=named)
         rows = (await ledger.read_since(0))["rows"]
         return [*taken, *sorted(row["money"] for row in rows if row["money"])]
 

@@ -77,7 +77,7 @@ def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Pa
     delta = {"type": "transcript.text.delta", "delta": "so many words "}
 
     async def test(ledger: Ledger) -> None:
-        bill = Bill(await ledger.reserve(entry, "m", given=asked.input, least=0, most=0))
+        bill = Bill(await ledger.reserve(entry, "m", input_tokens=asked.input, min_output=0, max_output=0))
         meter = choose_meter(asked, {"Content-Type": "text/event-stream"})
         longer = Longer(ledger, Truth(Clock(2026, 11, 22)), entry, Kind.OPENAI, asked, bill)
         for _ in range(300):

@@ -33,7 +33,7 @@ def room(folder: Path, *spent: Spent, own: int = 0, **budget: int) -> int:
         if own:
             await spend(ledger, own)
         try:
-            return (await ledger.reserve(entry, "m", given=0, least=1, most=5000)).output
+            return (await ledger.reserve(entry, "m", input_tokens=0, min_output=1, max_output=5000)).output
         except RefusedError:
             return 0
 

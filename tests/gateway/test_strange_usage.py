@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from gateway.budgets.prices import reserved_by
+from gateway.budgets.prices import price_to_reserve
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
 from gateway.meters.openai import ChatMeter, read_openai_usage
@@ -77,7 +77,7 @@ def test_cache_writes_cost_more_and_are_reserved_for() -> None:
     for parts, costs in ((None, 110 + 25 + 5), ({}, 110 + 25 + 5), (hour, 110 + 100 + 5)):
         usage = read_anthropic_usage(told | {"cache_creation": parts})
         assert usage
-        assert cost_of(usage, price) == costs <= cost_of(Usage(110, 1), reserved_by(price, is_cached=True))
+        assert cost_of(usage, price) == costs <= cost_of(Usage(110, 1), price_to_reserve(price, is_cached=True))
     meter = MessagesMeter()
     start = {"type": "message_start", "message": {"usage": told | {"cache_creation": hour}}}
     meter.see(stream(start, {"type": "message_delta", "usage": {"output_tokens": 9}}))
@@ -85,7 +85,7 @@ def test_cache_writes_cost_more_and_are_reserved_for() -> None:
     kept = read_openai_usage({"prompt_tokens": 100, "prompt_tokens_details": {"cache_write_tokens": 40}})
     assert kept
     assert cost_of(kept, price) == 110
-    assert reserved_by(Price(1, 2, 9), is_cached=False) == Price(9, 2, 9)
+    assert price_to_reserve(Price(1, 2, 9), is_cached=False) == Price(9, 2, 9)
 
 
 def test_an_answer_without_trustworthy_usage_counts_its_reservation(alice: Agent, provider: StreamingProvider) -> None:

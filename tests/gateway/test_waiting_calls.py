@@ -41,14 +41,16 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
     body = json.dumps(document, ensure_ascii=False).encode()
     read, sent = list[Asked](), list[Asked]()
 
-    async def reserve(entry: Entry, model: str, *, given: int, most: int, waits: Any, **_: Any) -> Reservation:
+    async def reserve(
+        entry: Entry, model: str, *, input_tokens: int, max_output: int, on_wait: Any, **_: Any
+    ) -> Reservation:
         assert read[0].document["messages"]
         if waits_for_others:
-            waits()
+            on_wait()
             assert not read[0].document
             assert not read[0].texts._texts
             assert read[0].came is body
-        return Reservation(1, entry.project, 0, model, given, most, 0)
+        return Reservation(1, entry.project, 0, model, input_tokens, max_output, 0)
 
     async def ask(self: ProviderCalls, wish: Wish, asked: Asked, *_: object) -> Any:
         assert not any(each.came for each in [*read, asked])
@@ -82,7 +84,9 @@ def test_only_a_call_without_room_is_reported_as_waiting(tmp_path: Path) -> None
         entry, waits = Entry("p", budget=Budget(day_tokens=100)), list[int]()
 
         def begin(number: int, most: int) -> Coroutine[Any, Any, Reservation]:
-            return ledger.reserve(entry, "m", given=0, least=1, most=most, waits=lambda: waits.append(number))
+            return ledger.reserve(
+                entry, "m", input_tokens=0, min_output=1, max_output=most, on_wait=lambda: waits.append(number)
+            )
 
         first = await begin(1, 100)
         second = asyncio.ensure_future(begin(2, 200))

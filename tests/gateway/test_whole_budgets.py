@@ -51,10 +51,10 @@ def test_only_a_budget_that_is_spent_is_reached(
 
     async def test(ledger: Ledger) -> None:
         if spent:
-            reservation = await ledger.reserve(one, "m", given=0, least=1, most=spent)
+            reservation = await ledger.reserve(one, "m", input_tokens=0, min_output=1, max_output=spent)
             ledger.settle(reservation, Usage(0, spent), entry=one)
         with pytest.raises(RefusedError, match=WORDS[why, given > 900]) as refused:
-            await ledger.reserve(one, "m", given=given, least=16, most=4096)
+            await ledger.reserve(one, "m", input_tokens=given, min_output=16, max_output=4096)
         assert refused.value.why is why
         assert refused.value.headers["X-Berth-Budget"] == period
         assert ("X-Berth-Resets" in refused.value.headers) == ("resets" in refused.value.words)
@@ -82,7 +82,9 @@ def test_a_budget_is_reached_if_calls_as_large_as_before_do_not_fit(
     one = Entry("p", budget=Budget(**{name: 1000}), prices={"m": Price(MILLION, MILLION, 0)})
 
     async def ask(ledger: Ledger, given: int = 116) -> None:
-        ledger.settle(await ledger.reserve(one, "m", given=given, least=16, most=16), Usage(32, 16), entry=one)
+        ledger.settle(
+            await ledger.reserve(one, "m", input_tokens=given, min_output=16, max_output=16), Usage(32, 16), entry=one
+        )
 
     async def spend(ledger: Ledger) -> None:
         for _ in range(19):
@@ -105,11 +107,15 @@ def test_large_calls_of_another_day_do_not_count(tmp_path: Path) -> None:
     one, clock = Entry("p", budget=Budget(day_tokens=1000)), Clock(2026, 11, 22)
 
     async def test(ledger: Ledger) -> None:
-        ledger.settle(await ledger.reserve(one, "m", given=600, least=16, most=16), Usage(600, 16), entry=one)
+        ledger.settle(
+            await ledger.reserve(one, "m", input_tokens=600, min_output=16, max_output=16), Usage(600, 16), entry=one
+        )
         clock.now = clock.now.replace(day=23)
-        ledger.settle(await ledger.reserve(one, "m", given=0, least=16, most=500), Usage(0, 500), entry=one)
+        ledger.settle(
+            await ledger.reserve(one, "m", input_tokens=0, min_output=16, max_output=500), Usage(0, 500), entry=one
+        )
         with pytest.raises(RefusedError, match="more than what is left"):
-            await ledger.reserve(one, "m", given=600, least=16, most=16)
+            await ledger.reserve(one, "m", input_tokens=600, min_output=16, max_output=16)
 
     run(tmp_path, clock, test)
 
@@ -118,7 +124,11 @@ def test_one_large_old_call_does_not_count_against_recent_ones(tmp_path: Path) -
     one = Entry("p", budget=Budget(month_tokens=100_000))
 
     async def ask(ledger: Ledger, given: int) -> None:
-        ledger.settle(await ledger.reserve(one, "m", given=given, least=16, most=16), Usage(given, 16), entry=one)
+        ledger.settle(
+            await ledger.reserve(one, "m", input_tokens=given, min_output=16, max_output=16),
+            Usage(given, 16),
+            entry=one,
+        )
 
     async def test(ledger: Ledger) -> None:
         await ask(ledger, 30_000)

@@ -36,7 +36,7 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
 
     async def test(ledger: Ledger) -> None:
         asked = Asked(Call.CHAT, {}, "m", 0, 16, 1, is_stream=True)
-        bill = Bill(await ledger.reserve(entry, "m", given=0, least=16, most=16))
+        bill = Bill(await ledger.reserve(entry, "m", input_tokens=0, min_output=16, max_output=16))
         await ledger.read_since(0)
         longer = Longer(ledger, Truth(Clock(*NOW)), entry, Kind.OPENAI, asked, bill)
         meter, last = ChatMeter(), b""
@@ -50,7 +50,7 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
         assert budget == 1000 or bill.usage.output <= bill.reservation.output <= budget
         ledger.settle(bill.reservation, bill.usage, entry=entry)
         with pytest.raises(RefusedError):
-            await ledger.reserve(entry, "m", given=0, least=60_000, most=60_000)
+            await ledger.reserve(entry, "m", input_tokens=0, min_output=60_000, max_output=60_000)
 
     run(tmp_path, Clock(*NOW), test)
 

@@ -1,1 +1,1 @@
-"""Counts and limits the cost of calls: reserved on disk before a provider is asked, settled afterwards."""
+"""Limits and counts the cost of calls, which is reserved on disk before a provider is asked and settled afterwards."""

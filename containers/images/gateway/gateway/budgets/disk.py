@@ -1,6 +1,6 @@
-"""The file of reservations and usage: SQLite, written by one thread. Each answer comes when the disk has the data.
+"""The SQLite file of reservations and usage, written by one thread. A result arrives when the data is on disk.
 
-Whoever waits at the same time shares one transaction, and so one wait for the disk.
+Changes that wait at the same time share one transaction, and so one wait for the disk.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 Work = Callable[[sqlite3.Connection], Any]
-MOST_AT_ONCE = 256
+MAX_BATCH = 256
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -44,52 +44,52 @@ logger = logging.getLogger(__name__)
 
 
 class DiskError(Exception):
-    """The disk has not taken the data."""
+    """The data could not be written or read."""
 
 
 class Disk:
     def __init__(self, file: Path) -> None:
-        """A file that is torn is set aside: the service tells what was spent. Raises sqlite3.OperationalError."""
+        """Sets a corrupt file aside, because the service also knows what was spent. Raises sqlite3.OperationalError."""
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self._connection = _open(file)
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            logger.error("The file of usage cannot be read and is set aside: %s", error)  # noqa: TRY400 - says all that matters
+            logger.error("The usage file is corrupt and is set aside: %s", error)  # noqa: TRY400 - says all that matters
             for ending in ("", "-wal", "-shm"):
                 with suppress(FileNotFoundError):
                     file.with_name(f"{file.name}{ending}").replace(file.with_name(f"{file.name}.torn{ending}"))
             self._connection = _open(file)
-        self._works: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[Work, Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="disk", daemon=True)
         self._thread.start()
 
-    def begin(self, work: Work) -> Future[Any]:
-        """Hands the work in. It is done in the order of handing in. Its future has what it returns, or raises."""
+    def submit(self, work: Work) -> Future[Any]:
+        """Queues the work, which runs in the order of submission. The future has its result or exception."""
         done: Future[Any] = Future()
-        self._works.put((work, done))
+        self._queue.put((work, done))
         return done
 
-    async def do(self, work: Work) -> Any:
-        """What the work returns, once it is on the disk. Raises DiskError."""
+    async def run(self, work: Work) -> Any:
+        """Returns the work's result once it is on disk. Raises DiskError."""
         try:
-            return await asyncio.wrap_future(self.begin(work))
-        except Exception as error:  # noqa: BLE001 - the works' own
+            return await asyncio.wrap_future(self.submit(work))
+        except Exception as error:  # noqa: BLE001 - a work may raise anything
             raise DiskError(type(error).__name__) from None
 
     def close(self) -> None:
-        """Ends when all that was handed in is on the disk."""
-        self._works.put(None)
+        """Returns when all submitted work is on disk."""
+        self._queue.put(None)
         self._thread.join()
         self._connection.close()
 
     def _write(self) -> None:
-        while (first := self._works.get()) is not None:
+        while (first := self._queue.get()) is not None:
             batch = [first]
             is_last = False
-            while len(batch) < MOST_AT_ONCE and not self._works.empty():
-                following = self._works.get()
+            while len(batch) < MAX_BATCH and not self._queue.empty():
+                following = self._queue.get()
                 if following is None:
                     is_last = True
                     break
@@ -99,23 +99,23 @@ class Disk:
                 return
 
     def _commit(self, batch: list[tuple[Work, Future[Any]]]) -> None:
-        """Of works that cannot be done together each is done alone, so that one with a fault fails nobody else's."""
+        """Commits the batch. If that fails, commits each work alone, so that a faulty one does not fail the others."""
         try:
-            answers = self._run([work for work, _ in batch])
-        except Exception as error:  # noqa: BLE001 - whatever a work raises, the thread lives: it is the only one
+            answers = self._run_all([work for work, _ in batch])
+        except Exception as error:  # noqa: BLE001 - the only thread must survive any exception of a work
             if len(batch) > 1 and not isinstance(error, sqlite3.OperationalError):
                 for each in batch:
                     self._commit([each])
                 return
-            logger.error("The disk has not taken %s changes: %s", len(batch), type(error).__name__)  # noqa: TRY400 - what it says could quote what an agent sent
+            logger.error("%s changes could not be written to disk: %s", len(batch), type(error).__name__)  # noqa: TRY400 - the message could quote an agent's data
             for _, done in batch:
                 _finish(done, error=error)
         else:
             for (_, done), answer in zip(batch, answers, strict=True):
                 _finish(done, answer)
 
-    def _run(self, works: list[Work]) -> list[Any]:
-        """All of them, or none."""
+    def _run_all(self, works: list[Work]) -> list[Any]:
+        """Runs all works in one transaction, or none of them."""
         self._connection.execute("BEGIN IMMEDIATE")
         try:
             answers = [work(self._connection) for work in works]
@@ -132,7 +132,7 @@ def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")  # a commit survives the loss of power
+        connection.execute("PRAGMA synchronous = FULL")  # a commit survives a power failure
         connection.executescript(_SCHEMA)
         if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
             raise sqlite3.DatabaseError("quick_check")
@@ -143,7 +143,7 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _finish(done: Future[Any], answer: Any = None, *, error: Exception | None = None) -> None:
-    """Whoever waited may have gone."""
+    """Sets the result, unless the waiting caller has cancelled."""
     if not done.set_running_or_notify_cancel():
         return
     if error is None:

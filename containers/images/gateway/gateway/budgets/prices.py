@@ -1,4 +1,4 @@
-"""By which price a call counts that may be answered by one of several models. Pure."""
+"""Finds the price of a call that one of several models may answer. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -8,142 +8,151 @@ from gateway.entries.entry import Entry, Kind, Price
 from gateway.meters.usage import Usage, cost_of
 
 _DATE = re.compile(r"-(?:\d{4}-\d\d-\d\d|\d{8})(?=$|:)")
-"""Of a variant, in the name of its model: `-2026-11-22` of OpenAI, `-20261122` of Anthropic."""
+"""The date in the name of a model's version: `-2026-11-22` at OpenAI, `-20261122` at Anthropic."""
 _ROUTER = re.compile(r"@preset/|openrouter/|(?:.*/)?(?:auto|router)(?:[:@].*)?$")
-"""Names that stand for whichever model the provider takes."""
+"""Names that leave the choice of the model to the provider."""
 FREE = ":free"
-"""Costs nothing, whatever the price of its model."""
-_LONG = (
+"""The suffix of variants that cost nothing."""
+_LONG_INPUTS = (
     (re.compile(r"gpt-(?:5\.[4-9]|[6-9]|\d\d|latest)(?!.*-(?:mini|nano))", re.IGNORECASE), 272_000),
     (re.compile(r"gemini.*-pro", re.IGNORECASE), 200_000),
     (re.compile(r"(?<![a-z])grok", re.IGNORECASE), 128_000),
 )
-"""Models whose calls are dearer, input and answer, where the input has more tokens (what OpenAI, Google and xAI say of
-their prices)."""
-_SHORTEST_LONG = min(most for _, most in _LONG)
+"""Models whose calls cost more, for input and answer, if the input has more than this many tokens (according to the
+price lists of OpenAI, Google and xAI)."""
+_SHORTEST_LONG_INPUT = min(most for _, most in _LONG_INPUTS)
 _ALIAS = re.compile(r"(?!.*claude)(?:~|.*[-:]latest(?:[:@]|$))")
-"""Names that stand for whichever model is the newest of its kind."""
+"""Names that stand for the newest model of a family."""
 _OF_MAKER = re.compile(
     r"(?:ai21|amazon|anthropic|cohere|deepseek|google|meta-llama|microsoft|minimax|mistralai|moonshotai|nousresearch"
     r"|nvidia|openai|perplexity|qwen|x-ai|z-ai)/"
 )
-"""Names at OpenRouter that only their maker gives out. Any other may be an account's own alias."""
-OF_LONG = 2
-"""Times the price, at the most: answers are half as dear again at some."""
+"""Prefixes at OpenRouter that only the model's maker can use. Any other name may be an account's own alias."""
+LONG_INPUT_FACTOR = 2
+"""The most by which a long input multiplies the price. At some providers answers cost only half as much again."""
 
 
 def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
-    """That of this very name, or else of the name without a date; or else of a name that means the same model, by which
-    it would pass uncounted: of another case, of a variant (`:nitro`, `@preset/…`), with or without whose it is
-    (`openai/…`). Of several such the dearest."""
+    """Returns the price of this exact name or of the name without its date, or None.
+
+    Otherwise the price of a different spelling of the same model counts, so that an agent cannot avoid it: another
+    case, a variant (`:nitro`, `@preset/…`), with or without the maker (`openai/…`). If several match, the highest
+    counts.
+    """
     if found_at_once := prices.get(model) or prices.get(_DATE.sub("", model)):
         return found_at_once
-    known = [(_undated(each), price) for each, price in prices.items()]
-    for name in (_undated(model), _base(model)):
+    known = [(_without_date(each), price) for each, price in prices.items()]
+    for name in (_without_date(model), _without_variant(model)):
         if found := [price for each, price in known if each == name]:
-            return _dearest(found)
-    found = [price for each, price in known if _bare(each) == _bare(_base(model))]
-    return _dearest(found) if found else None
+            return _maximum(found)
+    found = [price for each, price in known if _without_maker(each) == _without_maker(_without_variant(model))]
+    return _maximum(found) if found else None
 
 
-def is_kept(prices: Mapping[str, Price], model: str) -> bool:
-    """Whether staff keep a price for this model itself, so that it costs no more than that."""
+def has_own_price(prices: Mapping[str, Price], model: str) -> bool:
+    """Whether staff have set a price for this very model, so that it costs no more than that."""
     return model in prices or _DATE.sub("", model) in prices
 
 
 @lru_cache(maxsize=4096)
-def _undated(model: str) -> str:
+def _without_date(model: str) -> str:
     return _DATE.sub("", model.strip().lower())
 
 
-def _base(model: str) -> str:
-    """Without its variant, as OpenRouter writes these, and without what Ollama calls the latest one."""
-    name = _undated(model).partition("@preset/")[0]
+def _without_variant(model: str) -> str:
+    """Returns the name without OpenRouter's variant and without a tag of Ollama (`:latest`)."""
+    name = _without_date(model).partition("@preset/")[0]
     whose, slash, own = name.rpartition("/")
     return name if name.endswith(FREE) else f"{whose}{slash}{own.partition(':')[0]}"
 
 
-def _bare(name: str) -> str:
+def _without_maker(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def dearest_of(prices: Mapping[str, Price], models: Sequence[str]) -> Price | None:
-    """A price that none of these models exceeds, of those that have one: the most that the call can cost. A name that
-    leaves the choice to the provider is as dear as any."""
+def highest_price(prices: Mapping[str, Price], models: Sequence[str]) -> Price | None:
+    """Returns a price that none of these models exceeds, or None if none of them has a price.
+
+    A name that leaves the choice to the provider may cost as much as the most expensive model.
+    """
     known = [price for model in models if (price := price_of(prices, model))]
-    if any(_ROUTER.match(_plain(model)) and not is_kept(prices, model) for model in models):
+    if any(_ROUTER.match(_normalized(model)) and not has_own_price(prices, model) for model in models):
         known += prices.values()
-    return _dearest(known) if known else None
+    return _maximum(known) if known else None
 
 
-def _dearest(prices: Sequence[Price]) -> Price:
+def _maximum(prices: Sequence[Price]) -> Price:
     return Price(
         max(each.input for each in prices), max(each.output for each in prices), max(each.cached for each in prices)
     )
 
 
-def by_length(price: Price | None, models: Sequence[str], given: int) -> Price | None:
-    """The price of a call with an input of so many tokens."""
-    is_long = any(given > most and known.search(model) for known, most in _LONG for model in models)
-    return _as_long(price) if price and is_long else price
+def price_for_length(price: Price | None, models: Sequence[str], input_tokens: int) -> Price | None:
+    """Returns the price of a call with this many input tokens, which is higher if the input is long."""
+    is_long = any(input_tokens > most and known.search(model) for known, most in _LONG_INPUTS for model in models)
+    return _long_price(price) if price and is_long else price
 
 
-def _as_long(price: Price) -> Price:
-    return Price(OF_LONG * price.input, OF_LONG * price.output, OF_LONG * price.cached)
+def _long_price(price: Price) -> Price:
+    return Price(LONG_INPUT_FACTOR * price.input, LONG_INPUT_FACTOR * price.output, LONG_INPUT_FACTOR * price.cached)
 
 
-def most_of(
-    prices: Mapping[str, Price], models: Sequence[str], given: int, *, is_cached: bool = False, by_any: bool = False
-) -> Price | None:
-    """Returns the most that a call can cost if one of these models answers an input of so many tokens. The call counts
-    as the model that answers, which nobody knows beforehand behind a router or an alias. `by_any`: one of the names may
-    be an alias."""
-    price = dearest_of(prices, models)
+def max_price(
+    prices: Mapping[str, Price], models: Sequence[str], input_tokens: int, *,
+    is_cached: bool = False, may_be_alias: bool = False,
+) -> Price | None:  # fmt: skip
+    """Returns the highest price that a call with this many input tokens can have if one of these models answers it.
+
+    The call is charged as the model that answers, which is unknown beforehand behind a router or an alias.
+    `may_be_alias` means that one of the names may be an alias.
+    """
+    price = highest_price(prices, models)
     if price is None:
         return None
-    stands_for_others = by_any or any(_ROUTER.match(name) or _ALIAS.match(name) for name in map(_plain, models))
-    if stands_for_others and given > _SHORTEST_LONG:
-        price = _as_long(price)
+    names = map(_normalized, models)
+    is_indirect = may_be_alias or any(_ROUTER.match(name) or _ALIAS.match(name) for name in names)
+    if is_indirect and input_tokens > _SHORTEST_LONG_INPUT:
+        price = _long_price(price)
     else:
-        price = by_length(price, models, given) or price
-    return reserved_by(price, is_cached=is_cached)
+        price = price_for_length(price, models, input_tokens) or price
+    return price_to_reserve(price, is_cached=is_cached)
 
 
-def most_for(entry: Entry, models: Sequence[str], given: int, *, is_cached: bool = False) -> Price | None:
-    """Returns the same for a call of this project."""
-    by_any = entry.provider is not None and _may_be_aliases(entry.provider.kind, models)
-    return most_of(entry.prices, models, given, is_cached=is_cached, by_any=by_any)
+def max_price_for(entry: Entry, models: Sequence[str], input_tokens: int, *, is_cached: bool = False) -> Price | None:
+    """Returns the highest price of a call of this project, as `max_price` does."""
+    may_be_alias = entry.provider is not None and _may_be_aliases(entry.provider.kind, models)
+    return max_price(entry.prices, models, input_tokens, is_cached=is_cached, may_be_alias=may_be_alias)
 
 
 def _may_be_aliases(kind: Kind, models: Sequence[str]) -> bool:
-    """Any name on an operator's own server may stand for any model, and so may a private name at OpenRouter."""
+    """Whether one of the names may be an alias: any name on a self-hosted server, or a private name at OpenRouter."""
     if kind is Kind.OPENROUTER:
-        return not all(_OF_MAKER.match(_plain(model)) for model in models)
+        return not all(_OF_MAKER.match(_normalized(model)) for model in models)
     return kind is Kind.COMPATIBLE
 
 
-def reserved_by(price: Price, *, is_cached: bool) -> Price:
-    """The most that a call can cost by this price. What is written to a cache for an hour costs twice as much."""
-    given = max(price.input * (2 if is_cached else 1), price.cached)
-    return Price(given, price.output, given)
+def price_to_reserve(price: Price, *, is_cached: bool) -> Price:
+    """Returns the price to reserve by. Input that is written to a cache for an hour costs twice as much."""
+    input_tokens = max(price.input * (2 if is_cached else 1), price.cached)
+    return Price(input_tokens, price.output, input_tokens)
 
 
-def _plain(model: str) -> str:
+def _normalized(model: str) -> str:
     return model.strip().lower()
 
 
-def settle_price(prices: Mapping[str, Price], models: Sequence[str], named: str) -> tuple[str, Price | None]:
-    """The model as which a call counts, and its price. `named` is what the answer says of its model, if anything.
+def settle_price(prices: Mapping[str, Price], models: Sequence[str], reported_model: str) -> tuple[str, Price | None]:
+    """Returns the model as which a call counts, and its price. `reported_model` is the model that the answer names.
 
-    Providers name a dated variant of what was asked for. What cannot be told counts as the first model, and as dear as
-    the dearest one.
+    Providers name a dated version of the requested model. If the name matches no requested model, the call counts as
+    the first one, at the highest of all the prices.
     """
-    meant = max((each for each in models if named.startswith(each)), key=len, default="")
+    meant = max((each for each in models if reported_model.startswith(each)), key=len, default="")
     if len(models) == 1:
-        return models[0], price_of(prices, models[0]) or price_of(prices, named)
-    return (meant, price_of(prices, meant)) if meant else (models[0], dearest_of(prices, models))
+        return models[0], price_of(prices, models[0]) or price_of(prices, reported_model)
+    return (meant, price_of(prices, meant)) if meant else (models[0], highest_price(prices, models))
 
 
-def cost_by(price: Price | None, usage: Usage) -> int:
-    """What a call has cost. What the provider says counts if it is more: it may have charged what has no price."""
+def final_cost(price: Price | None, usage: Usage) -> int:
+    """Returns the cost of a call. A higher cost reported by the provider counts, because it may include other fees."""
     return max(cost_of(usage, price), usage.money or 0)

@@ -80,7 +80,7 @@ def insert(reservation: Reservation) -> Work:
 
 
 def insert_drawn(reservation: Reservation) -> Work:
-    """Writes a reservation that the project's advance has covered so far."""
+    """Writes a reservation that the project's advance has covered until now."""
     less = change_advance(reservation.project, reservation.hour, tokens=-reservation.tokens, money=-reservation.money)
 
     def work(connection: sqlite3.Connection) -> None:
@@ -108,7 +108,7 @@ def change_advance(project: str, hour: int, *, tokens: int, money: int) -> Work:
 
 
 def settle(reservation: Reservation, counts: Counts, *, model: str) -> Work:
-    """`model` is the name under which the call counts. A call without cost and name leaves no row."""
+    """Replaces a reservation by the counts. `model` is the name to count under; no cost and no name leave no row."""
 
     def work(connection: sqlite3.Connection) -> None:
         connection.execute("DELETE FROM reservations WHERE id = ?", (reservation.id,))
@@ -125,8 +125,8 @@ def add(project: str, hour: int, model: str, counts: Counts) -> Work:
 def recover(this_hour: int) -> Work:
     """Counts reservations and advances of the ended process in full, and deletes old hours.
 
-    Returns the store, the models of each project, and for each day that days and months may still count: project, first
-    hour, tokens and money.
+    Returns the store's id, the models of each project, and one row per project and day: project, first hour, tokens
+    and money.
     """
 
     def work(connection: sqlite3.Connection) -> tuple[str, list[tuple[str, str]], list[tuple[str, int, int, int]]]:

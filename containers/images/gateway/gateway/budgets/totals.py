@@ -3,16 +3,16 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from gateway.budgets.sizes import Size
+from gateway.budgets.recent_sizes import Size
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import MILLION
 from gateway.periods import Period, name_of
 
 AT_END = 20
 """A budget is at its end if less than a twentieth of it is left and a call did not fit into the rest."""
-GROWN = 5, 4
+GROWTH = 5, 4
 """The factor by which a call may exceed recent calls and still count as similar, because conversations grow."""
-KEPT = 6
+KEPT_PERIODS = 6
 """Periods kept for each project, because calls that began before midnight are settled after it."""
 
 
@@ -49,21 +49,23 @@ class Totals:
         if name not in of_project:
             of_project[name] = Total()
             names = sorted(each for each in of_project if len(each) == len(name))
-            for old in names[:-KEPT]:
+            for old in names[:-KEPT_PERIODS]:
                 total = of_project[old]
                 if old != name and not (total.reserved_tokens or total.reserved_money):
                     del of_project[old]
         return of_project[name]
 
     def spent(self, entry: Entry, period: Period, hour: int) -> tuple[int, int]:
-        """Returns the tokens and money that count: those of this store, or the amount that the service has read of it
-        if that is more, plus those of earlier stores.
+        """Returns the tokens and money that count against the budget.
+
+        That is the usage in this store (or the usage that the service has read from it, if that is more), plus the
+        usage in earlier stores.
         """
         own, name = self.of(entry.project, period, hour), name_of(period, hour)
-        told = [each for each in entry.spent if each.period == name]
-        tokens = max([own.tokens, *(each.tokens for each in told if each.store == self.store)])
-        money = max([own.money, *(each.money for each in told if each.store == self.store)])
-        others = [each for each in told if each.store != self.store]
+        reported = [each for each in entry.spent if each.period == name]
+        tokens = max([own.tokens, *(each.tokens for each in reported if each.store == self.store)])
+        money = max([own.money, *(each.money for each in reported if each.store == self.store)])
+        others = [each for each in reported if each.store != self.store]
         return tokens + sum(each.tokens for each in others), money + sum(each.money for each in others)
 
     def has_room(self, entry: Entry, hour: int, *, tokens: int, money: int) -> bool:
@@ -77,34 +79,33 @@ class Totals:
         return True
 
     def room(
-        self, entry: Entry, hour: int, *, price: Price | None, given: int, with_reserved: bool
+        self, entry: Entry, hour: int, *, price: Price | None, input_tokens: int, with_reserved: bool
     ) -> dict[Period, int | None]:
-        """Returns how many tokens an answer to an input of `given` tokens may have, by period. None means no limit."""
+        """Returns how many tokens the answer to such an input may have, by period. None means no limit."""
         room: dict[Period, int | None] = {}
         for period, limits in _limits(entry).items():
             total, (spent_tokens, spent_money) = self.of(entry.project, period, hour), self.spent(entry, period, hour)
             if with_reserved:
                 spent_tokens, spent_money = spent_tokens + total.reserved_tokens, spent_money + total.reserved_money
-            room[period] = _room(limits, (spent_tokens, spent_money), given, price)
+            room[period] = _room(limits, (spent_tokens, spent_money), input_tokens, price)
         return room
 
-    def is_at_end(
-        self, entry: Entry, period: Period, hour: int, *, price: Price | None, need: Size, of_late: Size
+    def is_nearly_spent(
+        self, entry: Entry, period: Period, hour: int, *, price: Price | None, need: Size, recent: Size
     ) -> bool:
-        """Whether hardly anything is left of the limits of a call at this price, or calls like recent ones no longer
-        fit.
-        """
-        (tokens, money), (more, than) = _limits(entry)[period], GROWN
+        """Whether hardly anything is left of the limits for a call at this price, or recent calls no longer fit."""
+        (tokens, money), (more, than) = _limits(entry)[period], GROWTH
         limits = (tokens, None if price is None else money)
         return any(
             limit is not None
             and (spent * AT_END >= limit * (AT_END - 1) or (spent + needed > limit and needed * than <= most * more))
-            for limit, spent, needed, most in zip(limits, self.spent(entry, period, hour), need, of_late, strict=True)
+            for limit, spent, needed, most in zip(limits, self.spent(entry, period, hour), need, recent, strict=True)
         )
 
     def filled_by(self, entry: Entry, hour: int, *, price: Price | None, size: Size) -> Period | None:
-        """Returns the period whose budget one call with this reservation uses up, ignoring other reservations; the
-        longer period if both.
+        """Returns the period whose budget a call of this size uses up on its own, ignoring other reservations.
+
+        Returns the month if both budgets are used up.
         """
         for period, (tokens, money) in reversed(_limits(entry).items()):
             limits = (tokens, None if price is None else money)
@@ -113,14 +114,14 @@ class Totals:
                 return period
         return None
 
-    def exceeds(self, entry: Entry, *, price: Price | None, given: int, least: int) -> Period | None:
+    def exceeds(self, entry: Entry, *, price: Price | None, input_tokens: int, min_output: int) -> Period | None:
         """Returns the period whose whole budget is too small for such a call, even if nothing was spent.
 
-        A budget of zero never is: it is reached from the start.
+        Never returns a period with a limit of zero, because that budget counts as reached from the start.
         """
         for period, limits in _limits(entry).items():
-            room = _room(limits, (0, 0), given, price)
-            if room is not None and room < least and 0 not in limits:
+            room = _room(limits, (0, 0), input_tokens, price)
+            if room is not None and room < min_output and 0 not in limits:
                 return period
         return None
 
@@ -133,18 +134,20 @@ def _limits(entry: Entry) -> dict[Period, tuple[int | None, int | None]]:
     }
 
 
-def _room(limits: tuple[int | None, int | None], taken: tuple[int, int], given: int, price: Price | None) -> int | None:
+def _room(
+    limits: tuple[int | None, int | None], taken: tuple[int, int], input_tokens: int, price: Price | None
+) -> int | None:
     (tokens, money), (taken_tokens, taken_money), rooms = limits, taken, []
     if tokens is not None:
-        rooms.append(tokens - taken_tokens - given)
+        rooms.append(tokens - taken_tokens - input_tokens)
     if money is not None and price is not None:
-        rooms.append(_tokens_for(money - taken_money, given, price))
+        rooms.append(_tokens_for(money - taken_money, input_tokens, price))
     return min(rooms, default=None)
 
 
-def _tokens_for(money: int, given: int, price: Price) -> int:
-    """Returns the tokens of an answer that this money pays for after the input; -1 if it does not pay for the input."""
-    left = money * MILLION - given * max(price.input, price.cached)
+def _tokens_for(money: int, input_tokens: int, price: Price) -> int:
+    """Returns the tokens of an answer that this money buys after the input; -1 if it does not pay for the input."""
+    left = money * MILLION - input_tokens * max(price.input, price.cached)
     if left < 0:
         return -1
     return left // price.output if price.output else 2**53

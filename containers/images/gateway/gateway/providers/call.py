@@ -87,8 +87,8 @@ class ProviderCalls:
             least = min(least, (LEAST_ANSWER + max(0, asked.thoughts)) * asked.choices)
         try:
             reservation = await self._ledger.reserve(
-                wish.entry, asked.model, given=asked.input, least=least, most=asked.output, others=asked.others,
-                is_cached=asked.is_cached, waits=asked.put_aside,
+                wish.entry, asked.model, input_tokens=asked.input, min_output=least, max_output=asked.output,
+                fallbacks=asked.others, is_cached=asked.is_cached, on_wait=asked.put_aside,
             )  # fmt: skip
         except RefusedError as error:
             note_refusal(self._truth, wish.entry, error)
@@ -112,8 +112,8 @@ class ProviderCalls:
 
     def _settle(self, wish: Wish, asked: Asked, bill: Bill) -> None:
         self._ledger.settle(
-            bill.reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, others=asked.others,
-            named=bill.model,
+            bill.reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, fallbacks=asked.others,
+            reported_model=bill.model,
         )  # fmt: skip
 
     async def _write(self, wish: Wish, asked: Asked, output: int) -> None:

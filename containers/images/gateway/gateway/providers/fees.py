@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.budgets.prices import FREE, dearest_of
+from gateway.budgets.prices import FREE, highest_price
 from gateway.entries.entry import Entry, Kind
 from gateway.providers.slices import Slices
 from gateway.providers.unseen import AT_A_TIME, OF_AGENTS, SEARCHING, names_in
@@ -93,4 +93,4 @@ def check_prices(entry: Entry, models: Sequence[str]) -> None:
 
 
 def _has_price(entry: Entry, model: str) -> bool:
-    return model.lower().endswith(FREE) or dearest_of(entry.prices, [model]) is not None
+    return model.lower().endswith(FREE) or highest_price(entry.prices, [model]) is not None

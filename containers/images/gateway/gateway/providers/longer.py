@@ -67,7 +67,7 @@ class Longer:
 
     def _extend(self, by: int) -> None:
         """Raises RefusedError."""
-        longer = self.ledger.extend(self.bill.reservation, self.entry, by=by, others=self.asked.others)
+        longer = self.ledger.extend(self.bill.reservation, self.entry, by=by, fallbacks=self.asked.others)
         self.bill.is_longer(longer)
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.budgets.prices import is_kept
+from gateway.budgets.prices import has_own_price
 from gateway.entries.entry import Kind, Price
 from gateway.providers.asked import LENGTHS, Asked
 from gateway.providers.documents import write_json
@@ -69,7 +69,7 @@ def _choose_no_dear_host(document: dict[str, Any], prices: Mapping[str, Price]) 
     """By the name of a model, as of which staff keep no price."""
 
     def name(each: object) -> object:
-        return each if not isinstance(each, str) or is_kept(prices, each) else _BY_HOST.sub("", each)
+        return each if not isinstance(each, str) or has_own_price(prices, each) else _BY_HOST.sub("", each)
 
     document["model"] = name(document["model"])
     for others in ("models", "fallbacks"):

@@ -1,4 +1,4 @@
-"""Counts the messages that bots have sent. Those of one second are written together."""
+"""Counts the messages that bots have sent, and writes the counts of each second together."""
 
 import asyncio
 from collections import defaultdict
@@ -9,11 +9,11 @@ from gateway.budgets.disk import Work
 from gateway.budgets.rows import Counts
 from gateway.periods import hour_of
 
-TOGETHER = 1.0
-"""Seconds for which counts are gathered."""
+FLUSH_INTERVAL = 1.0
+"""Seconds for which counts are collected before they are written."""
 
 
-class Messages:
+class MessageCounter:
     def __init__(self, write: Callable[[Work], None], now: Callable[[], float]) -> None:
         self._write = write
         self._now = now
@@ -21,7 +21,7 @@ class Messages:
 
     def count(self, project: str) -> None:
         if not self._counts:
-            asyncio.get_running_loop().call_later(TOGETHER, self.flush)
+            asyncio.get_running_loop().call_later(FLUSH_INTERVAL, self.flush)
         self._counts[project, hour_of(self._now())] += 1
 
     def flush(self) -> None:

@@ -1,6 +1,6 @@
-"""Builds the errors for calls for which a budget has no room."""
+"""Builds the errors for calls that do not fit into a budget."""
 
-from gateway.budgets.sizes import Size, Sizes
+from gateway.budgets.recent_sizes import RecentSizes, Size
 from gateway.budgets.totals import Totals
 from gateway.entries.entry import Entry, Price
 from gateway.meters.usage import Usage, cost_of
@@ -8,35 +8,43 @@ from gateway.periods import Period, end_of
 from gateway.rules.refusals import RefusedError, Why
 
 
-def need_of(price: Price | None, *, given: int, least: int) -> Size:
+def least_cost(price: Price | None, *, input_tokens: int, min_output: int) -> Size:
     """Returns the least that a call needs, with the shortest possible answer."""
-    return Size(given + least, cost_of(Usage(given, least), price))
+    return Size(input_tokens + min_output, cost_of(Usage(input_tokens, min_output), price))
 
 
 def refusal_of(
-    totals: Totals, sizes: Sizes, entry: Entry, hour: int, *, price: Price | None, given: int, least: int
+    totals: Totals,
+    sizes: RecentSizes,
+    entry: Entry,
+    hour: int,
+    *,
+    price: Price | None,
+    input_tokens: int,
+    min_output: int,
 ) -> RefusedError | None:
     """Returns the refusal, or None if only calls in flight block this one.
 
     A call is too large if it does not fit into the rest of the budget and is larger than recent calls that did; smaller
     calls continue. The budget is reached if hardly anything is left, or if calls like the recent ones no longer fit.
     """
-    if exceeded := totals.exceeds(entry, price=price, given=given, least=least):
+    if exceeded := totals.exceeds(entry, price=price, input_tokens=input_tokens, min_output=min_output):
         return too_large(exceeded)
-    rooms = totals.room(entry, hour, price=price, given=given, with_reserved=False)
-    short = [period for period, left in rooms.items() if left is not None and left < least]
+    rooms = totals.room(entry, hour, price=price, input_tokens=input_tokens, with_reserved=False)
+    short = [period for period, left in rooms.items() if left is not None and left < min_output]
     if not short:
         return None
-    need = need_of(price, given=given, least=least)
+    need = least_cost(price, input_tokens=input_tokens, min_output=min_output)
     reached = []
     for period in short:
-        of_late = sizes.of_late(entry.project, period, hour)
-        if totals.is_at_end(entry, period, hour, price=price, need=need, of_late=of_late):
+        recent = sizes.recent(entry.project, period, hour)
+        if totals.is_nearly_spent(entry, period, hour, price=price, need=need, recent=recent):
             reached.append(period)
-    return budget_reached(reached[-1], hour) if reached else larger_than_the_rest(short[-1], hour)  # or the month's
+    # The last period is the month if both are too short.
+    return budget_reached(reached[-1], hour) if reached else larger_than_rest(short[-1], hour)
 
 
-def no_longer(totals: Totals, entry: Entry, hour: int, *, price: Price | None, size: Size) -> RefusedError:
+def refusal_to_extend(totals: Totals, entry: Entry, hour: int, *, price: Price | None, size: Size) -> RefusedError:
     """Returns why an answer that exceeds the requested length must end: it uses up the budget, or others reserved the
     rest.
     """
@@ -49,12 +57,12 @@ def reserved_by_others() -> RefusedError:
 
 
 def too_large(period: Period) -> RefusedError:
-    """The call could not be paid even from an unused budget, so the budget itself is not used up."""
+    """Returns the refusal of a call that would not fit even into an unused budget."""
     words = f"This request alone may cost more than the whole budget of this agent for a {period}. Send less at a time."
     return RefusedError(Why.TOO_LARGE, words, headers={"X-Berth-Budget": period})
 
 
-def larger_than_the_rest(period: Period, hour: int) -> RefusedError:
+def larger_than_rest(period: Period, hour: int) -> RefusedError:
     words = "This request may cost more than what is left of the budget of this agent for a "
     end = end_of(period, hour)
     return RefusedError(

@@ -1,8 +1,8 @@
-"""Remembers the sizes of each project's recent calls that fit into its day and its month, by their least need.
+"""Remembers the least cost of each project's recent calls that fitted into its daily and monthly budget.
 
-If a call that is hardly larger no longer fits, the budget counts as reached, even if some of it is left, because calls
-like the project's do not fit into the rest. A large call counts less with each later call, so that smaller calls can
-continue. The largest size of each hour is also on disk, so that a restart forgets nothing.
+If a call that is hardly larger no longer fits, the budget counts as reached even if some of it is left, because the
+project's usual calls no longer fit either. The weight of a large call fades with each later call, so that smaller
+calls can continue. The largest size of each hour is also on disk, so that it survives a restart.
 """
 
 import sqlite3
@@ -20,8 +20,8 @@ _NOTE = """
 """
 
 
-FADES = 7, 8
-"""The fraction of a call's size that remains after each later call: a quarter after ten calls."""
+FADING = 7, 8
+"""Each later call reduces a remembered size to 7/8, so a quarter is left after ten calls."""
 
 
 class Size(NamedTuple):
@@ -29,24 +29,24 @@ class Size(NamedTuple):
     money: int = 0
 
 
-class Sizes:
+class RecentSizes:
     def __init__(self, write: Callable[[Work], None]) -> None:
         self._write = write
-        self._of_late: dict[tuple[str, Period], tuple[str, Size]] = {}
-        """The latest day and month of each project, with their names."""
+        self._recent: dict[tuple[str, Period], tuple[str, Size]] = {}
+        """The size for the latest day and month of each project, with the name of the period."""
         self._kept: dict[str, tuple[int, Size]] = {}
         """The size on disk for the latest hour of each project."""
 
     async def read(self, disk: Disk) -> None:
         """Raises DiskError."""
-        for project, hour, tokens, money in await disk.do(_read):
+        for project, hour, tokens, money in await disk.run(_read):
             self._remember(project, hour, Size(tokens, money))
             self._kept[project] = hour, Size(tokens, money)
 
     def note(self, project: str, hour: int, size: Size) -> None:
         self._remember(project, hour, size)
         kept_hour, before = self._kept.get(project, (hour, Size()))
-        if hour < kept_hour:  # it has waited for room into the next one
+        if hour < kept_hour:  # the call waited for room until the next hour
             return
         largest = _larger(before if hour == kept_hour else Size(), size)
         if (hour, largest) != (kept_hour, before):
@@ -56,13 +56,13 @@ class Sizes:
     def _remember(self, project: str, hour: int, size: Size) -> None:
         for period in Period:
             name = name_of(period, hour)
-            latest, before = self._of_late.get((project, period), ("", Size()))
+            latest, before = self._recent.get((project, period), ("", Size()))
             if name >= latest:
-                faded = Size(*(each * FADES[0] // FADES[1] for each in before)) if name == latest else Size()
-                self._of_late[project, period] = name, _larger(faded, size)
+                faded = Size(*(each * FADING[0] // FADING[1] for each in before)) if name == latest else Size()
+                self._recent[project, period] = name, _larger(faded, size)
 
-    def of_late(self, project: str, period: Period, hour: int) -> Size:
-        name, size = self._of_late.get((project, period), ("", Size()))
+    def recent(self, project: str, period: Period, hour: int) -> Size:
+        name, size = self._recent.get((project, period), ("", Size()))
         return size if name == name_of(period, hour) else Size()
 
 
