@@ -69,7 +69,7 @@ def of_the_assistant() -> list[str]:
 
 def of_the_others() -> list[str]:
     from gateway.entries.entry import Limits
-    from gateway.meters.usage import OF_A_SECOND
+    from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
     from gateway.providers.bounds import OF_A_PAGE, PAGE
     from gateway.providers.reading import SECOND
     from gateway.servers.call import LARGEST
@@ -96,7 +96,7 @@ def of_the_others() -> list[str]:
         f"a body of {LARGEST >> 10} KiB",
         (
             f"for a PDF {OF_A_PAGE:,} tokens for each {PAGE // 1000} kB, up to {Limits().unseen_tokens:,}, "
-            f"and for a sound {OF_A_SECOND} for each {SECOND} bytes"
+            f"and for a sound {AUDIO_TOKENS_PER_SECOND} for each {SECOND} bytes"
         ),
         "too large (413)",
         f"exit code {ExitCode.STOPPED.value}; it remembers",

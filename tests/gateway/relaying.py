@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 from aiohttp import web
-from gateway.meters.plain import BlindMeter
+from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.passing import pass_on
 from gateway.pipes.upstream import ask, open_client
 

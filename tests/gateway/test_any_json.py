@@ -10,10 +10,10 @@ import pytest
 from gateway.budgets.disk import Disk, Work
 from gateway.entries.entry import Budget, Entry, Kind, Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
+from gateway.meters.document_meter import DocumentMeter
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
-from gateway.meters.plain import DocumentMeter
-from gateway.meters.usage import MOST, Usage, cost_of
+from gateway.meters.usage import MAX_COUNT, Usage, cost_of
 from gateway.providers.asked import LONGEST_NAME
 from gateway.providers.reading import read_call
 from gateway.providers.slices import do_at_once
@@ -79,7 +79,7 @@ def test_every_request_of_an_agent_is_either_refused_or_countable(call: Call, so
             except Exception as error:
                 raise AssertionError(where) from error
             money = cost_of(Usage(asked.input, asked.output), entry.prices.get("m"))
-            assert all(0 <= each <= MOST for each in (asked.input, asked.output, money)), where
+            assert all(0 <= each <= MAX_COUNT for each in (asked.input, asked.output, money)), where
             assert len(asked.model) <= LONGEST_NAME
             counted.execute("SELECT ?, ?, ?, ?", (asked.model, asked.input, asked.output, money))
     counted.close()
@@ -114,7 +114,7 @@ NEWER = {"input_tokens": 1, "output_tokens": 2, "input_tokens_details": {"cached
 ANTHROPIC = {"input_tokens": 1, "output_tokens": 2, "cache_read_input_tokens": 1, "cache_creation_input_tokens": 1}
 DELTA = {"content": "a", "reasoning": "b", "tool_calls": [{"function": {"arguments": "c"}}]}
 ANSWERED: dict[str, tuple[Callable[[], Meter], list[dict[str, Any]]]] = {
-    "chat": (lambda: ChatMeter(hides=True), [{"choices": [{"delta": DELTA, "text": "a"}], "usage": USAGE}]),
+    "chat": (lambda: ChatMeter(hide_usage=True), [{"choices": [{"delta": DELTA, "text": "a"}], "usage": USAGE}]),
     "responses": (
         ResponsesMeter, [{"type": "response.completed", "delta": "a", "response": {"usage": NEWER}, "usage": USAGE}],
     ),
@@ -140,12 +140,12 @@ def test_any_answer_of_a_provider_is_read_or_skipped(case: str) -> None:
             meter = make()
             event = f"data: {json.dumps(spoiled)}\n\n".encode()
             try:
-                meter.see(event if "document" not in case and case != "message" else event[6:])
+                meter.feed(event if "document" not in case and case != "message" else event[6:])
                 meter.finish()
                 usage = meter.usage or meter.estimate(bound)
             except Exception as error:
                 raise AssertionError(f"{what} in {place}") from error
-            assert all(0 <= each <= MOST for each in (usage.input, usage.output, usage.cached, usage.money or 0))
+            assert all(0 <= each <= MAX_COUNT for each in (usage.input, usage.output, usage.cached, usage.money or 0))
 
 
 def test_a_name_that_cannot_be_stored_is_refused_and_counting_continues(

@@ -86,12 +86,12 @@ def test_an_answer_is_too_long_only_beyond_doubt(texts: list[str], tokens: int) 
         delta = {"reasoning": text, "reasoning_content": text}
         delta |= {"content": ""}
         for each in (meter, at_once):
-            each.see(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n")
-        so_far = at_once.written()
+            each.feed(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n")
+        so_far = at_once.least_tokens()
         if number % 7 == 0:  # in between they are not counted
-            assert not meter.has_written(so_far)
-            assert so_far == 0 or meter.has_written(so_far - 1)
-    assert meter.written() == at_once.written() == tokens
+            assert not meter.exceeds(so_far)
+            assert so_far == 0 or meter.exceeds(so_far - 1)
+    assert meter.least_tokens() == at_once.least_tokens() == tokens
 
 
 @pytest.mark.parametrize(("model", "tokens"), [("gpt-x", 80), ("anthropic/claude-x", 10)])
@@ -99,8 +99,8 @@ def test_a_token_may_be_as_long_as_the_longest_of_its_vocabulary(model: str, tok
     meter = ChatMeter()
     for _ in range(10):
         choices = [{"delta": {"content": " " * 1024}}]
-        meter.see(b"data: " + json.dumps({"model": model, "choices": choices}).encode() + b"\n\n")
-    assert meter.written() == tokens
+        meter.feed(b"data: " + json.dumps({"model": model, "choices": choices}).encode() + b"\n\n")
+    assert meter.least_tokens() == tokens
 
 
 def test_the_excess_of_an_answer_is_reserved_within_the_budget_and_survives_a_kill(tmp_path: Path) -> None:

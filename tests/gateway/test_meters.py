@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
-from gateway.meters.events import Cutter, read_event, read_only_event
+from gateway.meters.document_meter import MAX_WHOLE_DOCUMENT, DocumentMeter
+from gateway.meters.events import EventSplitter, read_event, read_only_event
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
-from gateway.meters.plain import KEPT, DocumentMeter
 from gateway.meters.usage import Usage, cost_of
 
 pytestmark = pytest.mark.one_database
@@ -45,7 +45,7 @@ RESPONSES = (
 )
 CASES: dict[str, tuple[Callable[[], Meter], tuple[object, ...]]] = {
     "chat": (ChatMeter, CHAT),
-    "hidden": (lambda: ChatMeter(hides=True), CHAT),
+    "hidden": (lambda: ChatMeter(hide_usage=True), CHAT),
     "messages": (MessagesMeter, MESSAGES),
     "responses": (ResponsesMeter, RESPONSES),
 }
@@ -59,7 +59,7 @@ def test_a_stream_is_read_the_same_however_it_is_cut(case: str, end: str) -> Non
     expected = stream(*documents[:2], end=end) if case == "hidden" else data
     for size in (*range(1, 12), 50, len(data)):
         meter = make()
-        passed = b"".join(meter.see(data[at : at + size]) for at in range(0, len(data), size)) + meter.finish()
+        passed = b"".join(meter.feed(data[at : at + size]) for at in range(0, len(data), size)) + meter.finish()
         assert passed == expected
         assert meter.usage == Usage(7, 5, 3)
 
@@ -68,8 +68,8 @@ def test_events_are_split_the_same_way_at_once_and_byte_by_byte() -> None:
     chance = random.Random(11)
     for _ in range(1000):
         text = b"".join(chance.choices([b"\n\n", b"\n", b"\r", b"\r\n", b"data: {}", b"x"], k=chance.randrange(1, 9)))
-        whole, slow = Cutter(), Cutter()
-        events = whole.cut(text), [event for byte in text for event in slow.cut(bytes([byte]))]
+        whole, slow = EventSplitter(), EventSplitter()
+        events = whole.split(text), [event for byte in text for event in slow.split(bytes([byte]))]
         # What ends with half of an end goes on with the next piece, wherever that was cut.
         assert b"".join([*events[0], whole.take_rest()]) == text == b"".join([*events[1], slow.take_rest()])
         if b"\r" not in text:
@@ -107,7 +107,7 @@ def test_a_stream_that_ends_anywhere_is_estimated_within_its_bound(case: str) ->
     bound = Usage(1000, 20)
     for end in range(len(data)):
         meter = make()
-        meter.see(data[:end])
+        meter.feed(data[:end])
         guess = meter.estimate(bound)
         assert guess.is_estimated
         assert guess.input in (7, 1000)
@@ -118,24 +118,24 @@ def test_junk_in_a_stream_harms_nothing() -> None:
     junk = b'data: {"choices": 5}\n\ndata: {"choices": [null, {"delta": 7}]}\n\n'
     junk += b": ping\n\ndata: {\n\ndata: [1]\n\n\xff\xfe\n\n"
     for meter in (ChatMeter(), MessagesMeter(), ResponsesMeter()):
-        assert meter.see(junk) + meter.finish() == junk
+        assert meter.feed(junk) + meter.finish() == junk
         assert meter.usage is None
 
 
 def test_an_endless_event_is_forwarded_and_not_kept() -> None:
-    meter = ChatMeter(hides=True)
-    passed = sum(len(meter.see(b"x" * 65536)) for _ in range(64))
+    meter = ChatMeter(hide_usage=True)
+    passed = sum(len(meter.feed(b"x" * 65536)) for _ in range(64))
     assert passed + len(meter.finish()) == 64 * 65536
     assert meter.estimate(Usage(3, 4)) == Usage(3, 4, is_estimated=True)
 
 
-@pytest.mark.parametrize("filling", [10, KEPT * 2], ids=["short", "long"])
+@pytest.mark.parametrize("filling", [10, MAX_WHOLE_DOCUMENT * 2], ids=["short", "long"])
 def test_the_usage_of_a_document_is_found_at_its_end(filling: int) -> None:
     words = 'quoted "usage": {"prompt_tokens": 1}' + "x" * filling
     document = {"choices": [{"message": {"content": words}}], "usage": {"prompt_tokens": 7, "completion_tokens": 5}}
     data = json.dumps(document).encode()
     meter = DocumentMeter(read_openai_usage)
-    assert b"".join(meter.see(data[at : at + 999]) for at in range(0, len(data), 999)) == data
+    assert b"".join(meter.feed(data[at : at + 999]) for at in range(0, len(data), 999)) == data
     meter.finish()
     assert meter.usage == Usage(7, 5)
 

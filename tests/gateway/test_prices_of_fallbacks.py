@@ -8,9 +8,9 @@ from gateway.budgets.ledger import Ledger
 from gateway.budgets.prices import final_cost, highest_price, price_of, settle_price
 from gateway.entries.entry import Budget, Entry, Price
 from gateway.meters.anthropic import read_anthropic_usage
+from gateway.meters.document_meter import DocumentMeter
 from gateway.meters.events import read_model
 from gateway.meters.openai import read_openai_usage
-from gateway.meters.plain import DocumentMeter
 from gateway.meters.usage import MILLION, Usage
 from gateway.rules.refusals import RefusedError, Why
 
@@ -77,7 +77,7 @@ def test_the_model_is_read_from_each_kind_of_answer(document: dict[str, Any]) ->
 def test_an_answer_that_is_no_object_names_no_model(read: Any) -> None:
     for body in (b"[]", b"nothing", b'{"model":5}', b'"model"'):
         meter = DocumentMeter(read)
-        meter.see(body)
+        meter.feed(body)
         meter.finish()
         assert meter.model == ""
 

@@ -81,7 +81,7 @@ def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Pa
         meter = choose_meter(asked, {"Content-Type": "text/event-stream"})
         longer = Longer(ledger, Truth(Clock(2026, 11, 22)), entry, Kind.OPENAI, asked, bill)
         for _ in range(300):
-            meter.see(b"data: " + json.dumps(delta).encode() + b"\n\n")
+            meter.feed(b"data: " + json.dumps(delta).encode() + b"\n\n")
             assert longer.end(meter) == b""
         bill.is_broken(meter)
         assert bill.usage.tokens == bound(60_000)

@@ -7,8 +7,8 @@ import pytest
 from gateway.budgets.prices import price_to_reserve
 from gateway.entries.entry import Price
 from gateway.meters.anthropic import MessagesMeter, read_anthropic_usage
+from gateway.meters.document_meter import DocumentMeter
 from gateway.meters.openai import ChatMeter, read_openai_usage
-from gateway.meters.plain import DocumentMeter
 from gateway.meters.usage import Usage, cost_of
 
 from tests.fakes.messages import Answer, Streamed
@@ -45,18 +45,18 @@ def test_thinking_that_only_the_total_includes_counts() -> None:
 
 @pytest.mark.parametrize("junk", [None, {"prompt_tokens": -5, "completion_tokens": -5}, {"total_tokens": "9"}, [], 7])
 def test_a_stream_with_junk_usage_is_estimated_and_marked(junk: object) -> None:
-    meter = ChatMeter(hides=True)
-    meter.see(stream(TEXT, {"choices": [], "usage": junk}))
+    meter = ChatMeter(hide_usage=True)
+    meter.feed(stream(TEXT, {"choices": [], "usage": junk}))
     assert meter.final(BOUND) == Usage(100, 1, is_estimated=True)
 
 
 def test_a_server_that_always_reports_zeros_is_estimated() -> None:
     meter = ChatMeter()
     zeros = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    meter.see(stream(*[TEXT] * 30, {"choices": [], "usage": zeros}))
+    meter.feed(stream(*[TEXT] * 30, {"choices": [], "usage": zeros}))
     assert meter.final(BOUND) == Usage(100, 30, is_estimated=True)
     whole = DocumentMeter(read_openai_usage)
-    whole.see(json.dumps({"usage": zeros}).encode())
+    whole.feed(json.dumps({"usage": zeros}).encode())
     whole.finish()
     assert whole.final(BOUND) == Usage(100, 50, is_estimated=True)
 
@@ -64,9 +64,9 @@ def test_a_server_that_always_reports_zeros_is_estimated() -> None:
 def test_usage_reported_before_the_text_is_not_trusted() -> None:
     meter = ChatMeter()
     early: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 0}}
-    meter.see(stream(early, *[TEXT] * 30))
+    meter.feed(stream(early, *[TEXT] * 30))
     assert meter.final(BOUND) == Usage(7, 30, is_estimated=True)
-    meter.see(stream({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 31}}))
+    meter.feed(stream({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 31}}))
     assert meter.final(BOUND) == Usage(7, 31)
 
 
@@ -80,7 +80,7 @@ def test_cache_writes_cost_more_and_are_reserved_for() -> None:
         assert cost_of(usage, price) == costs <= cost_of(Usage(110, 1), price_to_reserve(price, is_cached=True))
     meter = MessagesMeter()
     start = {"type": "message_start", "message": {"usage": told | {"cache_creation": hour}}}
-    meter.see(stream(start, {"type": "message_delta", "usage": {"output_tokens": 9}}))
+    meter.feed(stream(start, {"type": "message_delta", "usage": {"output_tokens": 9}}))
     assert cost_of(meter.final(BOUND), price) == 110 + 100 + 45
     kept = read_openai_usage({"prompt_tokens": 100, "prompt_tokens_details": {"cache_write_tokens": 40}})
     assert kept

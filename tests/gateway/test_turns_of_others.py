@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from gateway.meters.plain import BlindMeter
+from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.echo import Echo
 from gateway.pipes.incoming import SHORT, Incoming
 from gateway.pipes.passage import Metered, Passage
@@ -101,11 +101,11 @@ def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
         paid.append(spent)
         return 0.0
 
-    assert metered.see(b"a") == b"a"
+    assert metered.feed(b"a") == b"a"
     assert metered.take() == 0.0
-    metered.see(b"a" * (SHORT + 1))
+    metered.feed(b"a" * (SHORT + 1))
     assert metered.take() == 1.0 - OF_A_PIECE
     passage = Passage(Echo("secret"), BlindMeter(), pay, lambda: b"")
-    passage.see(b"a" * (SHORT + 1))
+    passage.feed(b"a" * (SHORT + 1))
     passage.pay(SHORT + 1, 2.0)
     assert paid == [3.0 - OF_A_PIECE]

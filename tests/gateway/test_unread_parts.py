@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry, Kind, Provider
-from gateway.meters import unread
+from gateway.meters import hidden_output
 from gateway.meters.anthropic import MessagesMeter
 from gateway.meters.meter import EventMeter
 from gateway.meters.openai import ChatMeter, ResponsesMeter
@@ -57,36 +57,36 @@ CASES: list[Any] = [
 @pytest.mark.parametrize(("make", "event"), CASES)
 def test_parts_other_than_text_count_too(make: type[EventMeter], event: dict[str, Any]) -> None:
     meter = make()
-    meter.see(stream(event))
+    meter.feed(stream(event))
     assert 1000 <= meter.estimate(BOUND).output <= 1100
-    assert meter.written() <= 1000
+    assert meter.least_tokens() <= 1000
 
 
 def test_text_that_appears_in_two_places_counts_once() -> None:
     meter = ChatMeter()
     thought = {"reasoning": "four", "reasoning_details": [{"type": "reasoning.text", "text": "four"}]}
     for _ in range(100):
-        meter.see(stream({"choices": [{"delta": {"role": "assistant", "content": "", **thought}}]}))
+        meter.feed(stream({"choices": [{"delta": {"role": "assistant", "content": "", **thought}}]}))
     plain = ChatMeter()
     for _ in range(100):
-        plain.see(stream({"choices": [{"delta": {"reasoning": "four", "content": ""}}]}))
-    assert meter.likely() == plain.likely() == 100
+        plain.feed(stream({"choices": [{"delta": {"reasoning": "four", "content": ""}}]}))
+    assert meter.likely_tokens() == plain.likely_tokens() == 100
 
 
 @pytest.mark.parametrize("make", [ChatMeter, ResponsesMeter, MessagesMeter])
 def test_hidden_thinking_counts_by_its_duration(monkeypatch: pytest.MonkeyPatch, make: type[EventMeter]) -> None:
     now = [100.0]
-    monkeypatch.setattr("gateway.meters.unread.time.monotonic", lambda: now[0])
-    meters = [make(thinks=True), make()]
+    monkeypatch.setattr("gateway.meters.hidden_output.time.monotonic", lambda: now[0])
+    meters = [make(may_reason=True), make()]
     now[0] += 10
     event = b"data: " + json.dumps({
         "type": "content_block_delta" if make is MessagesMeter else "a", "choices": [{"delta": {"content": "a"}}],
         "delta": {"type": "text_delta", "text": "a"} if make is MessagesMeter else "a",
     }).encode() + b"\n\n"  # fmt: skip
     for meter in meters:
-        meter.see(event)
+        meter.feed(event)
     now[0] += 0.5
-    assert [meter.estimate(BOUND).output for meter in meters] == [10 * unread.OF_A_SECOND + 1, 1]
+    assert [meter.estimate(BOUND).output for meter in meters] == [10 * hidden_output.THINKING_TOKENS_PER_SECOND + 1, 1]
     now[0] += 1000
     assert meters[0].estimate(BOUND).output == BOUND.output
 

@@ -41,7 +41,7 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
         longer = Longer(ledger, Truth(Clock(*NOW)), entry, Kind.OPENAI, asked, bill)
         meter, last = ChatMeter(), b""
         for _ in range(20):
-            meter.see(event(text))
+            meter.feed(event(text))
             last = last or longer.end(meter)
         assert (b"it resets on" in last) == (budget == 1000)
         longer.is_broken(meter)
@@ -57,5 +57,5 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
 
 def test_a_sound_in_a_response_does_not_set_its_length() -> None:
     meter = ResponsesMeter()
-    meter.see(b"data: " + json.dumps({"type": "response.audio.delta", "delta": "A" * 9000}).encode() + b"\n\n")
-    assert (meter.written(), meter.likely()) == (0, 2250)
+    meter.feed(b"data: " + json.dumps({"type": "response.audio.delta", "delta": "A" * 9000}).encode() + b"\n\n")
+    assert (meter.least_tokens(), meter.likely_tokens()) == (0, 2250)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from gateway.budgets.disk import Disk, Work
-from gateway.meters.usage import MOST
+from gateway.meters.usage import MAX_COUNT
 from gateway.periods import Period, name_of
 
 _NOTE = """
@@ -76,6 +76,6 @@ def _read(connection: sqlite3.Connection) -> list[tuple[str, int, int, int]]:
 
 def _insert(project: str, hour: int, size: Size) -> Work:
     def work(connection: sqlite3.Connection) -> None:
-        connection.execute(_NOTE, (project, hour, *(min(each, MOST) for each in size)))
+        connection.execute(_NOTE, (project, hour, *(min(each, MAX_COUNT) for each in size)))
 
     return work

@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from gateway.budgets.disk import Work
-from gateway.meters.usage import MOST
+from gateway.meters.usage import MAX_COUNT
 
 COLUMNS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 KEPT_HOURS = 62 * 24
@@ -182,8 +182,8 @@ def _store(connection: sqlite3.Connection) -> str:
 def _add(connection: sqlite3.Connection, project: str, hour: int, model: str, counts: Counts) -> None:
     next_seq = "UPDATE meta SET value = CAST(value AS INTEGER) + 1 WHERE name = 'seq' RETURNING value"
     ((seq,),) = connection.execute(next_seq).fetchall()
-    connection.execute(_ADD, (project, hour, model, *_values(counts), int(seq), MOST))
+    connection.execute(_ADD, (project, hour, model, *_values(counts), int(seq), MAX_COUNT))
 
 
 def _values(counts: Counts) -> Iterator[int]:
-    return (min(getattr(counts, name), MOST) for name in COLUMNS)
+    return (min(getattr(counts, name), MAX_COUNT) for name in COLUMNS)

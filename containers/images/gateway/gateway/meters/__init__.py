@@ -1,1 +1,1 @@
-"""Reads from a provider's answer, while it passes, what the answer has cost."""
+"""Reads the usage from a provider's answer while the answer passes through."""

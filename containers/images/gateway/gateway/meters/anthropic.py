@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from gateway.meters.hidden_output import length_of
 from gateway.meters.meter import EventMeter
-from gateway.meters.unread import length_of
-from gateway.meters.usage import NoCountError, Usage, count_in, extra_of
+from gateway.meters.usage import NoCountError, Usage, cache_surcharge, count_in
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TEXTS = ("text", "partial_json", "thinking")
@@ -22,33 +22,33 @@ def read_anthropic_usage(document: object, before: Usage | None = None) -> Usage
 
 
 def _with_rounds(document: dict[str, Any]) -> dict[str, Any]:
-    """What was written beside the answer (a summary of a long talk, what another model advises) costs as well, and is
-    told in a list, with the answer in it."""
-    told = document.get("iterations")
-    rounds = [each for each in told if isinstance(each, dict)] if isinstance(told, list) else []
+    """Adds up the usage of all rounds. Besides the answer, these can be summaries of a long conversation or advice
+    from another model, which cost as well. Anthropic lists them, including the answer, in `iterations`."""
+    reported = document.get("iterations")
+    rounds = [each for each in reported if isinstance(each, dict)] if isinstance(reported, list) else []
     names = [name for name in _COUNTS if any(name in each for each in rounds)]
     sums = {name: sum(count_in(each, name) or 0 for each in rounds) for name in names}
     return document | {name: max(total, count_in(document, name) or 0) for name, total in sums.items()}
 
 
 def _read(document: dict[str, Any], usage: Usage) -> Usage:
-    given, cached = count_in(document, "input_tokens"), count_in(document, "cache_read_input_tokens") or 0
+    input_tokens, cached = count_in(document, "input_tokens"), count_in(document, "cache_read_input_tokens") or 0
     written, parts = count_in(document, "cache_creation_input_tokens") or 0, document.get("cache_creation")
     hour = count_in(parts, "ephemeral_1h_input_tokens") if isinstance(parts, dict) else 0
-    if given is not None:
+    if input_tokens is not None:
         # message_delta may repeat the input. Counts that were read are kept.
         usage = replace(
             usage,
-            input=max(given + written + cached, usage.input),
+            input=max(input_tokens + written + cached, usage.input),
             cached=max(cached, usage.cached),
-            extra=max(extra_of(written, hour or 0), usage.extra),
+            extra=max(cache_surcharge(written, hour or 0), usage.extra),
         )
     return replace(usage, output=max(count_in(document, "output_tokens") or 0, usage.output))
 
 
 class MessagesMeter(EventMeter):
-    def __init__(self, *, thinks: bool = False) -> None:
-        super().__init__(thinks=thinks)
+    def __init__(self, *, may_reason: bool = False) -> None:
+        super().__init__(may_reason=may_reason)
         self._so_far: Usage | None = None
 
     def read(self, document: dict[str, Any]) -> bool:
@@ -64,7 +64,7 @@ class MessagesMeter(EventMeter):
         elif kind == "content_block_delta" and isinstance(delta := document.get("delta"), dict):
             self._note_delta(delta)
         elif kind == "content_block_start" and isinstance(block := document.get("content_block"), dict):
-            self.note_unread(length_of(block.get("data")))  # encrypted thoughts
+            self.note_unreadable(length_of(block.get("data")))  # encrypted reasoning
         return False
 
     def _note_delta(self, delta: dict[str, Any]) -> None:
@@ -72,11 +72,11 @@ class MessagesMeter(EventMeter):
         for text in texts:
             self.note_text(text)
         if len(delta) > 1 + len(texts):  # besides its type
-            self.note_unread(length_of(delta, but=texts))
+            self.note_unreadable(length_of(delta, except_for=texts))
 
     def estimate(self, bound: Usage) -> Usage:
-        told, self.usage = self.usage, self.usage or self._so_far
+        reported, self.usage = self.usage, self.usage or self._so_far
         try:
             return super().estimate(bound)
         finally:
-            self.usage = told
+            self.usage = reported

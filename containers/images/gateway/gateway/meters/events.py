@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-LARGEST = 1024 * 1024
+MAX_EVENT = 1024 * 1024
 """The most bytes of an event. An image can be large; a larger event is passed on without being read."""
 
 _BLANKS = b" \t\r\n"
@@ -19,13 +19,13 @@ _decoder = json.JSONDecoder()
 _END = re.compile(rb"\r?\n\r?\n|\r\r")
 
 
-class Cutter:
+class EventSplitter:
     def __init__(self) -> None:
         self._rest = bytearray()
-        self.is_lost = False
+        self.has_dropped = False
         """Whether an event was too large to be kept."""
 
-    def cut(self, piece: bytes) -> list[bytes]:
+    def split(self, piece: bytes) -> list[bytes]:
         """Returns the events that end in this piece, each with its end."""
         if not self._rest and piece.endswith(b"\n\n") and b"\r" not in piece and b"\n\n\n" not in piece:
             # The fast path for nearly every piece, because searching for the ends one by one takes longer than reading
@@ -38,13 +38,13 @@ class Cutter:
             events.append(bytes(self._rest[at : found.end()]))
             at = begin = found.end()
         del self._rest[:at]
-        if len(self._rest) > LARGEST:
-            self.is_lost = True
+        if len(self._rest) > MAX_EVENT:
+            self.has_dropped = True
             events.append(self.take_rest())
         return events
 
     @property
-    def kept(self) -> int:
+    def pending_size(self) -> int:
         """Returns the bytes kept of an incomplete event."""
         return len(self._rest)
 

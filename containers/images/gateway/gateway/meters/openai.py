@@ -3,17 +3,18 @@
 from math import ceil
 from typing import Any
 
+from gateway.meters.hidden_output import length_of
 from gateway.meters.meter import EventMeter
-from gateway.meters.unread import length_of
-from gateway.meters.usage import MILLION, OF_A_SECOND, NoCountError, Usage, count_in, extra_of
+from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND, MILLION, NoCountError, Usage, cache_surcharge, count_in
 
 _TEXTS = frozenset({"content", "reasoning", "reasoning_content", "refusal"})
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
 def read_openai_usage(document: object) -> Usage | None:
-    """Returns the usage of a chat completion, an embedding or a response. For sounds, providers may report seconds
-    instead.
+    """Returns the usage of a chat completion, an embedding or a response; None if it is missing or invalid.
+
+    For audio, providers may report seconds instead of tokens.
     """
     if not isinstance(document, dict):
         return None
@@ -24,24 +25,24 @@ def read_openai_usage(document: object) -> Usage | None:
 
 
 def _read(document: dict[str, Any]) -> Usage | None:
-    given = count_in(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
-    written = count_in(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
-    if given is None and written is None:
+    input_tokens = count_in(document, "input_tokens" if "input_tokens" in document else "prompt_tokens")
+    output_tokens = count_in(document, "output_tokens" if "output_tokens" in document else "completion_tokens")
+    if input_tokens is None and output_tokens is None:
         return _read_seconds(document) if document.get("type") == "duration" else None
-    # Some providers (xAI) leave thoughts out of the output count but include them in the total. They cost the same.
-    written = max(written or 0, (count_in(document, "total_tokens") or 0) - (given or 0))
+    # Some providers (xAI) include reasoning only in the total, not in the output. It costs the same.
+    output_tokens = max(output_tokens or 0, (count_in(document, "total_tokens") or 0) - (input_tokens or 0))
     details = document.get("input_tokens_details") or document.get("prompt_tokens_details")
     details = details if isinstance(details, dict) else {}
-    extra = extra_of(count_in(details, "cache_write_tokens") or 0)
+    extra = cache_surcharge(count_in(details, "cache_write_tokens") or 0)
     cached = count_in(details, "cached_tokens") or 0
-    return Usage(given or 0, written, cached, _money(document), extra=extra)
+    return Usage(input_tokens or 0, output_tokens, cached, _money(document), extra=extra)
 
 
 def _read_seconds(document: dict[str, Any]) -> Usage | None:
     seconds = document.get("seconds")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < MILLION:
         return None
-    return Usage(ceil(seconds * OF_A_SECOND), is_estimated=True)
+    return Usage(ceil(seconds * AUDIO_TOKENS_PER_SECOND), is_estimated=True)
 
 
 def _money(document: dict[str, Any]) -> int | None:
@@ -70,9 +71,9 @@ class ChatMeter(EventMeter):
         if isinstance(choices, list):
             for choice in choices:
                 self._note_choice(choice)
-        if (told := document.get("usage")) is None:
+        if (reported := document.get("usage")) is None:
             return False
-        usage = read_openai_usage(told)
+        usage = read_openai_usage(reported)
         self.note_usage(usage)
         return usage is not None and not choices
 
@@ -81,29 +82,29 @@ class ChatMeter(EventMeter):
         if not isinstance(delta, dict):
             self.note_text(choice.get("text") if isinstance(choice, dict) else None)
             return
-        if len(delta) == 1 and isinstance(text := delta.get("content"), str):  # as of nearly every event
+        if len(delta) == 1 and isinstance(text := delta.get("content"), str):  # like nearly every event
             self.note_text(text)
             return
         texts = [text for name, text in delta.items() if name in _TEXTS and isinstance(text, str)]
-        for text in dict.fromkeys(texts) if len(texts) > 1 else texts:  # some send what is thought by both of its names
+        for text in dict.fromkeys(texts) if len(texts) > 1 else texts:  # some providers send reasoning under two names
             self.note_text(text)
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
-            if isinstance(function, dict) and isinstance(given := function.get("arguments"), str):
-                self.note_text(given)
-                texts.append(given)
-        # Sounds, pictures, thoughts that are encrypted or stand in a list, what is given to tools of other kinds.
-        self.note_unread(length_of(delta, but=texts))
+            if isinstance(function, dict) and isinstance(arguments := function.get("arguments"), str):
+                self.note_text(arguments)
+                texts.append(arguments)
+        # Audio, images, reasoning that is encrypted or in a list, arguments of other kinds of tools.
+        self.note_unreadable(length_of(delta, except_for=texts))
 
 
 class ResponsesMeter(EventMeter):
-    """Responses, and sounds as they are written down or spoken: events with a type, of which the last has the usage."""
+    """Responses, transcriptions and speech: events with a type. The last event has the usage."""
 
     def read(self, document: dict[str, Any]) -> bool:
         kind = document.get("type")
         if isinstance(kind, str) and kind.endswith((".audio.delta", ".partial_image")):
-            self.note_unread(length_of([document.get("delta"), document.get("partial_image_b64")]))
+            self.note_unreadable(length_of([document.get("delta"), document.get("partial_image_b64")]))
         else:
             self.note_text(document.get("delta"))
         is_end = isinstance(kind, str) and kind in _ENDS

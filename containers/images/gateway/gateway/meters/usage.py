@@ -1,4 +1,4 @@
-"""What an answer has cost. Pure."""
+"""The usage of a call and its cost. Pure."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 from gateway.entries.entry import Price
 
 MILLION = 1_000_000
-MOST = 2**53
-"""Of any count. Larger ones are no whole numbers any more, here or in the service's database."""
-OF_A_SECOND = 20
-"""Tokens of a sound and of what is written down of it: ten of the sound (OpenAI, "Realtime costs"; 12.5 of Mistral's
-models), and no more words than anybody speaks."""
+MAX_COUNT = 2**53
+"""The largest count. JSON parsers may round larger numbers, and sums of them could overflow in a database."""
+AUDIO_TOKENS_PER_SECOND = 20
+"""Tokens per second of audio, including its transcript: ten for the audio (OpenAI, "Realtime costs"; 12.5 for Mistral's
+models), and the rest for the words, at the speed at which people speak."""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
     input: int = 0
-    """Tokens that were read, those from a cache included."""
+    """Tokens of the input, including those from a cache."""
     output: int = 0
     cached: int = 0
     money: int | None = None
-    """Millionths of the currency, where the provider has said it."""
+    """Millionths of the currency, if the provider has reported the cost."""
     is_estimated: bool = False
     extra: int = 0
-    """Tokens of the input by which it is dearer than its price says: what is written to a cache costs a quarter more,
-    or twice as much where it is to stay for an hour (Anthropic, "Prompt caching")."""
+    """Input tokens added for writes to a cache. These cost a quarter more than other input, or twice as much if the
+    cache keeps them for an hour (Anthropic, "Prompt caching")."""
 
     @property
     def tokens(self) -> int:
@@ -32,20 +32,20 @@ class Usage:
 
 
 def cost_of(usage: Usage, price: Price | None) -> int:
-    """Millionths of the currency, rounded up: by the price that staff keep, or else as the provider has said."""
+    """Returns the cost in millionths of the currency, rounded up. Without a price, the provider's own figure counts."""
     if price is None:
         return usage.money or 0
     cached = min(usage.cached, usage.input)
     total = (usage.input - cached + usage.extra) * price.input + cached * price.cached + usage.output * price.output
-    return min(-(-total // MILLION), MOST)
+    return min(-(-total // MILLION), MAX_COUNT)
 
 
 class NoCountError(ValueError):
-    """A provider has sent something else in the place of a count. What it has said of the cost cannot be relied on."""
+    """A provider sent something other than a count, so its report of the usage is unreliable."""
 
 
 def count_in(document: dict[str, Any], name: str) -> int | None:
-    """A count of tokens as a provider sent it; None where there is none. Raises NoCountError for what is no count."""
+    """Returns the token count that a provider sent under this name, or None. Raises NoCountError if it is no count."""
     value = document.get(name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -54,5 +54,6 @@ def count_in(document: dict[str, Any], name: str) -> int | None:
     raise NoCountError
 
 
-def extra_of(written: int, for_an_hour: int = 0) -> int:
+def cache_surcharge(written: int, for_an_hour: int = 0) -> int:
+    """Returns the tokens to add for writes to a cache, some of which it keeps for an hour, rounded up."""
     return -(-(written + 3 * min(for_an_hour, written)) // 4)

@@ -17,7 +17,7 @@ BEGUN = web.RequestKey("begun", bool)
 class Meter(Protocol):
     unfinished: int
 
-    def see(self, piece: bytes) -> bytes: ...
+    def feed(self, piece: bytes) -> bytes: ...
     def finish(self) -> bytes: ...
 
 
@@ -51,11 +51,11 @@ class Metered:
         self._meter = meter
         self._spent = Spent()
 
-    def see(self, piece: bytes) -> bytes:
+    def feed(self, piece: bytes) -> bytes:
         is_short = len(piece) <= SHORT
         clock = time.monotonic if is_short else time.thread_time
         began = clock()
-        passed = self._meter.see(piece)
+        passed = self._meter.feed(piece)
         took = clock() - began - OF_A_PIECE
         if took > 0:
             self._spent.add(min(took, len(piece) * OF_A_BYTE) if is_short else took)
@@ -78,12 +78,12 @@ class Passage:
     def pay(self, size: int, spent: float = 0.0) -> float:
         return self._pay(size, spent + self._metered.take())
 
-    def see(self, piece: bytes) -> bytes:
+    def feed(self, piece: bytes) -> bytes:
         """What of the piece may be passed on. Raises BrokenError."""
         # The piece that completes the credential is not sent, so that the agent never has the whole of it.
         if self._echo.is_in(piece):
             raise BrokenError
-        passed = self._metered.see(piece)
+        passed = self._metered.feed(piece)
         if last := self._end():
             raise ExceededError(passed[: max(0, len(passed) - self._meter.unfinished)] + last)
         return passed

@@ -59,7 +59,7 @@ async def _pass_pieces(
     """Sends the answer's head with the first piece, so a relay never passes that piece."""
     is_begun = False
     async for piece in answer.content.iter_any():
-        if passed := passage.see(piece):
+        if passed := passage.feed(piece):
             await response.write(passed)
             is_begun = True
         wait = relay.pay(piece) or (await relay.go_on() if is_begun else 0.0)

@@ -68,7 +68,7 @@ class Relay:
         if self._is_passing or self._stopped is None or self._stopped.done():
             return False
         try:
-            passed = self._passage.see(text)
+            passed = self._passage.feed(text)
             if passed is text:
                 transport.write(chunk)
             elif passed:
@@ -106,7 +106,7 @@ class Relay:
             piece = self._content.read_nowait()
             if not piece:
                 return None
-            if passed := self._passage.see(piece):
+            if passed := self._passage.feed(piece):
                 transport.write(framed(passed))
             if wait := self.pay(piece):
                 return wait

@@ -49,7 +49,7 @@ async def _see_rest(answer: aiohttp.ClientResponse, meter: Meter, pay: PayFor) -
             if not piece:
                 meter.finish()
                 return Rest.WHOLE
-            metered.see(piece)
+            metered.feed(piece)
             pay(len(piece), metered.take() + (answer.spent.take() if isinstance(answer, Answer) else 0.0))
             await asyncio.sleep(0)  # else nothing suspends, as long as there is something to unpack
         return Rest.ENDLESS

@@ -7,7 +7,7 @@ import aiohttp
 from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
-from gateway.meters.plain import BlindMeter
+from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
 from gateway.pipes.passage import ExceededError

@@ -37,7 +37,7 @@ class Longer:
         if not (self.asked.has_length and self.entry.budget.is_set):
             return b""
         try:
-            while meter.has_written(self.bill.reservation.output):
+            while meter.exceeds(self.bill.reservation.output):
                 self._extend(max(LEAST_MORE, self.bill.reservation.output))
         except RefusedError as error:
             note_refusal(self.truth, self.entry, error)
@@ -60,7 +60,7 @@ class Longer:
     def _cover(self, meter: Meter) -> None:
         """Reserves for what has come of an answer that was longer than was asked for, which bounds it no more: likely
         more than what is beyond doubt. It is counted as far as the budget has room for it."""
-        more = meter.likely() - self.bill.reservation.output
+        more = meter.likely_tokens() - self.bill.reservation.output
         if self.bill.is_beyond and more > 0:
             with suppress(RefusedError):
                 self._extend(more)

@@ -1,7 +1,7 @@
 """Reads what an agent asks of its provider, and refuses what its entry does not allow."""
 
 from gateway.entries.entry import Entry, Kind
-from gateway.meters.usage import OF_A_SECOND
+from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
 from gateway.providers.asked import Asked, read_asked, read_name
 from gateway.providers.documents import IN_ONE_GO, read_json
 from gateway.providers.fees import check_fees, check_prices, may_have_fees
@@ -78,7 +78,7 @@ def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
     read_name(model)
     _check_model(entry, model)
     check_prices(entry, (model,))
-    count = max(entry.limits.media_tokens, OF_A_SECOND * -(-len(body) // SECOND))
+    count = max(entry.limits.media_tokens, AUDIO_TOKENS_PER_SECOND * -(-len(body) // SECOND))
     return Asked(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
 
 

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from gateway.entries.entry import Entry
 from gateway.entries.servers import Server
-from gateway.meters.plain import BlindMeter
+from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.guard import read_body
 from gateway.pipes.passage import BrokenError
 from gateway.pipes.passing import pass_on, pass_redacted

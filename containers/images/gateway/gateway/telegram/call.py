@@ -9,7 +9,7 @@ from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Bot, Entry, digest
-from gateway.meters.plain import BlindMeter
+from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.guard import length_of, pieces_of, read_body
 from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import ask

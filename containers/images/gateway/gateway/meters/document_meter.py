@@ -1,4 +1,4 @@
-"""The usage in an answer that is one JSON document. Nothing of a long one is kept but its beginning or its end."""
+"""Reads the usage in an answer that is one JSON document. Keeps only the end of a long document."""
 
 import json
 import re
@@ -9,12 +9,12 @@ from gateway.meters.events import read_model
 from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
 
-KEPT = 256 * 1024
-"""Bytes from which a document is no longer read as a whole: only its last `TAIL` ones are searched for the usage."""
+MAX_WHOLE_DOCUMENT = 256 * 1024
+"""Bytes. A longer document is not read as a whole. Its last `TAIL` bytes are searched for the usage."""
 TAIL = 16 * 1024
 
 _USAGE = re.compile(rb'"usage"\s*:\s*(?=\{)')
-"""Nothing that a model writes looks like this: quotes inside a JSON string are escaped."""
+"""A model's text cannot match this, because quotes inside a JSON string are escaped."""
 
 
 class DocumentMeter(Meter):
@@ -23,9 +23,9 @@ class DocumentMeter(Meter):
         self._kept = bytearray()
         self._is_cut = False
 
-    def see(self, piece: bytes) -> bytes:
+    def feed(self, piece: bytes) -> bytes:
         self._kept += piece
-        if len(self._kept) > KEPT:
+        if len(self._kept) > MAX_WHOLE_DOCUMENT:
             self._is_cut = True
             del self._kept[:-TAIL]
         return piece
@@ -50,7 +50,7 @@ class DocumentMeter(Meter):
 
 
 class BlindMeter(Meter):
-    """For what tells no usage, such as sounds."""
+    """Passes on answers that report no usage, such as audio."""
 
-    def see(self, piece: bytes) -> bytes:
+    def feed(self, piece: bytes) -> bytes:
         return piece
