@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from aiohttp import web
 from gateway.meters.document_meter import BlindMeter
-from gateway.pipes.passing import pass_on
+from gateway.pipes.forwarding import pass_on
 from gateway.pipes.upstream import ask, open_client
 
 from tests.gateway.process import PATIENCE

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from gateway.pipes.chunks import text_of_chunk
-from gateway.pipes.incoming import Incoming
-from gateway.pipes.passage import BrokenError
+from gateway.pipes.chunks import payload_of_chunk
+from gateway.pipes.piece_filter import BrokenError
+from gateway.pipes.upstream_connection import UpstreamConnection
 
 from tests.gateway.relaying import HEAD, Scene, chunk, run
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.one_database
     "data", [b"1\r\n\n\r\n", b"4\r\nabc\n\r\n", b"0A\r\n" + b"a" * 9 + b"\n\r\n", chunk(b"a\n" * 5000)]
 )
 def test_a_complete_chunk_is_recognised(data: bytes) -> None:
-    assert chunk(text_of_chunk(data)).partition(b"\r\n")[2] == data.partition(b"\r\n")[2]
+    assert chunk(payload_of_chunk(data)).partition(b"\r\n")[2] == data.partition(b"\r\n")[2]
 
 
 @pytest.mark.parametrize("data", [
@@ -28,22 +28,22 @@ def test_a_complete_chunk_is_recognised(data: bytes) -> None:
     b"4\r\nabc\n\r\n4\r\nabc\n\r\n", b"HTTP/1.1 200 OK\r\nA: b\n\r\n",
 ])  # fmt: skip
 def test_anything_else_is_read_by_the_parser(data: bytes) -> None:
-    assert text_of_chunk(data) == b""
+    assert payload_of_chunk(data) == b""
 
 
 class Agent:
     """What has come, and how much of it as whole chunks."""
 
-    def __init__(self, incoming: Incoming) -> None:
+    def __init__(self, incoming: UpstreamConnection) -> None:
         self._incoming = incoming
         self.came = b""
         self.whole = 0
 
-    def take(self) -> None:
+    def data_arrived(self) -> None:
         content = self._incoming._payload
         self.came += content.read_nowait() if content else b""
 
-    def take_chunk(self, _chunk: bytes, text: bytes) -> bool:
+    def chunk_arrived(self, _chunk: bytes, text: bytes) -> bool:
         self.came += text
         self.whole += 1
         return True
@@ -60,7 +60,7 @@ def make_chunk(chance: random.Random) -> tuple[bytes, bytes]:
 def test_a_body_cut_at_any_byte_arrives_unchanged() -> None:
     chance, whole = random.Random(11), 0
     for _ in range(400):
-        incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))
+        incoming = UpstreamConnection(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))
         incoming.connection_made(cast(Any, SimpleNamespace(get_extra_info=lambda *_: None, close=lambda: None)))
         incoming.set_response_params(read_until_eof=True)
         incoming.listener = agent = Agent(incoming)

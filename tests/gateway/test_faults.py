@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
-from gateway.pipes.passage import BEGUN
+from gateway.pipes.piece_filter import BEGUN
 from gateway.serving.door import Door
 
 pytestmark = pytest.mark.one_database

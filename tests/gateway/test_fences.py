@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from cryptography.fernet import Fernet
-from gateway.pipes.passage import BrokenError
-from gateway.pipes.rest import Rest
+from gateway.pipes.draining import Drained
+from gateway.pipes.piece_filter import BrokenError
 from gateway.telegram.polling import NOTHING, poll
 from gateway.telegram.polls import Polls
 
@@ -35,13 +35,13 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
     began, over = threading.Event(), threading.Event()
 
-    async def see_rest(*_: object) -> Rest:
+    async def drain(*_: object) -> Drained:
         began.set()
         while not over.is_set():
             await asyncio.sleep(0.005)
-        return Rest.ENDLESS
+        return Drained.ENDLESS
 
-    monkeypatch.setattr(call, "see_rest", see_rest)
+    monkeypatch.setattr(call, "drain", drain)
     monkeypatch.setattr(inside, "FENCED_WITHIN", 10 * PATIENCE)
     yield began
     over.set()

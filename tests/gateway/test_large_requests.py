@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from gateway.pipes.memory import ALL, EACH, SMALL, Memory
+from gateway.pipes.memory import PROJECT_LIMIT, SMALL, TOTAL_LIMIT, Memory
 from gateway.providers.call import LARGEST
 from gateway.rules.refusals import RefusedError, Why
 
@@ -49,7 +49,7 @@ def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() ->
         for end in ends:
             end.set()
         await asyncio.gather(*calls)
-        assert not memory._lent
+        assert not memory._borrowed
         assert not memory._waiting
 
     asyncio.run(asyncio.wait_for(test(), 60))
@@ -58,7 +58,7 @@ def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() ->
 def test_a_waiter_that_times_out_or_disconnects_releases_everything() -> None:
     async def test() -> None:
         memory = Memory(patience=0.01)
-        async with memory.borrow("p", EACH):
+        async with memory.borrow("p", PROJECT_LIMIT):
             with pytest.raises(RefusedError) as refused:
                 async with memory.borrow("p", LARGEST):
                     raise AssertionError
@@ -68,9 +68,9 @@ def test_a_waiter_that_times_out_or_disconnects_releases_everything() -> None:
             gone.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await gone
-        async with memory.borrow("p", EACH):
+        async with memory.borrow("p", PROJECT_LIMIT):
             assert not memory._waiting
-        assert not memory._lent
+        assert not memory._borrowed
 
     asyncio.run(asyncio.wait_for(test(), 60))
 
@@ -111,7 +111,7 @@ def test_large_requests_take_no_more_memory_than_the_container_has(
         assert list(threads.map(ask, range(2))) == [200, 200]
     grown, for_a_moment = peak_of(own_gateway.pid) - begin, 4 * LARGEST  # its text, its values, what is written of them
     assert grown <= 2 * LARGEST + for_a_moment, f"{grown // MEBIBYTE} MiB"
-    assert begin + ALL + for_a_moment < GatewaySpec(key="").memory
+    assert begin + TOTAL_LIMIT + for_a_moment < GatewaySpec(key="").memory
 
 
 def peak_of(pid: int) -> int:

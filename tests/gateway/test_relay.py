@@ -6,9 +6,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from gateway.pipes.incoming import Incoming
-from gateway.pipes.passage import BrokenError
+from gateway.pipes.piece_filter import BrokenError
 from gateway.pipes.relay import Relay
+from gateway.pipes.upstream_connection import UpstreamConnection
 from gateway.rules.refusals import RefusedError
 
 from tests.gateway.relaying import Scene, chunk, run
@@ -24,11 +24,11 @@ LINES = pytest.mark.parametrize("end", [b"", b"\n"], ids=["any", "lines"])
 def test_no_task_is_woken_for_each_piece(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     goes = []
 
-    async def go_on(self: Relay, before: Any = Relay.go_on) -> float:
+    async def run_relay(self: Relay, before: Any = Relay.run) -> float:
         goes.append(self)
         return float(await before(self))
 
-    monkeypatch.setattr(Relay, "go_on", go_on)
+    monkeypatch.setattr(Relay, "run", run_relay)
 
     async def scene(stage: Scene) -> None:
         for _ in range(2):  # the second time on the same connection to the upstream
@@ -172,8 +172,10 @@ def test_one_timer_measures_the_silence_since_the_last_piece(monkeypatch: pytest
         timers.append((clock[0] + after, act))
         return "timer"
 
-    monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.set_exception", lambda *_: silences.append(clock[0]))
-    incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: clock[0], call_later=call_later)))
+    monkeypatch.setattr(
+        "gateway.pipes.upstream_connection.ResponseHandler.set_exception", lambda *_: silences.append(clock[0])
+    )
+    incoming = UpstreamConnection(cast(Any, SimpleNamespace(time=lambda: clock[0], call_later=call_later)))
     incoming.read_timeout = 10.0
     for clock[0] in (0.0, 4.0, 9.0):
         incoming.start_timeout()

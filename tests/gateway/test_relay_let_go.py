@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from gateway.pipes.incoming import Incoming
+from gateway.pipes.upstream_connection import UpstreamConnection
 
 from tests.gateway.relaying import HEAD, Scene, chunk, run
 
@@ -30,7 +30,7 @@ def test_a_relay_that_waited_leaves_the_connection_to_its_new_owner(monkeypatch:
     async def scene(stage: Scene) -> None:
         is_due = asyncio.Event()
         waiting = SimpleNamespace(sleep=lambda _seconds: is_due.wait(), timeout=asyncio.timeout)
-        monkeypatch.setattr("gateway.pipes.passing.asyncio", waiting)
+        monkeypatch.setattr("gateway.pipes.forwarding.asyncio", waiting)
         stage.waits = [1.0]
         await see_the_next_one(stage, await stage.begin(), is_due.set)
 
@@ -49,8 +49,8 @@ def test_a_slow_reader_leaves_the_connection_to_its_new_owner() -> None:
     run(scene)
 
 
-def connected() -> Incoming:
-    incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))
+def connected() -> UpstreamConnection:
+    incoming = UpstreamConnection(cast(Any, SimpleNamespace(time=lambda: 0.0, call_later=lambda *_: None)))
     incoming.connection_made(cast(Any, SimpleNamespace(get_extra_info=lambda *_: None, close=lambda: None)))
     return incoming
 
@@ -59,7 +59,7 @@ def test_the_time_to_read_an_answer_is_charged_to_its_project() -> None:
     incoming, spent = connected(), []
     for _ in range(2):
         incoming.set_response_params(read_until_eof=True)
-        spent.append(incoming.spent)
+        spent.append(incoming.cpu_time)
         incoming.data_received(HEAD + chunk(b"x") * 9000 + b"0\r\n\r\n")
     first, second = (each.take() for each in spent)
     assert first > 0 < second
@@ -74,7 +74,7 @@ def test_one_byte_chunks_in_small_pieces_are_charged_for_their_time_too() -> Non
         incoming.data_received(HEAD)
         for _ in range(50):
             incoming.data_received(piece)
-        spent.append(incoming.spent.take())
+        spent.append(incoming.cpu_time.take())
     assert spent[1] > 5 * spent[0] > 0
 
 

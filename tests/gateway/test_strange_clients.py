@@ -6,8 +6,8 @@ from itertools import chain, repeat
 
 import pytest
 from aiohttp import web
-from gateway.pipes.echo import Echo, forms_of
 from gateway.pipes.guard import GuardedServer
+from gateway.pipes.leak_detector import LeakDetector, encodings_of
 from gateway.rules.pace import Pace
 from gateway.rules.share import Share
 
@@ -87,7 +87,7 @@ class Transport(asyncio.Transport):
 
 def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
     processor = chain([0.0], repeat(5.01))  # so long takes the first piece, and five seconds may be taken at once
-    monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: next(processor))
+    monkeypatch.setattr("gateway.pipes.agent_connection.time.thread_time", lambda: next(processor))
 
     async def send() -> None:
         share = Share(1.0, time.monotonic)
@@ -109,7 +109,7 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
 def test_the_time_to_receive_bytes_is_charged_to_the_address_across_connections(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("gateway.pipes.connection.time.thread_time", lambda: 0.0)
+    monkeypatch.setattr("gateway.pipes.agent_connection.time.thread_time", lambda: 0.0)
 
     async def send() -> None:
         share = Share(1.0, lambda: 1000.0)
@@ -137,10 +137,10 @@ async def nobody(_request: object) -> web.StreamResponse:
 
 
 def test_a_credential_is_found_in_its_json_and_url_encodings() -> None:
-    assert forms_of("sk-abc_DEF") == ["sk-abc_DEF"]
+    assert encodings_of("sk-abc_DEF") == ["sk-abc_DEF"]
     secret = 'a/b+"c'
     for text in (b'a/b+"c', b'{"k":"a/b+\\"c"}', b'"a\\/b+\\"c"', b"?key=a%2Fb%2B%22c"):
         for at in range(len(text)):
-            echo = Echo(secret)
-            assert echo.is_in(text[:at]) or echo.is_in(text[at:]), (text, at)
-    assert not Echo(secret).is_in(b"a/b+")
+            detector = LeakDetector(secret)
+            assert detector.is_completed_by(text[:at]) or detector.is_completed_by(text[at:]), (text, at)
+    assert not LeakDetector(secret).is_completed_by(b"a/b+")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from gateway.entries.entry import Entry
-from gateway.pipes.connection import Connection
+from gateway.pipes.agent_connection import AgentConnection
 from gateway.rules.rates import Rates
 from gateway.rules.share import Share
 from gateway.tunnels.target import Target
@@ -60,7 +60,7 @@ class FarWriter:
 class Asked(dict[Any, Any]):
     """What a tunnel uses of a request; aiohttp's own fake has no room for a real connection."""
 
-    def __init__(self, transport: Near, protocol: Connection) -> None:
+    def __init__(self, transport: Near, protocol: AgentConnection) -> None:
         super().__init__()
         self.transport, self.protocol, self.writer = transport, protocol, SimpleNamespace(write=nothing)
 
@@ -69,7 +69,7 @@ class Asked(dict[Any, Any]):
 def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         loop, near, far, reader = asyncio.get_running_loop(), Near(), FarWriter(), asyncio.StreamReader()
-        connection = Connection(web.Server(nothing), Share(0.03, loop.time), loop=loop)
+        connection = AgentConnection(web.Server(nothing), Share(0.03, loop.time), loop=loop)
         connection.connection_made(near)
         connection._upgraded = True
         if paused_for == "the share":
@@ -85,7 +85,7 @@ def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch:
             await asyncio.sleep(0)
         forwarder: Any = connection._payload_parser
         if paused_for == "the share":
-            connection._let_go()  # as its timer does
+            connection._release()  # as its timer does
         assert far.came == SIZE
         assert near.is_paused, "what the far end does not take would fill the memory"
         draining = forwarder._draining

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 from gateway.meters.document_meter import BlindMeter
-from gateway.pipes.echo import Echo
-from gateway.pipes.incoming import SHORT, Incoming
-from gateway.pipes.passage import Metered, Passage
-from gateway.pipes.passing import _pass_pieces
-from gateway.pipes.rest import Rest, see_rest
+from gateway.pipes.draining import Drained, drain
+from gateway.pipes.forwarding import _pass_pieces
+from gateway.pipes.leak_detector import LeakDetector
+from gateway.pipes.piece_filter import PieceFilter, TimedMeter
+from gateway.pipes.upstream_connection import SHORT_READ, UpstreamConnection
 from gateway.rules.rates import OF_A_PIECE
 
 pytestmark = pytest.mark.one_database
@@ -44,14 +44,14 @@ async def see(answer: Any) -> None:
         paid.append(size)
         return 1.0  # for which nobody waits
 
-    assert await see_rest(answer, BlindMeter(), pay) is Rest.WHOLE
+    assert await drain(answer, BlindMeter(), pay) is Drained.COMPLETE
     assert paid == [5] * PIECES
 
 
 async def pass_pieces(answer: Any) -> None:
-    passage = Passage(Echo("secret"), BlindMeter(), lambda *_: 0.0, lambda: b"")
-    relay = SimpleNamespace(pay=lambda piece: passage.pay(len(piece)), go_on=at_once)
-    await _pass_pieces(answer, cast(Any, SimpleNamespace(write=at_once)), passage, cast(Any, relay))
+    piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), lambda *_: 0.0, lambda: b"")
+    relay = SimpleNamespace(pay=lambda piece: piece_filter.pay(len(piece)), run=at_once)
+    await _pass_pieces(answer, cast(Any, SimpleNamespace(write=at_once)), piece_filter, cast(Any, relay))
 
 
 @pytest.mark.parametrize("work", [see, pass_pieces])
@@ -79,33 +79,33 @@ def _each_look_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """At the clock of the processor; the other one stands still."""
     seconds = iter(range(100))
     clocks = SimpleNamespace(monotonic=lambda: 0.0, thread_time=lambda: float(next(seconds)))
-    for module in ("incoming", "passage"):
+    for module in ("upstream_connection", "piece_filter"):
         monkeypatch.setattr(f"gateway.pipes.{module}.time", clocks)
 
 
 @pytest.mark.usefixtures("_each_look_a_second")
 def test_continued_decompression_is_charged_without_new_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.pipes.incoming.ResponseHandler.data_received", lambda *_: None)
-    incoming = Incoming(cast(Any, SimpleNamespace(time=lambda: 0.0)))
+    monkeypatch.setattr("gateway.pipes.upstream_connection.ResponseHandler.data_received", lambda *_: None)
+    incoming = UpstreamConnection(cast(Any, SimpleNamespace(time=lambda: 0.0)))
     incoming.data_received(b"")
-    assert incoming.spent.take() == 1.0
+    assert incoming.cpu_time.take() == 1.0
     incoming.data_received(b"a little")
-    assert incoming.spent.take() == 0.0
+    assert incoming.cpu_time.take() == 0.0
 
 
 @pytest.mark.usefixtures("_each_look_a_second")
 def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
-    metered, paid = Metered(BlindMeter()), list[float]()
+    timed_meter, paid = TimedMeter(BlindMeter()), list[float]()
 
     def pay(_size: int, spent: float = 0.0, /) -> float:
         paid.append(spent)
         return 0.0
 
-    assert metered.feed(b"a") == b"a"
-    assert metered.take() == 0.0
-    metered.feed(b"a" * (SHORT + 1))
-    assert metered.take() == 1.0 - OF_A_PIECE
-    passage = Passage(Echo("secret"), BlindMeter(), pay, lambda: b"")
-    passage.feed(b"a" * (SHORT + 1))
-    passage.pay(SHORT + 1, 2.0)
+    assert timed_meter.feed(b"a") == b"a"
+    assert timed_meter.take() == 0.0
+    timed_meter.feed(b"a" * (SHORT_READ + 1))
+    assert timed_meter.take() == 1.0 - OF_A_PIECE
+    piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), pay, lambda: b"")
+    piece_filter.feed(b"a" * (SHORT_READ + 1))
+    piece_filter.pay(SHORT_READ + 1, 2.0)
     assert paid == [3.0 - OF_A_PIECE]

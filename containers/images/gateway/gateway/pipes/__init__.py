@@ -1,1 +1,1 @@
-"""What carries requests and answers: bounded, streamed, with nothing of the real credential."""
+"""Carries requests and answers: limited in size, streamed, and without the real credential."""

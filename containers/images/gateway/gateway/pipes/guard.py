@@ -1,4 +1,4 @@
-"""The server's side towards agents: how many connections an address may have, and how slow a body may be."""
+"""Limits what agents may do to the server: their connections, and the size and slowness of request bodies."""
 
 import asyncio
 from collections import defaultdict
@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestHandler
 
-from gateway.pipes.connection import Connection, address_of
+from gateway.pipes.agent_connection import AgentConnection, address_of
 from gateway.rules.pace import Pace
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.share import Share
@@ -16,16 +16,15 @@ from gateway.rules.share import Share
 SILENCE = 20.0
 """Seconds that an agent may take for the next piece of a body."""
 BODY_WITHIN = 120.0
-"""Seconds for a body that is read before the upstream is asked."""
-
-
+"""Seconds for a body that is read completely before the upstream is asked."""
 TOO_FAST = 1.0
-"""Seconds by which an address may be ahead of its pace with new connections, beyond what may come at once."""
+"""Seconds by which the new connections of an address may be ahead of its pace, beyond the allowed burst."""
 
 
 class GuardedServer(web.Server):
-    """Ends connections of an address that has too many, or opens them too fast. One agent cannot use up the descriptors
-    or the processor of all.
+    """Aborts connections of an address that has too many or opens them too fast.
+
+    So one agent cannot use up the file descriptors or the processor for all others.
     """
 
     def __init__(self, handler: Any, *, most: int, pace: Pace, share: Share, **options: Any) -> None:
@@ -37,7 +36,7 @@ class GuardedServer(web.Server):
         self._counted: dict[RequestHandler, str] = {}
 
     def __call__(self) -> RequestHandler:
-        return Connection(self, self._share, loop=self._loop, **self._kwargs)
+        return AgentConnection(self, self._share, loop=self._loop, **self._kwargs)
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -57,9 +56,9 @@ class GuardedServer(web.Server):
 
 
 def length_of(request: web.BaseRequest, most: int) -> int | None:
-    """The length that the request announces, if it does.
+    """Returns the body's length that the request announces, or None.
 
-    Raises RefusedError where it is too long, and for a compressed body, which could hold any amount.
+    Raises RefusedError if it is too long, or if the body is compressed, because it could unpack to any size.
     """
     if request.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         raise RefusedError(Why.BAD, "A compressed request cannot be read. Send it as it is.")
@@ -70,7 +69,7 @@ def length_of(request: web.BaseRequest, most: int) -> int | None:
 
 
 async def pieces_of(request: web.BaseRequest, most: int) -> AsyncIterator[bytes]:
-    """The body as it comes. Raises RefusedError where it is too long or too slow."""
+    """Yields the body as it arrives. Raises RefusedError if it is too long or too slow."""
     length_of(request, most)
     if request.headers.get("Expect", "").lower() == "100-continue" and request.version >= HttpVersion11:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -90,7 +89,7 @@ async def pieces_of(request: web.BaseRequest, most: int) -> AsyncIterator[bytes]
 
 
 async def read_body(request: web.BaseRequest, most: int) -> bytes:
-    """The whole body. Raises RefusedError where it is too long or too slow."""
+    """Returns the whole body. Raises RefusedError if it is too long or too slow."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN):

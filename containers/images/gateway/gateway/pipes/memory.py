@@ -1,10 +1,12 @@
-"""How much of large requests may be in memory at a time: of all agents together, and of each.
+"""Limits the memory for large requests, for each project and for all of them together.
 
-A request counts once. It is there once while it comes and once while the provider reads it; what is more is made and
-given up in one go (its text, the values in it, what is written of them), which only one request at a time can be in.
-One that waits for room in a budget keeps no more than what came, and is read anew.
-Five of the largest at once, which is all that is lent, were measured at 343 MiB of the container's 512; twelve talks of
-12 MB in short texts with an emoji in each, which takes the most, at 376; thirteen of those that had waited, at 355.
+A request counts once: it is in memory while it arrives and while the provider reads it. Everything else (its text, the
+parsed values, the rewritten body) is created and freed in one step that only one request at a time can be in. A request
+that waits for room in a budget keeps only the received bytes, and is parsed again afterwards.
+
+Measured in the container's 512 MiB: 343 MiB for five of the largest requests, which use up the limit; 376 MiB for
+twelve conversations of 12 MB in short texts with an emoji each, the worst case; 355 MiB for thirteen of those that had
+waited.
 """
 
 import asyncio
@@ -15,12 +17,12 @@ from contextlib import asynccontextmanager
 from gateway.rules.refusals import RefusedError, Why
 
 SMALL = 256 * 1024
-"""Bytes of a request that always fits. Ordinary conversations are smaller."""
-ALL = 160 * 1024 * 1024
-EACH = 64 * 1024 * 1024
-"""Two of the largest requests, and a few large conversations."""
+"""Bytes of a request that needs no room. Ordinary conversations are smaller."""
+TOTAL_LIMIT = 160 * 1024 * 1024
+PROJECT_LIMIT = 64 * 1024 * 1024
+"""Bytes for each project: two of the largest requests, and a few large conversations."""
 PATIENCE = 20.0
-"""Seconds that a large request waits for others to end. Nothing of it is read meanwhile."""
+"""Seconds that a large request waits for others to end. Its body is not read meanwhile."""
 
 
 class Lease:
@@ -30,30 +32,32 @@ class Lease:
         self._size = size
 
     def end(self) -> None:
-        """The request is no longer in memory. Saying so twice does no harm."""
+        """Releases the memory. Calling this twice is harmless."""
         size, self._size = self._size, 0
         self._memory.give_back(self._project, size)
 
 
 class Memory:
-    def __init__(self, *, everything: int = ALL, each: int = EACH, patience: float = PATIENCE) -> None:
-        self._everything = everything
-        self._each = each
+    def __init__(
+        self, *, total: int = TOTAL_LIMIT, per_project: int = PROJECT_LIMIT, patience: float = PATIENCE
+    ) -> None:
+        self._total = total
+        self._per_project = per_project
         self._patience = patience
-        self._lent: defaultdict[str, int] = defaultdict(int)
+        self._borrowed: defaultdict[str, int] = defaultdict(int)
         self._waiting: defaultdict[str, deque[object]] = defaultdict(deque)
         self._freed = asyncio.Event()
 
     @asynccontextmanager
     async def borrow(self, project: str, size: int) -> AsyncIterator[Lease]:
-        """Waits until there is room, one large request of a project after the other.
+        """Waits until there is room. The large requests of a project wait in turn.
 
-        Raises RefusedError where the agent should come again later.
+        Raises RefusedError if there is no room in time; the agent should try again later.
         """
         size = 0 if size <= SMALL else size
         if size:
             await self._wait_for_room(project, size)
-        self._lent[project] += size
+        self._borrowed[project] += size
         lease = Lease(self, project, size)
         try:
             yield lease
@@ -61,14 +65,14 @@ class Memory:
             lease.end()
 
     def give_back(self, project: str, size: int) -> None:
-        self._lent[project] -= size
-        if not self._lent[project]:
-            del self._lent[project]
+        self._borrowed[project] -= size
+        if not self._borrowed[project]:
+            del self._borrowed[project]
         if size:
             self._wake()
 
     async def _wait_for_room(self, project: str, size: int) -> None:
-        """When this returns there is room, until somebody else is let in."""
+        """Returns when there is room. The caller must use it before it awaits anything else."""
         queue, me = self._waiting[project], object()
         queue.append(me)
         try:
@@ -81,13 +85,13 @@ class Memory:
             queue.remove(me)
             if not queue:
                 del self._waiting[project]
-            self._wake()  # the next one of the project is the first one now
+            self._wake()  # the project's next request is first in the queue now
 
     def _has_room(self, project: str, size: int) -> bool:
-        of_all = sum(self._lent.values())
-        return self._lent.get(project, 0) + size <= self._each and of_all + size <= self._everything
+        of_all = sum(self._borrowed.values())
+        return self._borrowed.get(project, 0) + size <= self._per_project and of_all + size <= self._total
 
     def _wake(self) -> None:
-        """Has all that wait look for room again."""
+        """Makes all waiting requests look for room again."""
         freed, self._freed = self._freed, asyncio.Event()
         freed.set()

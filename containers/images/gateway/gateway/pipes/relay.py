@@ -1,53 +1,58 @@
-"""Passes pieces of an answer on the moment they arrive, as long as nothing prevents it."""
+"""Passes on pieces of an answer the moment they arrive, as long as nothing prevents it."""
 
 import asyncio
 
 import aiohttp
 from aiohttp import web
 
-from gateway.pipes.incoming import Answer, Incoming, Spent
-from gateway.pipes.passage import Passage
+from gateway.pipes.piece_filter import PieceFilter
+from gateway.pipes.upstream_connection import Answer, CpuTime, UpstreamConnection
 
 
 class Relay:
-    """For a chunked answer whose head is on its way to the agent."""
+    """Relays a chunked answer whose head has already been sent to the agent."""
 
     def __init__(
-        self, request: web.BaseRequest, response: web.StreamResponse, answer: aiohttp.ClientResponse, passage: Passage
+        self,
+        request: web.BaseRequest,
+        response: web.StreamResponse,
+        answer: aiohttp.ClientResponse,
+        piece_filter: PieceFilter,
     ) -> None:
         connection = answer.connection
         self._incoming = connection.protocol if connection else None
-        self._spent = answer.spent if isinstance(answer, Answer) else Spent()
+        self._cpu_time = answer.cpu_time if isinstance(answer, Answer) else CpuTime()
         self._may_pass = response.chunked and "Content-Encoding" not in answer.headers  # otherwise it must be unpacked
         self._content = answer.content
         self._agent = request.protocol
-        self._passage = passage
+        self._piece_filter = piece_filter
         self._is_passing = False
         self._error: BaseException | None = None
         self._stopped: asyncio.Future[float] | None = None
 
     def pay(self, piece: bytes) -> float:
-        return self._passage.pay(len(piece), self._spent.take())
+        return self._piece_filter.pay(len(piece), self._cpu_time.take())
 
-    async def go_on(self) -> float:
-        """Returns when the answer ends, breaks off or arrives too fast, or when the agent does not accept it. The
-        result is the seconds for which nothing more may be passed. Raises errors found in a piece.
+    async def run(self) -> float:
+        """Relays until the answer ends, breaks off or arrives too fast, or until the agent accepts no more.
+
+        Returns the seconds for which nothing more may be passed on. Raises the errors of the piece filter.
         """
-        if not self._may_pass or not isinstance(self._incoming, Incoming) or self._is_over():
+        if not self._may_pass or not isinstance(self._incoming, UpstreamConnection) or self._has_ended():
             return 0.0
         self._stopped = asyncio.get_running_loop().create_future()
         self._incoming.listener = self
         try:
-            self.take()
+            self.data_arrived()
             wait = await self._stopped
         finally:
-            self._let_go()
+            self._detach()
         if self._error is not None:
             raise self._error
         return wait
 
-    def take(self) -> None:
-        """Called inside the upstream connection, which must survive any error raised here."""
+    def data_arrived(self) -> None:
+        # Runs inside the upstream connection, so errors are kept and raised by `run`.
         if self._is_passing or self._stopped is None or self._stopped.done():
             return
         self._is_passing = True
@@ -60,20 +65,20 @@ class Relay:
         if wait is not None:
             self._stop(wait)
 
-    def take_chunk(self, chunk: bytes, text: bytes) -> bool:
-        """As it is it may be the agent's. All that came before it has been passed."""
+    def chunk_arrived(self, chunk: bytes, payload: bytes) -> bool:
+        """Passes on the chunk unchanged if possible. Everything before it has been passed on."""
         transport = self._agent.transport
         if transport is None or transport.is_closing() or self._agent.writing_paused:
             return False
         if self._is_passing or self._stopped is None or self._stopped.done():
             return False
         try:
-            passed = self._passage.feed(text)
-            if passed is text:
+            passed = self._piece_filter.feed(payload)
+            if passed is payload:
                 transport.write(chunk)
             elif passed:
-                transport.write(framed(passed))
-            if wait := self._passage.pay(len(text)):
+                transport.write(as_chunk(passed))
+            if wait := self._piece_filter.pay(len(payload)):
                 self._stop(wait)
         except Exception as error:  # noqa: BLE001 - raised where the answer is waited for
             self._error = error
@@ -81,37 +86,40 @@ class Relay:
         return True
 
     def _stop(self, wait: float) -> None:
-        self._let_go()
+        self._detach()
         if self._stopped is not None:
             self._stopped.set_result(wait)
 
-    def _is_over(self) -> bool:
-        """Whether nothing more comes. Then the connection may be another answer's already: it is given back when the
-        last has come, and not when the agent has it."""
+    def _has_ended(self) -> bool:
+        """Whether all data has arrived. The connection may already serve another answer then, because the library
+        releases it when the last data arrives, not when the agent has received it."""
         return self._content.is_eof() or self._content.exception() is not None
 
-    def _let_go(self) -> None:
-        """Where the answer has ended the connection may be another one's already."""
-        if isinstance(self._incoming, Incoming) and self._incoming.listener is self:
+    def _detach(self) -> None:
+        """Stops listening, unless the connection already serves another answer."""
+        if isinstance(self._incoming, UpstreamConnection) and self._incoming.listener is self:
             self._incoming.listener = None
 
     def _pass_pieces(self) -> float | None:
-        """None where the next one may come. What came while reading was paused is there after what came before it."""
+        """Passes on all data that has arrived. Returns the seconds to wait, or None if the next piece may come.
+
+        Reading again resumes a paused connection, so more data may be there after the first piece.
+        """
         while True:
             transport = self._agent.transport
             if transport is None or transport.is_closing() or self._agent.writing_paused:
                 return 0.0
-            if self._is_over():
+            if self._has_ended():
                 return 0.0
             piece = self._content.read_nowait()
             if not piece:
                 return None
-            if passed := self._passage.feed(piece):
-                transport.write(framed(passed))
+            if passed := self._piece_filter.feed(piece):
+                transport.write(as_chunk(passed))
             if wait := self.pay(piece):
                 return wait
 
 
-def framed(piece: bytes) -> bytes:
+def as_chunk(piece: bytes) -> bytes:
     """Returns the piece framed as one chunk."""
     return b"%x\r\n%b\r\n" % (len(piece), piece)

@@ -1,4 +1,5 @@
-"""The client towards Telegram and the providers: pooled, verified, no cookies, no redirects, nothing sent twice."""
+"""The HTTP client for Telegram, providers and servers. It verifies TLS, and does not follow redirects, keep cookies or
+send a request twice."""
 
 import socket
 from collections.abc import AsyncIterator, Mapping
@@ -9,25 +10,27 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from gateway.pipes.incoming import Answer, Connector
-from gateway.pipes.unpacking import Unpacking
+from gateway.pipes.decompression import StrictZlib
+from gateway.pipes.upstream_connection import Answer, Connector
 from gateway.rules.refusals import RefusedError, Why
 
 CONNECT_WITHIN = 10.0
 SILENT_FOR = 600.0
 """Seconds that a provider may take before the next piece of its answer."""
 IDLE_FOR = 15.0
-"""Seconds that an unused connection is kept: less than upstreams keep it, so that no request meets a closed one."""
+"""Seconds for which an unused connection is kept. Upstreams keep it longer, so no request meets a closed connection."""
 
 
 def open_client(resolver: AbstractResolver | None = None) -> aiohttp.ClientSession:
-    """With a `resolver` of one's own it asks nobody but whom that finds, and that is asked each time: who waits for a
-    name would wait with all others for the first of them, whose owner may have many that nobody answers.
+    """Returns a client session.
 
-    What comes compressed, though nobody has asked for that, is unpacked, so that it can be read: piece by piece, and
-    none before the one before it has gone on.
+    A client with its own `resolver` connects only to the addresses that the resolver returns, by IPv4. It does not
+    cache names, because a shared lookup would let one owner's unanswered names delay others.
+
+    Compressed answers are unpacked piece by piece, even though the gateway never requests them, so that they can be
+    read.
     """
-    aiohttp.set_zlib_backend(cast("Any", Unpacking()))
+    aiohttp.set_zlib_backend(cast("Any", StrictZlib()))
     connector = Connector(
         limit=0,
         keepalive_timeout=IDLE_FOR,
@@ -55,10 +58,10 @@ async def ask(
     body: bytes | AsyncIterator[bytes] | None = None,
     silent_for: float = SILENT_FOR,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """The head of the upstream's answer.
+    """Sends a request. Yields the answer once its head has arrived.
 
-    Raises NotAskedError where the upstream cannot have read the request, RefusedError for any other failure. Neither
-    quotes the error of the library, which could hold the address and so the credential.
+    Raises NotConnectedError if the upstream cannot have read the request, and RefusedError for any other failure.
+    Neither quotes the library's error, which could contain the URL and so the credential.
     """
     timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_WITHIN, sock_read=silent_for)
     try:
@@ -68,7 +71,7 @@ async def ask(
     except RefusedError:
         raise
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL):
-        raise NotAskedError(Why.UPSTREAM, "Bad Gateway") from None
+        raise NotConnectedError(Why.UPSTREAM, "Bad Gateway") from None
     except TimeoutError:
         raise RefusedError(Why.SILENT, "Gateway Timeout") from None
     except (aiohttp.ClientError, OSError, ValueError):
@@ -79,5 +82,5 @@ async def ask(
         answer.close() if not answer.content.at_eof() else answer.release()
 
 
-class NotAskedError(RefusedError):
+class NotConnectedError(RefusedError):
     """No connection to the upstream was established."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gateway.budgets.rows import Reservation
 from gateway.meters.meter import Meter
 from gateway.meters.usage import Usage
-from gateway.pipes.rest import Rest
+from gateway.pipes.draining import Drained
 
 
 class Bill:
@@ -44,11 +44,11 @@ class Bill:
         """Records a complete answer, even if the agent has not read it."""
         self.usage, self.model = meter.final(self._bound), meter.model
 
-    def is_left(self, meter: Meter, rest: Rest) -> None:
+    def is_left(self, meter: Meter, rest: Drained) -> None:
         """Records that the agent is gone. If the answer arrives too fast to be read, the whole reservation counts."""
-        if rest is Rest.WHOLE:
+        if rest is Drained.COMPLETE:
             self.is_told(meter)
-        elif rest is Rest.SEEN:
+        elif rest is Drained.INCOMPLETE:
             self.is_broken(meter)
 
     def is_broken(self, meter: Meter) -> None:

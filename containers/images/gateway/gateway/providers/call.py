@@ -8,12 +8,12 @@ from aiohttp import web
 
 from gateway.budgets.ledger import Ledger
 from gateway.meters.document_meter import BlindMeter
+from gateway.pipes.draining import drain
+from gateway.pipes.forwarding import pass_on, pass_redacted
 from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
-from gateway.pipes.passage import ExceededError
-from gateway.pipes.passing import pass_on, pass_redacted
-from gateway.pipes.rest import see_rest
-from gateway.pipes.upstream import NotAskedError, ask
+from gateway.pipes.piece_filter import ExceededError
+from gateway.pipes.upstream import NotConnectedError, ask
 from gateway.providers.asked import Asked
 from gateway.providers.bill import Bill
 from gateway.providers.choose import choose_meter
@@ -104,7 +104,7 @@ class ProviderCalls:
             came = asked.came = b""
             await self._write(wish, asked, reservation.output)
             return await self._ask(wish, asked, bill, lease)
-        except NotAskedError:
+        except NotConnectedError:
             bill.is_free()
             raise
         finally:
@@ -153,7 +153,7 @@ class ProviderCalls:
                 raise
             except BaseException:
                 wish.leave()
-                longer.is_left(meter, await see_rest(answer, meter, partial(self._rates.pay, wish.entry)))
+                longer.is_left(meter, await drain(answer, meter, partial(self._rates.pay, wish.entry)))
                 raise
             longer.is_complete(meter)
             return response

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.meter import Meter
-from gateway.pipes.rest import Rest
+from gateway.pipes.draining import Drained
 from gateway.providers.asked import Asked
 from gateway.providers.bill import Bill
 from gateway.rules.paths import Call
@@ -49,7 +49,7 @@ class Longer:
         self._cover(meter)
         self.bill.is_broken(meter)
 
-    def is_left(self, meter: Meter, rest: Rest) -> None:
+    def is_left(self, meter: Meter, rest: Drained) -> None:
         self._cover(meter)
         self.bill.is_left(meter, rest)
 

@@ -12,9 +12,9 @@ from aiohttp import web
 from gateway.entries.entry import Entry
 from gateway.entries.servers import Server
 from gateway.meters.document_meter import BlindMeter
+from gateway.pipes.forwarding import pass_on, pass_redacted
 from gateway.pipes.guard import read_body
-from gateway.pipes.passage import BrokenError
-from gateway.pipes.passing import pass_on, pass_redacted
+from gateway.pipes.piece_filter import BrokenError
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import ServerPath
 from gateway.rules.rates import Rates

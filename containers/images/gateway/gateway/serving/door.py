@@ -11,9 +11,9 @@ from functools import partial
 from aiohttp import web
 
 from gateway.entries.entry import Bot, Entry, Kind, Provider, digest
-from gateway.pipes.connection import address_of
-from gateway.pipes.passage import BEGUN, BrokenError, ExceededError
-from gateway.pipes.passing import LAST_WITHIN
+from gateway.pipes.agent_connection import address_of
+from gateway.pipes.forwarding import LAST_WITHIN
+from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError
 from gateway.providers.call import ProviderCalls
 from gateway.providers.wish import read_wish
 from gateway.rules.credentials import read_credential

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from gateway.entries.bindings import Bindings
 from gateway.entries.entry import Entry
-from gateway.pipes.passage import BrokenError
+from gateway.pipes.piece_filter import BrokenError
 
 FENCED_WITHIN = 5.0
 """Seconds for the end of calls that are cut. They take milliseconds."""

@@ -10,8 +10,8 @@ from aiohttp import web
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Bot, Entry, digest
 from gateway.meters.document_meter import BlindMeter
+from gateway.pipes.forwarding import pass_on, pass_redacted
 from gateway.pipes.guard import length_of, pieces_of, read_body
-from gateway.pipes.passing import pass_on, pass_redacted
 from gateway.pipes.upstream import ask
 from gateway.rules.paths import TelegramPath
 from gateway.rules.rates import Rates

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from aiohttp import web
 
-from gateway.pipes.passage import BrokenError
+from gateway.pipes.piece_filter import BrokenError
 from gateway.telegram.polls import Polls
 
 NOTHING = b'{"ok":true,"result":[]}'

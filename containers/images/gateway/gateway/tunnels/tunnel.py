@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.base_protocol import BaseProtocol
 
 from gateway.entries.entry import Entry
-from gateway.pipes.passage import BEGUN, BrokenError, Pay
+from gateway.pipes.piece_filter import BEGUN, BrokenError, Pay
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.connect import Resolve, open_far_end, resolve

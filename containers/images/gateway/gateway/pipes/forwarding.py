@@ -8,8 +8,8 @@ import aiohttp
 from aiohttp import web
 
 from agent_contract import redact_credentials
-from gateway.pipes.echo import Echo, forms_of
-from gateway.pipes.passage import BEGUN, BrokenError, ExceededError, Meter, Passage, PayFor
+from gateway.pipes.leak_detector import LeakDetector, encodings_of
+from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError, Meter, PayFor, PieceFilter
 from gateway.pipes.relay import Relay
 from gateway.rules.refusals import RefusedError, Why
 from gateway.rules.swap import answer_headers
@@ -31,22 +31,23 @@ async def pass_on(
     hides: bool = False,
     end: Callable[[], bytes] = lambda: b"",
 ) -> web.StreamResponse:
-    """Returns when the agent has it all. What comes faster than is paid for comes in larger pieces. `end` says for each
-    piece what is to be the last behind it; nothing while the answer may go on.
+    """Passes on an answer. Returns when the agent has received it completely.
 
-    Raises RefusedError before anything is passed, and BrokenError after.
+    If the answer arrives faster than `pay` allows, the pieces become larger. `end` is called after each piece. Empty
+    bytes mean that the answer may continue; others are sent as its end. Raises RefusedError before anything was sent,
+    and BrokenError after that.
     """
     response = _begin(request, answer, secrets, hides=hides)
-    passage = Passage(Echo(*secrets), meter, pay, end)
+    piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, end)
     request[BEGUN] = True
     try:
         await response.prepare(request)
-        await _pass_pieces(answer, response, passage, Relay(request, response, answer, passage))
+        await _pass_pieces(answer, response, piece_filter, Relay(request, response, answer, piece_filter))
         if rest := meter.finish():
             await response.write(rest)
         await response.write_eof()
     except ExceededError as error:
-        await _tell_last(response, error.last)
+        await _send_last(response, error.last)
         raise
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise BrokenError from error
@@ -54,23 +55,23 @@ async def pass_on(
 
 
 async def _pass_pieces(
-    answer: aiohttp.ClientResponse, response: web.StreamResponse, passage: Passage, relay: Relay
+    answer: aiohttp.ClientResponse, response: web.StreamResponse, piece_filter: PieceFilter, relay: Relay
 ) -> None:
     """Sends the answer's head with the first piece, so a relay never passes that piece."""
     is_begun = False
     async for piece in answer.content.iter_any():
-        if passed := passage.feed(piece):
+        if passed := piece_filter.feed(piece):
             await response.write(passed)
             is_begun = True
-        wait = relay.pay(piece) or (await relay.go_on() if is_begun else 0.0)
-        await asyncio.sleep(0)  # else nothing suspends, as long as there is something to unpack
+        wait = relay.pay(piece) or (await relay.run() if is_begun else 0.0)
+        await asyncio.sleep(0)  # otherwise nothing suspends while there is data to decompress
         while wait:
             await asyncio.sleep(wait)
-            wait = await relay.go_on() if is_begun else 0.0
+            wait = await relay.run() if is_begun else 0.0
 
 
-async def _tell_last(response: web.StreamResponse, last: bytes) -> None:
-    """Ignores an agent that does not accept it."""
+async def _send_last(response: web.StreamResponse, last: bytes) -> None:
+    """Sends the last data. Ignores errors, because the agent may not accept it."""
     with suppress(aiohttp.ClientError, OSError, TimeoutError):
         async with asyncio.timeout(LAST_WITHIN):
             await response.write(last)
@@ -79,10 +80,10 @@ async def _tell_last(response: web.StreamResponse, last: bytes) -> None:
 def _begin(
     request: web.BaseRequest, answer: aiohttp.ClientResponse, secrets: Collection[str], *, hides: bool
 ) -> web.StreamResponse:
-    _refuse_no_answer(answer)
+    _refuse_unusable(answer)
     coding = coding_of(answer)
     if coding not in READABLE:
-        raise RefusedError(Why.UPSTREAM, "The answer is compressed in a way that nobody has asked for.")
+        raise RefusedError(Why.UPSTREAM, "The answer is compressed in a way that was not requested.")
     response = web.StreamResponse(status=answer.status)
     response.headers.extend(answer_headers(answer.headers.items(), secrets))
     length = None if coding else answer.content_length
@@ -91,7 +92,7 @@ def _begin(
     elif request.version >= aiohttp.HttpVersion11:
         response.enable_chunked_encoding()
     else:
-        response.force_close()  # only the end of the connection ends such an answer
+        response.force_close()  # the answer ends with the connection
     return response
 
 
@@ -100,7 +101,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
 
     Also returns the text. Raises RefusedError.
     """
-    _refuse_no_answer(answer)
+    _refuse_unusable(answer)
     body = bytearray()
     try:
         async for piece in answer.content.iter_any():
@@ -112,7 +113,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
     if coding_of(answer) not in READABLE or len(body) > LARGEST_ERROR:
         body.clear()  # it cannot be checked for quotes
     quoted = body.decode(errors="replace")
-    for form in sorted((form for secret in secrets for form in forms_of(secret)), key=len, reverse=True):
+    for form in sorted((form for secret in secrets for form in encodings_of(secret)), key=len, reverse=True):
         quoted = quoted.replace(form, "[redacted]")
     text = redact_credentials(quoted).encode()
     response = web.Response(status=answer.status, body=text)
@@ -126,8 +127,11 @@ def coding_of(answer: aiohttp.ClientResponse) -> str:
     return "" if coding == "identity" else coding
 
 
-def _refuse_no_answer(answer: aiohttp.ClientResponse) -> None:
-    """Where a redirect leads to is not the agent's to know, and nobody follows it. Another protocol is not switched to,
-    and a status that HTTP does not have would break the agent's client."""
+def _refuse_unusable(answer: aiohttp.ClientResponse) -> None:
+    """Raises RefusedError for answers that are never passed on.
+
+    An agent must not learn the target of a redirect, which the gateway does not follow. The gateway does not switch
+    protocols. Invalid status codes would break the agent's client.
+    """
     if not (200 <= answer.status < 300 or 400 <= answer.status < 600):
         raise RefusedError(Why.UPSTREAM, "Bad Gateway")

@@ -1,10 +1,11 @@
-"""An agent's connection, of which no more is read than its address has a share of the processor.
+"""An agent's connection, which reads no faster than its address's share of the processor allows.
 
-What a head, the length of a chunk or a trailer holds is read before anybody can look at it, and has no end of its own.
-Where the address is in debt, what comes on another connection of it waits too, or each new one would be read for free.
+The library reads heads, chunk lengths and trailers before the gateway sees them, and does not limit their length. If an
+address has used more than its share, data on its other connections waits too. Otherwise each new connection would be
+read for free.
 
-A connection is held until a moment that is known when that begins. What others of the same address take meanwhile puts
-off theirs, and never its own: none is held for ever, and each has its turn.
+A connection is paused until a fixed time. Processor time that other connections of the same address use meanwhile
+postpones only those, so no connection is paused forever.
 """
 
 import asyncio
@@ -15,26 +16,27 @@ from aiohttp.web_protocol import RequestHandler
 
 from gateway.rules.share import Share
 
-OF_A_BYTE = 5e-9
-"""Seconds that it takes to receive one: the kernel's, and for room in memory."""
-OF_A_READ = 2e-5
-"""Seconds that it takes beside to be told that there is something, and to read it."""
-LEAST = 0.01
-"""Seconds for which it is held at the least: to let it go so often would itself take the processor."""
+SECONDS_PER_BYTE = 5e-9
+"""The processor time to receive a byte, in the kernel and for memory."""
+SECONDS_PER_READ = 2e-5
+"""The additional processor time for each read."""
+SHORTEST_HOLD = 0.01
+"""The shortest pause in seconds, because many short pauses would themselves use the processor."""
 
 
-class Connection(RequestHandler):
-    __slots__ = ("_address", "_has_turn", "_held", "_later", "_share")
+class AgentConnection(RequestHandler):
+    __slots__ = ("_address", "_deferred", "_has_turn", "_held", "_share")
 
     def __init__(self, manager: Any, share: Share, **options: Any) -> None:
         super().__init__(manager, **options)
         self._share = share
         self._address = ""
-        self._later = b""
-        """What came and is not looked at while it is held."""
+        self._deferred = b""
+        """Data that arrived and is processed after the pause."""
         self._has_turn = False
-        """Whether it has just been held: what comes next is looked at."""
+        """Whether the connection has just been paused, so that the next data is processed."""
         self._held: asyncio.TimerHandle | None = None
+        """The timer that ends the pause, if the connection is paused."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._address = address_of(transport)
@@ -43,24 +45,24 @@ class Connection(RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         if self._held is not None:
             self._held.cancel()
-        self._later = b""
+        self._deferred = b""
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if data and self._held is not None:  # a tunnel has let it go on
-            self._later += data
+        if data and self._held is not None:  # a tunnel has resumed reading
+            self._deferred += data
             self._pause_transport_reading()
             return
         if data and self._payload_parser is None:
             debt, has_turn, self._has_turn = self._share.wait_for(self._address), self._has_turn, False
-            self._share.take(self._address, OF_A_READ + len(data) * OF_A_BYTE)
+            self._share.take(self._address, SECONDS_PER_READ + len(data) * SECONDS_PER_BYTE)
             if debt and not has_turn:
-                self._later = data
+                self._deferred = data
                 self._hold(debt)
                 return
-        self._look_at(data)
+        self._process(data)
 
-    def _look_at(self, data: bytes) -> None:
+    def _process(self, data: bytes) -> None:
         if self._payload_parser is not None:
             super().data_received(data)  # a tunnel, which paces itself
             return
@@ -71,14 +73,14 @@ class Connection(RequestHandler):
 
     def _hold(self, seconds: float) -> None:
         self._pause_transport_reading()
-        self._held = self._loop.call_later(max(seconds, LEAST), self._let_go)
+        self._held = self._loop.call_later(max(seconds, SHORTEST_HOLD), self._release)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         self._held = None
-        self._has_turn = not self._later
-        if self._later:
-            data, self._later = self._later, b""
-            self._look_at(data)
+        self._has_turn = not self._deferred
+        if self._deferred:
+            data, self._deferred = self._deferred, b""
+            self._process(data)
         if not self._reading_paused and not self._buffer_paused:
             self._resume_transport_reading()
 
@@ -88,5 +90,6 @@ class Connection(RequestHandler):
 
 
 def address_of(transport: asyncio.BaseTransport | None) -> str:
+    """Returns the IP address of the other side, or "" if it is unknown."""
     peer = transport.get_extra_info("peername") if transport else None
     return str(peer[0]) if peer else ""

@@ -1,0 +1,27 @@
+"""Finds the real credential in an upstream's answer."""
+
+import json
+from urllib.parse import quote
+
+
+class LeakDetector:
+    """Looks for credentials in the pieces of an answer, even if a credential is split between pieces."""
+
+    def __init__(self, *secrets: str) -> None:
+        self._first, *self._others = (form.encode() for secret in secrets for form in encodings_of(secret))
+        self._overlap = max(map(len, (self._first, *self._others))) - 1
+        self._tail = b""
+
+    def is_completed_by(self, piece: bytes) -> bool:
+        """Whether a credential ends within this piece. Must be called with every piece, in order."""
+        joined = self._tail + piece
+        self._tail = joined[-self._overlap :] if self._overlap else b""
+        if self._first in joined:
+            return True
+        return bool(self._others) and any(other in joined for other in self._others)
+
+
+def encodings_of(secret: str) -> list[str]:
+    """Returns the distinct ways to write a credential: as it is, in JSON and in a URL. Most credentials have one."""
+    in_json = json.dumps(secret)[1:-1]
+    return list(dict.fromkeys((secret, in_json, in_json.replace("/", "\\/"), quote(secret, safe=""))))
