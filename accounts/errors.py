@@ -145,3 +145,10 @@ class MaintenanceError(AccountError):
         super().__init__(
             f"The staff are doing maintenance, and nothing can be changed until they are done. {notice}".strip()
         )
+
+
+class CodedBodyError(AccountError):
+    """The client says that it has compressed the body. Nothing is unpacked here."""
+
+    def __init__(self) -> None:
+        super().__init__("Send the body uncompressed and without Content-Encoding.")

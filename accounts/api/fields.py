@@ -96,6 +96,10 @@ class NameField(StrictCharField):
         return value
 
 
+class ObjectField(serializers.DictField):
+    default_error_messages = {"not_a_dict": "Must be a JSON object."}
+
+
 class StrictChoiceField(serializers.ChoiceField):
     """Accepts only a choice of exactly the right JSON type: neither `"30"` nor `true` is a number."""
 

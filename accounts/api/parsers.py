@@ -8,6 +8,8 @@ from typing import IO, Any, NoReturn
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
+from accounts.errors import CodedBodyError
+
 DEPTH_LIMIT = 32
 """Code that walks through a document is recursive, and 64 KiB can hold 32,000 brackets."""
 
@@ -21,6 +23,9 @@ class StrictJSONParser(JSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
+        coding = parser_context["request"].META.get("HTTP_CONTENT_ENCODING", "") if parser_context else ""
+        if coding.strip().lower() not in {"", "identity"}:
+            raise CodedBodyError
         try:
             document = json.loads(stream.read().decode(), parse_constant=_reject_constant)
         except RecursionError:

@@ -43,6 +43,10 @@ class DocsView(APIView):
     def get(self, request: Request) -> HttpResponse:
         return HttpResponse(_render(address_of(request)))
 
+    def options(self, _request: Request) -> HttpResponse:
+        """Answers without a body, because the description of a view is not a page."""
+        return HttpResponse()
+
 
 @lru_cache(maxsize=16)
 def _render(address: str) -> str:

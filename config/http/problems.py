@@ -54,6 +54,7 @@ TABLE: Mapping[type[Exception], Row] = {
     accounts.UnknownKeyError: Row(404, "not_found"),
     accounts.MaintenanceError: Row(503, "maintenance"),
     accounts.OutboxFullError: Row(429, "throttled", retry_after=60),
+    accounts.CodedBodyError: Row(415, "unsupported_media_type"),
     # projects
     projects.InvalidFieldError: Row(400, "invalid"),
     projects.PlanLimitReachedError: Row(403, "plan_limit_reached"),

@@ -35,6 +35,12 @@ def described() -> list[dict[str, Any]]:
     return [operation for _, _, found in groups for operation in found]
 
 
+def test_a_page_has_no_other_body(client: Client) -> None:
+    """The framework would describe the view, and the page's renderer would write the names of its facts."""
+    answer = client.options("/api/docs")
+    assert (answer.status_code, answer.content, answer["Allow"]) == (200, b"", "GET, HEAD, OPTIONS")
+
+
 def test_every_example_matches_its_schema() -> None:
     components = json.loads(json.dumps(schema()["components"], default=str))
     found = 0

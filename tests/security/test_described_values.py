@@ -1,9 +1,10 @@
 """Hostile values for everything that the API's description says it takes. Generated: a new parameter is in.
 
-No value makes a 5xx, and no refusal is slow or long.
+No value makes a 5xx, and no refusal is slow or long or speaks of Python.
 """
 
 import json
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ from tests.security.populated_service import PopulatedService
 
 QUICK, SHORT = 3.0, 10_000
 """Seconds and bytes of an answer that refuses something."""
+
+OF_PYTHON = re.compile(rb"dictionary|\bdict\b|NoneType|got type|<class|object at 0x|Traceback")
+"""Words that mean nothing to a client."""
 
 pytestmark = [pytest.mark.every_case]
 
@@ -56,6 +60,8 @@ class Sender:
         took, size = time.monotonic() - began, 0 if answer.streaming else len(answer.content)
         if answer.streaming:
             hang_up(answer)
+        elif answer.status_code >= 400 and (python := OF_PYTHON.search(answer.content)):
+            self.wrong.append(f"{operation} {what[:80]!r} speaks of {python[0]!r}")
         if answer.status_code >= 500 or (answer.status_code >= 400 and (size > SHORT or took > QUICK)):
             self.wrong.append(f"{operation} {what[:80]!r}: {answer.status_code}, {size} bytes, {took:.1f} s")
         return int(answer.status_code)

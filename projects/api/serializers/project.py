@@ -6,7 +6,7 @@ from uuid import UUID
 from django.views.decorators.debug import sensitive_variables
 from rest_framework import serializers
 
-from accounts.api.fields import VISIBLE, NameField, StrictCharField, StrictChoiceField, StrictSerializer
+from accounts.api.fields import VISIBLE, NameField, ObjectField, StrictCharField, StrictChoiceField, StrictSerializer
 from projects.api.serializers.agent_settings import check_settings
 from projects.api.serializers.bot import BotSerializer
 from projects.api.serializers.budget import OwnBudgetSerializer, UsageInShortSerializer
@@ -104,7 +104,7 @@ class ProjectFieldsSerializer(StrictSerializer):
         max_length=TOKEN_LENGTH, required=False, write_only=True, content=f"[0-9]{{1,18}}:{VISIBLE}+"
     )
     apiKey = StrictCharField(max_length=KEY_LENGTH, required=False, write_only=True)
-    settings = serializers.DictField(required=False)
+    settings = ObjectField(required=False)
     budget = OwnBudgetSerializer(required=False)
     egress = StrictChoiceField(
         choices=Egress.choices,
@@ -166,7 +166,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
 class ProjectChangeSerializer(ProjectFieldsSerializer):
     """A change of a project. Fields that are not named stay unchanged."""
 
-    settings = serializers.DictField(
+    settings = ObjectField(
         required=False,
         help_text="A JSON Merge Patch (RFC 7396): settings that are not named stay unchanged, and null removes one.",
     )

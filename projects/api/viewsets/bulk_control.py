@@ -48,6 +48,8 @@ class _IdField(StrictCharField):
 class _IdsField(serializers.ListField):
     """A list whose length is checked before its members: each of them can be wrong."""
 
+    default_error_messages = {"not_a_list": "Must be a JSON array."}
+
     def run_child_validation(self, data: Any) -> Any:
         if len(data) > MOST:
             message = self.error_messages["max_length"].format(max_length=MOST)

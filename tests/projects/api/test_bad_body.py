@@ -1,5 +1,6 @@
 """Bodies that cannot be read. Each gets the right problem document, and nothing comes of it."""
 
+import gzip
 from io import BytesIO
 from typing import Any
 
@@ -86,6 +87,17 @@ def test_another_content_type_is_a_415(send: Sender, route: str) -> None:
 @pytest.mark.parametrize("route", EVERY)
 def test_a_body_without_a_content_type_is_a_415(send: Sender, route: str) -> None:
     assert_problem(send.raw(route, as_json(send.good(route)), "", CONTENT_TYPE=""), 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize("route", EVERY)
+@pytest.mark.parametrize("coding", ["gzip", "GZIP", "deflate", "br", "identity, gzip", "nonsense"])
+def test_a_coded_body_is_a_415(send: Sender, route: str, coding: str) -> None:
+    """Whether the body is really coded or not: a client that says so has a reason."""
+    plain = as_json(send.good(route))
+    for content in (plain, gzip.compress(plain)):
+        answer = send.raw(route, content, HTTP_CONTENT_ENCODING=coding)
+        assert_problem(answer, 415, "unsupported_media_type")
+        assert "Content-Encoding" in answer.json()["detail"]
 
 
 CODECS = [

@@ -42,6 +42,7 @@ ROWS: list[tuple[Exception, int, str, dict[str, str]]] = [
     (accounts.TooManyLinksError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
     (projects.AccountKeptError(SENTENCE), 409, "account_kept", {}),
     (projects.TooManyExportsError(retry_after=90), 429, "throttled", {"Retry-After": "90"}),
+    (accounts.CodedBodyError(), 415, "unsupported_media_type", {}),
     (accounts.OutboxFullError(), 429, "throttled", {"Retry-After": "60"}),
     (projects.InvalidFieldError(SENTENCE, field="apiKey", code="rejected"), 400, "invalid", {}),
     (projects.PlanLimitReachedError(SENTENCE), 403, "plan_limit_reached", {}),
