@@ -65,6 +65,15 @@ def lock_provider(name: str) -> None:
     )
 
 
+def check_choices(**chosen: AgentType | Plan) -> None:
+    """Raises `InvalidFieldError` if a row of the catalogue has been deleted since it was read."""
+    for field, row in chosen.items():
+        if not type(row)._default_manager.filter(pk=row.pk).exists():
+            raise InvalidFieldError(
+                f"The {field} {row.pk} no longer exists. Choose another.", field=field, code="unknown_choice"
+            )
+
+
 def check_own_bots(*, owner: User, bot_id: int, project_id: UUID) -> None:
     """Raises `BotInUseError` if another project of the owner runs the bot."""
     if _own_with_bot().rows(owner.pk, project_id, bot_id):

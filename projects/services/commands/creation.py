@@ -21,6 +21,7 @@ from projects.services.agent_users import learn_users
 from projects.services.bulkheads import COMMANDS, takes_place
 from projects.services.commands.admission import (
     check_bot,
+    check_choices,
     check_image,
     check_own_bots,
     check_plan_limit,
@@ -151,6 +152,7 @@ def _insert_claimed(*, owner: User, wanted: NewProject, check: CredentialCheck) 
     except IntegrityError:
         if Project.objects.filter(pk=project.pk).exists():  # a retry has taken over from a slow request
             raise operation_in_progress(project) from None
+        check_choices(type=wanted.agent_type, plan=wanted.plan)
         check_bot(owner=owner, check=check, project_id=project.pk)
         raise
     return project, claim

@@ -18,6 +18,7 @@ from projects.rules.status.lifecycle import Desired
 from projects.services.bulkheads import takes_place
 from projects.services.commands.admission import (
     check_bot,
+    check_choices,
     check_own_bots,
     check_plan_limit,
     claim_bot,
@@ -126,6 +127,7 @@ def _write(
                 raise operation_in_progress(project)
             Event.objects.bulk_create(make_change_events(project, check, values, actor))
     except IntegrityError:
+        check_choices(plan=plan)
         if check is not None:
             check_bot(owner=project.owner, check=check, project_id=project.pk)
         raise
