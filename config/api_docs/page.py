@@ -4,7 +4,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 from drf_spectacular.utils import extend_schema
@@ -12,6 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import StaticHTMLRenderer
 from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.throttling import BaseThrottle
 from rest_framework.views import APIView
 
@@ -43,9 +44,9 @@ class DocsView(APIView):
     def get(self, request: Request) -> HttpResponse:
         return HttpResponse(_render(address_of(request)))
 
-    def options(self, _request: Request) -> HttpResponse:
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:  # noqa: ARG002 - the framework's names
         """Answers without a body, because the description of a view is not a page."""
-        return HttpResponse()
+        return Response("")
 
 
 @lru_cache(maxsize=16)
