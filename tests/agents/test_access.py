@@ -36,7 +36,7 @@ class Door:
 
     def open(self) -> None:
         from assistant.chatting import access
-        from assistant.remembering import people, store
+        from assistant.storage import people, store
 
         if hasattr(self, "db"):
             self.db.close()
@@ -48,7 +48,7 @@ class Door:
         read = self.access.read_code(code.sign(secret))
         if read is None:
             return "not read"
-        said = self.access.take_code(read, user, is_private=private)
+        said = self.access.redeem_code(read, user, is_private=private)
         return said and said.name
 
     def refuses(self, user: User, code: PairingCode) -> bool:
@@ -130,20 +130,20 @@ def test_a_used_code_is_explained_once_a_day_and_a_stranger_is_refused_once(door
     door.tap(OWNER, code_of(PairingKind.OWNER))
     said = [door.tap(MALLORY, code_of(PairingKind.OWNER)) for _ in range(3)]
     assert said == ["DEAD_CODE", None, None]
-    turned = [door.access.turn_away(MALLORY) for _ in range(3)]
+    turned = [door.access.refuse(MALLORY) for _ in range(3)]
     assert [text and text.name for text in turned] == ["STRANGER_UNPAIRED", None, None]
     door.open()
-    assert door.access.turn_away(MALLORY) is None
-    assert door.access.turn_away(ADA) is not None
+    assert door.access.refuse(MALLORY) is None
+    assert door.access.refuse(ADA) is not None
     door.db.execute("UPDATE turned_away SET at = at - 86400")
-    assert door.access.turn_away(MALLORY) is not None
+    assert door.access.refuse(MALLORY) is not None
     door.db.execute("UPDATE turned_away SET at = at + 1000000")  # the clock has stepped back
-    assert door.access.turn_away(MALLORY) is not None
+    assert door.access.refuse(MALLORY) is not None
 
 
 def test_answers_to_a_flood_of_strangers_are_limited(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assistant.remembering.people.MOST_TURNED_AWAY", 5)
-    said = [door.access.turn_away(User(number, "X", is_bot=False)) for number in range(1, 20)]
+    monkeypatch.setattr("assistant.storage.people.MOST_REFUSALS", 5)
+    said = [door.access.refuse(User(number, "X", is_bot=False)) for number in range(1, 20)]
     assert [text is not None for text in said] == [True] * 5 + [False] * 14
     assert door.db.execute("SELECT count(*) FROM turned_away").fetchone() == (5,)
 

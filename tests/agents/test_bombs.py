@@ -49,7 +49,7 @@ def test_unclosed_elements_are_read_too() -> None:
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "undefined", "hex", "nonsense", "rot13", "utf-7", "utf-16"])
 def test_no_charset_takes_long(charset: str) -> None:
-    from assistant.tools.outside import Fetched
+    from assistant.tools.outbound import Fetched
     from assistant.tools.web import _decode
 
     begun = time.thread_time()
@@ -63,7 +63,7 @@ ANSWER = {"jsonrpc": "2.0", "id": 7, "result": {"x": "Ä"}}
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
 def test_an_answer_is_found_among_events_however_they_are_cut(end: str, size: int) -> None:
-    from assistant.tools.listening import Listener
+    from assistant.tools.mcp_answers import AnswerReader
 
     events = [
         ": hello",
@@ -72,33 +72,33 @@ def test_an_answer_is_found_among_events_however_they_are_cut(end: str, size: in
         f"event: message{end}data: {json.dumps(ANSWER)[:-1]}{end}data: }}",
         ": more",
     ]
-    stream, listener, content = (end * 2).join(events).encode(), Listener(7), bytearray()
-    heard = []
+    stream, reader, content = (end * 2).join(events).encode(), AnswerReader(7), bytearray()
+    found = []
     for place in range(0, len(stream), size):
         content += stream[place : place + size]
-        heard.append(listener.hear(content))
-    assert heard[-1]
-    assert heard == sorted(heard)
-    assert listener.finish(bytes(content)) == ANSWER
-    assert Listener(7).finish(json.dumps([ANSWER]).encode()) == ANSWER
-    assert Listener(7).finish(f"data: {json.dumps(ANSWER)}".encode()) == ANSWER
-    assert Listener(8).finish(stream) is None
+        found.append(reader.feed(content))
+    assert found[-1]
+    assert found == sorted(found)
+    assert reader.finish(bytes(content)) == ANSWER
+    assert AnswerReader(7).finish(json.dumps([ANSWER]).encode()) == ANSWER
+    assert AnswerReader(7).finish(f"data: {json.dumps(ANSWER)}".encode()) == ANSWER
+    assert AnswerReader(8).finish(stream) is None
 
 
 @pytest.mark.parametrize("piece", [b"\n\n", b"\r\n\r\n", b"x", b"data: 1\n\n", b"data: x\n", b"{", b" ", b"\r"])
 def test_a_stream_takes_time_in_proportion_to_its_length(piece: bytes) -> None:
-    from assistant.tools.listening import Listener
+    from assistant.tools.mcp_answers import AnswerReader
 
-    listener, content, begun = Listener(7), bytearray(), time.thread_time()
+    reader, content, begun = AnswerReader(7), bytearray(), time.thread_time()
     for _ in range(5000):
         content += piece
-        assert not listener.hear(content)
-    listener.finish(bytes(content))
+        assert not reader.feed(content)
+    reader.finish(bytes(content))
     assert time.thread_time() - begun < 1
 
 
 def test_reading_files_ends_in_time_and_few_are_read_in_parallel() -> None:
-    from assistant.chatting.reading import MOST_AT_ONCE, Reading
+    from assistant.chatting.reading import MOST_AT_ONCE, QuestionReader
     from assistant.telegram.attachments import Kind
     from assistant.telegram.files import UnreadableError
     from assistant.texts import Text
@@ -122,19 +122,19 @@ def test_reading_files_ends_in_time_and_few_are_read_in_parallel() -> None:
             await asyncio.sleep(600)
 
     sound = type("Attachment", (), {"size": 1, "kind": Kind.SOUND})
-    incoming: Any = type("Incoming", (), {"attachments": [sound], "said": ""})
+    incoming: Any = type("Incoming", (), {"attachments": [sound], "own_text": ""})
     nothing: Any = None
 
-    async def read(reading: Any) -> Text:
+    async def read(reader: Any) -> Text:
         with pytest.raises(UnreadableError) as error:
-            async with reading.read(incoming):
+            async with reader.read(incoming):
                 pass
         return error.value.text
 
     async def run() -> list[Text]:
         files: Any = Files()
-        reading = Reading(files, nothing, nothing, 0.05)
-        return await asyncio.gather(*(read(reading) for _ in range(MOST_AT_ONCE + 2)))
+        reader = QuestionReader(files, nothing, nothing, 0.05)
+        return await asyncio.gather(*(read(reader) for _ in range(MOST_AT_ONCE + 2)))
 
     assert set(asyncio.run(run())) == {Text.OUT_OF_TIME}
     assert (len(folders), max(folders)) == (MOST_AT_ONCE + 2, MOST_AT_ONCE)

@@ -87,17 +87,17 @@ def test_a_caption_is_compared_with_the_caption_that_is_remembered() -> None:
         return Incoming(message, ada, ada)
 
     remembered = "What is this?\n\n[photo]"
-    assert edited("What is this?").says_what_is_remembered(remembered)
-    assert not edited("What is").says_what_is_remembered(remembered)
-    assert not edited("What is this? And that?").says_what_is_remembered(remembered)
-    assert edited(None).says_what_is_remembered("[photo]")
+    assert edited("What is this?").matches_remembered(remembered)
+    assert not edited("What is").matches_remembered(remembered)
+    assert not edited("What is this? And that?").matches_remembered(remembered)
+    assert edited(None).matches_remembered("[photo]")
 
 
 def test_what_was_said_with_files_is_kept_for_an_hour_and_is_not_much() -> None:
-    from assistant.remembering.recent import KEPT_SECONDS, MOST_KEPT, Recent
+    from assistant.chatting.recent_messages import KEPT_SECONDS, MOST_KEPT, RecentMessages
 
     now = [0.0]
-    recent = Recent(lambda: now[0])
+    recent = RecentMessages(lambda: now[0])
     said: list[Any] = [SimpleNamespace(chat_id=1, message_id=number, caption=None) for number in range(MOST_KEPT + 2)]
     albums: list[Any] = [SimpleNamespace(attachments=[1], message=a, others=(b,)) for a, b in pairwise(said)]
     for album in albums[::2]:

@@ -103,7 +103,7 @@ def test_a_file_that_the_provider_does_not_accept_gets_a_sentence_and_the_agent_
     assert provider.asked("sound") == []
     error = {"error": {"message": "No endpoints found that support image input", "code": 404}}
     provider.answer_with(404, error, only="chat", times=1)
-    assert ask("", **photo).startswith("My model did not take this photo")
+    assert ask("", **photo).startswith("My model did not accept this photo")
     assert ask("Hello?") == "You said: Hello?"
     assert {status["state"] for status in agent.statuses} == {"starting", "running"}
 

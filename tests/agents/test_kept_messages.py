@@ -25,8 +25,8 @@ class Odd:
 
 
 def test_a_message_that_cannot_be_stored_or_read_affects_no_other(tmp_path: Path) -> None:
-    from assistant.remembering.store import open_store
-    from assistant.remembering.unanswered import Unanswered
+    from assistant.storage.store import open_store
+    from assistant.storage.unanswered import Unanswered
 
     kept = Unanswered(db := open_store(tmp_path))
     odd, nobody = Odd(), SimpleNamespace()
@@ -36,9 +36,9 @@ def test_a_message_that_cannot_be_stored_or_read_affects_no_other(tmp_path: Path
         db.execute("INSERT INTO unanswered VALUES ((SELECT -COUNT(*) FROM unanswered), ?)", (unreadable,))
     taken: list[Update] = []
     bot: Any = nobody
-    kept.take_up(bot, taken.append)
+    kept.resume(bot, taken.append)
     assert [each.message and each.message.text for each in taken] == ["No. 1", "No. 2"]
-    kept.take_up(bot, taken.append)
+    kept.resume(bot, taken.append)
     assert len(taken) == 2
 
 
@@ -46,7 +46,7 @@ def converse(monkeypatch: pytest.MonkeyPatch, kept: list[Message]) -> Any:
     """A conversation in which nothing is said in time, and nobody can look at an album."""
     from assistant.chatting.conversation import Conversation
     from assistant.chatting.limits import read_limits
-    from assistant.remembering.recent import Recent
+    from assistant.chatting.recent_messages import RecentMessages
 
     async def wait(*_: object) -> None:
         await asyncio.Event().wait()
@@ -54,10 +54,11 @@ def converse(monkeypatch: pytest.MonkeyPatch, kept: list[Message]) -> Any:
     def keep(messages: Iterable[Message]) -> None:
         kept.extend(messages)
 
-    def fail(*_: object) -> None:
-        raise KeyError
+    def fail_for_albums(_: object, incoming: Any, __: object) -> None:
+        if incoming.message.media_group_id:
+            raise KeyError
 
-    monkeypatch.setattr(Recent, "keep", lambda _, incoming, __: fail() if incoming.message.media_group_id else None)
+    monkeypatch.setattr(RecentMessages, "keep", fail_for_albums)
     access: Any = SimpleNamespace(admits=lambda _: True)
     answering: Any = SimpleNamespace(answer=wait, break_off=wait, hurry=lambda: None)
     bot: Any = SimpleNamespace(bot=User(1, "Agent", is_bot=True, username="canary_bot"))

@@ -15,30 +15,30 @@ LIMITS = ("messages_per_minute", "longest_message", "answer_seconds")
 
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 600])
 def test_the_messages_of_a_chat_per_minute_are_limited(per_minute: int) -> None:
-    from assistant.chatting.limits import Pace
+    from assistant.chatting.limits import RateLimiter
 
     at = [0.0]
-    pace = Pace(per_minute, lambda: at[0])
-    assert [pace.wait_for(1) for _ in range(per_minute)] == [0.0] * per_minute
-    assert pace.wait_for(1) == pytest.approx(60 / per_minute)
-    assert pace.wait_for(2) == 0.0
+    limiter = RateLimiter(per_minute, lambda: at[0])
+    assert [limiter.reserve(1) for _ in range(per_minute)] == [0.0] * per_minute
+    assert limiter.reserve(1) == pytest.approx(60 / per_minute)
+    assert limiter.reserve(2) == 0.0
     at[0] += 60 / per_minute
-    assert pace.wait_for(1) == 0.0
-    assert pace.wait_for(1) > 0
+    assert limiter.reserve(1) == 0.0
+    assert limiter.reserve(1) > 0
     at[0] += 3600
-    assert [bool(pace.wait_for(1)) for _ in range(per_minute + 1)] == [False] * per_minute + [True]
+    assert [bool(limiter.reserve(1)) for _ in range(per_minute + 1)] == [False] * per_minute + [True]
 
 
 def test_the_stored_state_of_chats_is_limited() -> None:
-    from assistant.chatting.limits import MOST_CHATS, Pace
+    from assistant.chatting.limits import MOST_CHATS, RateLimiter
 
     at = [0.0]
-    pace = Pace(1, lambda: at[0])
+    limiter = RateLimiter(1, lambda: at[0])
     for chat in range(MOST_CHATS):
-        pace.wait_for(chat)
+        limiter.reserve(chat)
     at[0] = 61
-    pace.wait_for(-1)
-    assert len(pace._free_at) == 1
+    limiter.reserve(-1)
+    assert len(limiter._free_at) == 1
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -56,9 +56,9 @@ def test_only_the_chat_that_writes_too_much_waits_and_is_told_once(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str, ask: Ask
 ) -> None:
     agent.start(AGENT_SETTINGS=json.dumps({"messages_per_minute": 2, "longest_message": 100})).wait_for("running")
-    assert ask("x" * 101) == "This message has 101 characters, and I may read 100. Please shorten it."
+    assert ask("x" * 101) == "This message has 101 characters, and I may read at most 100. Please shorten it."
     assert ask("x" * 100).startswith("You said: ")
-    assert ask("Third").startswith("That is more in a minute than I may answer here. Please go on in ")
+    assert ask("Third").startswith("That is more than I may answer here in one minute. Please continue in ")
     telegram.say(token, 1, "Fourth")
     assert "/reset" in ask("/help")
     assert ask("Hello", chat_id=2) == "You said: Hello"

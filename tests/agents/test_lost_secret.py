@@ -35,7 +35,7 @@ def test_an_agent_that_lost_its_secret_answers_paired_users_and_explains_it_to_o
         door.tap(OWNER, code_of(PairingKind.OWNER))
     reopen(door)
     assert admitted(door) == ["Olga"] * is_paired
-    said = door.access.turn_away(MALLORY)
+    said = door.access.refuse(MALLORY)
     assert said is not None
     assert said.name == "STRANGER_UNPAIRED"
     assert door.tap(MALLORY, code_of(PairingKind.ADD, 1)) == "not read"

@@ -17,8 +17,8 @@ Ask = Callable[..., str]
 
 
 def open_memory(folder: Path) -> Any:
-    from assistant.remembering.memory import Memory
-    from assistant.remembering.store import open_store
+    from assistant.storage.memory import Memory
+    from assistant.storage.store import open_store
 
     return Memory(open_store(folder))
 
@@ -27,7 +27,7 @@ def open_memory(folder: Path) -> Any:
     ("turns", "size"), [(1, 10), (14, 10), (15, 10), (60, 10), (3, 5000), (3, 50_000), (1, 50_000)]
 )
 def test_the_recalled_history_is_limited_and_begins_with_a_question(tmp_path: Path, turns: int, size: int) -> None:
-    from assistant.remembering.memory import MOST_CHARACTERS, MOST_MESSAGES, Place
+    from assistant.storage.memory import MOST_CHARACTERS, MOST_MESSAGES, Place
 
     memory, place = open_memory(tmp_path), Place(1)
     for turn in range(turns):
@@ -41,7 +41,7 @@ def test_the_recalled_history_is_limited_and_begins_with_a_question(tmp_path: Pa
 
 
 def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest(tmp_path: Path) -> None:
-    from assistant.remembering.memory import FULL_MESSAGES, WHOLE_MESSAGES, Place
+    from assistant.storage.memory import FULL_MESSAGES, WHOLE_MESSAGES, Place
 
     memory, place = open_memory(tmp_path), Place(1)
     memory.remember(Place(2), "elsewhere", "yes", 1)
@@ -66,7 +66,7 @@ def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, si
     from assistant.model.client import RefusedError
     from assistant.model.dialects import Completion
     from assistant.model.summariser import Summariser
-    from assistant.remembering.memory import MOST_SUMMED, Place
+    from assistant.storage.memory import MOST_SUMMED, Place
 
     class ModelClient:
         asked: ClassVar[list[int]] = []
@@ -77,7 +77,7 @@ def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, si
                 raise RefusedError(None, Completion(), is_too_large=True)
             return Completion("They talk.")
 
-    class Spending:
+    class UsageLog:
         def note_memory(self, *_: int) -> None: ...
 
     memory, place, model = open_memory(tmp_path), Place(1), ModelClient()
@@ -85,7 +85,7 @@ def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, si
     for turn in range(30):
         memory.remember(place, f"{turn} {'x' * size}", "y" * size, turn)
     kept = len(memory._newest(place))
-    asyncio.run(Summariser(model, memory, Spending()).summarise(place))  # type: ignore[arg-type]  # as much as it uses
+    asyncio.run(Summariser(model, memory, UsageLog()).summarise(place))  # type: ignore[arg-type]  # as much as it uses
     assert MOST_SUMMED - 1000 <= model.asked[0] <= MOST_SUMMED + 1000
     assert 2500 <= model.asked[-1] <= 4500
     assert memory.summary(place) == "They talk."
@@ -94,7 +94,7 @@ def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, si
 
 def test_a_question_that_is_too_long_affects_the_memory_of_no_other_chat() -> None:
     from assistant.model.dialogue import Dialogue
-    from assistant.remembering.memory import MOST_CHARACTERS, Place
+    from assistant.storage.memory import MOST_CHARACTERS, Place
 
     nothing: Any = None
     dialogue = Dialogue(nothing, nothing, nothing, nothing)
@@ -103,7 +103,7 @@ def test_a_question_that_is_too_long_affects_the_memory_of_no_other_chat() -> No
 
 
 def test_a_database_of_an_earlier_version_is_migrated(tmp_path: Path) -> None:
-    from assistant.remembering.memory import Place
+    from assistant.storage.memory import Place
 
     with sqlite3.connect(tmp_path / "history.db") as db:
         db.execute("CREATE TABLE message (id INTEGER PRIMARY KEY, chat_id INTEGER, role TEXT, content TEXT)")
@@ -117,7 +117,7 @@ def test_a_database_of_an_earlier_version_is_migrated(tmp_path: Path) -> None:
 def test_a_long_conversation_is_summarised_by_the_model_and_counted_in_usage(
     agent: Agent, provider: FakeProvider, telegram: FakeTelegram, token: str
 ) -> None:
-    from assistant.remembering.memory import FULL_CHARACTERS
+    from assistant.storage.memory import FULL_CHARACTERS
 
     agent.start(AGENT_INSTRUCTIONS="Be brief.").wait_for("running")
     provider.reply_with("They talk of ships. " + "x" * FULL_CHARACTERS)

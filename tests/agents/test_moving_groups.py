@@ -21,10 +21,10 @@ def notice(chat: int, **facts: Any) -> Update:
 
 @pytest.mark.parametrize("told", [notice(OLD, migrate_to_chat_id=NEW), notice(NEW, migrate_from_chat_id=OLD)])
 def test_memory_and_reminders_move_with_a_migrated_group(tmp_path: Path, told: Update) -> None:
-    from assistant.remembering.memory import Memory, Place
-    from assistant.remembering.reminders import Reminders
-    from assistant.remembering.store import open_store
-    from assistant.telegram.receiving import Receiving
+    from assistant.storage.memory import Memory, Place
+    from assistant.storage.reminders import Reminders
+    from assistant.storage.store import open_store
+    from assistant.telegram.receiving import UpdateReceiver
 
     memory, reminders = Memory(db := open_store(tmp_path)), Reminders(db)
     memory.remember(Place(OLD), "Where is the ship?", "At sea.", asked_by=9)
@@ -33,18 +33,18 @@ def test_memory_and_reminders_move_with_a_migrated_group(tmp_path: Path, told: U
     reminders.add(Place(OLD), 5, "Tide", None)
     nobody: Any = None
     for _ in range(2):  # Telegram tells it in both
-        Receiving(nobody, memory, reminders).take(told)
+        UpdateReceiver(nobody, memory, reminders).take(told)
     assert [each.content for each in memory.recall(Place(NEW))] == ["Where is the ship?", "At sea."]
     assert (memory.summary(Place(NEW)), memory.summary(Place(OLD))) == ("It sailed.", "")
     assert memory.find_question(Place(NEW), 9) is None, "its messages are numbered anew"
     assert memory.find_question(Place(6), 9) == "Elsewhere?"
-    assert [each.text for each in reminders.of(Place(NEW))] == ["Tide"]
+    assert [each.text for each in reminders.list_for(Place(NEW))] == ["Tide"]
 
 
 @pytest.mark.parametrize("goes_round", [False, True])
 def test_the_rest_of_an_answer_is_sent_to_the_migrated_group(monkeypatch: pytest.MonkeyPatch, goes_round: bool) -> None:
     from assistant.formatting.formatted import Formatted
-    from assistant.remembering.memory import Place
+    from assistant.storage.memory import Place
     from assistant.telegram import sending
 
     sent: list[tuple[int, str]] = []
@@ -64,7 +64,7 @@ def test_the_rest_of_an_answer_is_sent_to_the_migrated_group(monkeypatch: pytest
 
 
 def test_other_bots_are_not_answered_but_anonymous_admins_are() -> None:
-    from assistant.telegram.receiving import Receiving
+    from assistant.telegram.receiving import UpdateReceiver
 
     taken: list[Update] = []
     conversation: Any = SimpleNamespace(take=taken.append)
@@ -73,5 +73,5 @@ def test_other_bots_are_not_answered_but_anonymous_admins_are() -> None:
     group = Chat(NEW, "supergroup")
     said = [Message(1, datetime.now(UTC), group, robot, text="Ahoy", sender_chat=chat) for chat in (None, group)]
     for message in said:
-        Receiving(conversation, nobody, nobody).take(Update(1, message))
+        UpdateReceiver(conversation, nobody, nobody).take(Update(1, message))
     assert [each.message for each in taken] == said[1:]

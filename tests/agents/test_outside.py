@@ -7,11 +7,11 @@ from tests.fakes.web import FakeWeb
 
 
 def read(web: FakeWeb, *paths: str, **more: str) -> list[str]:
-    from assistant.tools.web import Web
+    from assistant.tools.web import WebTools
 
     addresses = [path if "://" in path else web.url + path for path in paths]
     calls = [("read_page", {"url": address}) for address in addresses]
-    return use(lambda outside: [Web(outside, reads=True, search_url="")], *calls, **more)
+    return use(lambda outbound: [WebTools(outbound, reads=True, search_url="")], *calls, **more)
 
 
 def test_pages_are_read_as_text_and_bounded(web: FakeWeb) -> None:
@@ -45,7 +45,7 @@ def test_only_servers_on_the_internet_are_asked(web: FakeWeb) -> None:
     ],
 )  # fmt: skip
 def test_which_addresses_are_on_the_internet(address: str, expected: bool) -> None:
-    from assistant.tools.outside import is_public
+    from assistant.tools.outbound import is_public
 
     assert is_public(address) is expected
 
@@ -54,7 +54,7 @@ def test_which_addresses_are_on_the_internet(address: str, expected: bool) -> No
     "address", ["file:///etc/passwd", "ftp://x/", "javascript:1", "", "http://", "x", "http://a\0b"]
 )
 def test_an_invalid_address_is_refused_in_plain_words(web: FakeWeb, address: str) -> None:
-    from assistant.tools.web import Web
+    from assistant.tools.web import WebTools
 
-    [told] = use(lambda outside: [Web(outside, reads=True, search_url="")], ("read_page", {"url": address}))
+    [told] = use(lambda outbound: [WebTools(outbound, reads=True, search_url="")], ("read_page", {"url": address}))
     assert told.startswith("Error: ")

@@ -33,9 +33,9 @@ def of_the_assistant() -> list[str]:
     from assistant import config
     from assistant.chatting import limits, reading, turns
     from assistant.model import client
-    from assistant.remembering import memory, reminders, repeating
+    from assistant.storage import memory, recurrence, reminders
     from assistant.telegram import attachments, previews
-    from assistant.tools import mcp, outside, toolbox
+    from assistant.tools import mcp, outbound, toolbox
 
     usual = limits.read_limits({})
     return [
@@ -48,11 +48,11 @@ def of_the_assistant() -> list[str]:
         f"All files of one message have up to {attachments.MOST_BYTES // MIB} MB",
         f"The files of {WORDS[reading.MOST_AT_ONCE]} messages are processed at once",
         f"text files by their first {reading.LONGEST_KEPT:,} characters",
-        f"every month (up to the {repeating.LAST_OF_A_MONTH}th)",
+        f"every month (up to the {recurrence.LAST_OF_A_MONTH}th)",
         f"up to {reminders.MOST_OF_A_CHAT} of a chat",
         f"One answer takes up to {WORDS[usual.answer_steps]} steps (`answer_steps`)",
         f"tools of up to {WORDS[config.MOST_SERVERS]} servers",
-        f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outside.MOST_BYTES == MIB else '?'} at most",
+        f"takes {toolbox.SECONDS:.0f} seconds and {'a megabyte' if outbound.MOST_BYTES == MIB else '?'} at most",
         f"Of one server up to {mcp.MOST_TOOLS} tools are offered to the model, and {toolbox.MOST_TOOLS} in all",
         f"is left alone for {'a minute' if mcp.DOWN_SECONDS == 60 else '?'}",
         f"It tries again every {'minute' if mcp.DOWN_SECONDS == 60 else '?'}",

@@ -29,7 +29,7 @@ def test_the_first_tap_pairs_its_owner_and_strangers_cost_nothing(
     telegram.say(token, OWNER, taps)
     telegram.say(token, STRANGER, taps)  # at once
     telegram.wait_for_message(token, chat_id=OWNER, containing="You are my owner now", timeout=100)
-    telegram.wait_for_message(token, chat_id=STRANGER, containing="does not count any more", timeout=100)
+    telegram.wait_for_message(token, chat_id=STRANGER, containing="is no longer valid", timeout=100)
     for text in ("Hello again?", "/reset", "/start", "/stop", "/start o0-1-AAAAAAAAAAAAAAAAAAAAAA", "/whoami"):
         telegram.say(token, STRANGER, text)
     assert ask("Where is the ship?", chat_id=OWNER) == "You said: Where is the ship?"
@@ -48,6 +48,6 @@ def test_a_code_in_a_group_is_void_and_the_group_is_warned(
     agent.secrets["pairing_secret"] = SECRET
     agent.start().wait_for("running")
     shown = link(PairingKind.OWNER)
-    assert "made it void" in ask(shown.replace("/start", "/start@canary_bot"), chat_id=GROUP, user_id=OWNER)
-    assert "does not count any more" in ask(shown, chat_id=STRANGER)
+    assert "made it invalid" in ask(shown.replace("/start", "/start@canary_bot"), chat_id=GROUP, user_id=OWNER)
+    assert "is no longer valid" in ask(shown, chat_id=STRANGER)
     assert "You are my owner now" in ask(link(PairingKind.ADD, 1), chat_id=OWNER)

@@ -25,11 +25,11 @@ from tests.agents.test_reminders import open_reminders
 )  # fmt: skip
 def test_a_repeating_reminder_keeps_its_time_of_day(tmp_path: Any, every: str, first: str, then: list[str]) -> None:
     """Said once each, the last of them late and in place of all that was missed; then it can be taken back."""
-    from assistant.chatting.delivering import Delivering
+    from assistant.chatting.reminder_delivery import ReminderDelivery
     from assistant.model.completion import ToolCall
-    from assistant.remembering.memory import Place
-    from assistant.remembering.repeating import next_due
-    from assistant.tools.reminding import Reminding
+    from assistant.storage.memory import Place
+    from assistant.storage.recurrence import next_due
+    from assistant.tools.reminder_tools import ReminderTools
     from assistant.tools.tool import Caller
     from assistant.tools.toolbox import Toolbox
 
@@ -48,20 +48,20 @@ def test_a_repeating_reminder_keeps_its_time_of_day(tmp_path: Any, every: str, f
 
     async def live() -> None:
         assert f"repeated: {every}" in await use("set_reminder", text="Stretch", at=first, every=every)
-        delivering = Delivering(bot, reminders, zone)
+        delivery = ReminderDelivery(bot, reminders, zone)
         for _ in range(len(then) + (every != "weekdays")):
-            now[0] = float(reminders.next() or 0)
-            await delivering._deliver_due()
+            now[0] = float(reminders.next_due() or 0)
+            await delivery._deliver_due()
         now[0] += 45 * 86_400
         for _ in range(3):
-            await delivering._deliver_due()
+            await delivery._deliver_due()
         assert f"repeated: {every}: Stretch" in await use("list_reminders")
         assert "Taken back" in await use("cancel_reminder", id=1)
 
     reminders, bot = open_reminders(tmp_path, now), cast("Any", Bot())
-    tools = Reminding(reminders, zone)
+    tools = ReminderTools(reminders, zone)
     asyncio.run(live())
     begun = [] if every == "weekdays" else [f"{datetime.fromisoformat(first):%m-%d %H:%M}"]
     assert (said[:-1], len(said)) == ([*begun, *then], len(begun) + len(then) + 1)
-    assert reminders.next() is None
+    assert reminders.next_due() is None
     assert next_due(0, f"{every} 08:00:00", now[0], zone) > now[0]

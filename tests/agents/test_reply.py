@@ -18,23 +18,23 @@ TEXTS = ["One", "One **two", "One **two** three"]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assistant.telegram.previews import Draft, Edited
+    from assistant.telegram.previews import Draft, EditedMessage
 
     monkeypatch.setattr(Draft, "pause", 0.01)
-    monkeypatch.setattr(Edited, "pause", 0.01)
+    monkeypatch.setattr(EditedMessage, "pause", 0.01)
 
 
 def answer(telegram: FakeTelegram, token: str, chat: int, act: Act, drafts: Any = None) -> None:
     """Has a reply grow as the test acts, in a chat where something was said."""
-    from assistant.remembering.memory import Place
-    from assistant.telegram.reply import Drafts, Reply
+    from assistant.storage.memory import Place
+    from assistant.telegram.reply import DraftSupport, Reply
 
     async def live() -> None:
         bot = Bot(
             token, f"{telegram.url}/bot", request=HTTPXRequest(httpx_kwargs={"trust_env": False}, read_timeout=60)
         )
         async with bot:
-            is_private, known = chat > 0, drafts or Drafts()
+            is_private, known = chat > 0, drafts or DraftSupport()
             reply = Reply(bot, Place(chat), reply_to=None if is_private else 1, is_private=is_private, drafts=known)
             await act(reply)
 
@@ -76,17 +76,17 @@ def test_in_a_group_one_message_grows_and_answers_the_question(telegram: FakeTel
 def test_a_message_grows_if_drafts_are_refused(
     telegram: FakeTelegram, token: str, refusal: ApiError, again: int
 ) -> None:
-    from assistant.telegram.reply import Drafts
+    from assistant.telegram.reply import DraftSupport
 
     def seen() -> bool:
         return any(sent.text == "One two three" for sent in telegram.sent(token))
 
-    drafts = Drafts()
+    drafts = DraftSupport()
     telegram._fault(token, refusal.answer, "sendMessageDraft", None)
     answer(telegram, token, 5, grow_until(seen), drafts)
     assert [sent.text for sent in telegram.sent(token)][-1] == "One two three!"
     assert len({sent.message_id for sent in telegram.sent(token)}) == 1
-    assert drafts.are_known is (again == 2)
+    assert drafts.is_supported is (again == 2)
 
 
 @pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
@@ -130,7 +130,7 @@ def test_a_preview_can_be_withdrawn(telegram: FakeTelegram, token: str) -> None:
         async with reply:
             reply.grow("One")
             await asyncio.to_thread(telegram.wait_for_message, token, timeout=60)
-        await reply.take_back()
+        await reply.withdraw()
 
     answer(telegram, token, GROUP, act)
     assert telegram.sent(token) == []

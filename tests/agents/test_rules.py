@@ -50,17 +50,17 @@ def test_a_spent_budget_is_distinguished_from_an_empty_account(
 ) -> None:
     from assistant.model.completion import StatusError
     from assistant.model.refusals import explain_budget
-    from assistant.texts import say
+    from assistant.texts import translate
 
     notice = explain_budget(StatusError(status, "no", headers))
     assert (notice[0].name if notice else None) == said
-    assert notice is None or "{" not in say(notice[0], "de", **notice[1])
+    assert notice is None or "{" not in translate(notice[0], "de", **notice[1])
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "openrouter", "compatible"])
 @pytest.mark.parametrize("is_response", [False, True])
 def test_a_budget_that_ends_a_stream_is_not_an_empty_account(kind: str, is_response: bool) -> None:
-    from assistant.chatting.answering import Answering
+    from assistant.chatting.answering import Answerer
     from assistant.model.client import RefusedError
     from assistant.model.completion import Completion, StatusError, raise_for_error
     from assistant.model.refusals import explain, explain_budget
@@ -80,8 +80,8 @@ def test_a_budget_that_ends_a_stream_is_not_an_empty_account(kind: str, is_respo
     status: Any = type("Status", (), {"note_provider": told.append})
     nothing: Any = None
     error = RefusedError(explain(refused.value), Completion("What came of it."), notice=notice)
-    said = Answering(nothing, nothing, nothing, nothing, status, 1)._explain(error, "en")
-    assert said == "I have used up my budget. I answer again from 2027-01-16 on (UTC)."
+    said = Answerer(nothing, nothing, nothing, nothing, status, 1)._explain(error, "en")
+    assert said == "I have used up my budget. I can answer again from 2027-01-16 (UTC)."
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def test_a_message_is_sent_again_if_its_request_was_not_sent(
     monkeypatch: pytest.MonkeyPatch, cause: Any, calls: int
 ) -> None:
     from assistant.formatting.formatted import Formatted
-    from assistant.remembering.memory import Place
+    from assistant.storage.memory import Place
     from assistant.telegram import sending
 
     sent: list[str] = []
@@ -43,7 +43,7 @@ def test_a_message_is_sent_again_if_its_request_was_not_sent(
 def test_an_undeliverable_message_is_kept_for_a_limited_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """A gateway that is killed, with its engine, is back after a minute at the most."""
     from assistant.formatting.formatted import Formatted
-    from assistant.remembering.memory import Place
+    from assistant.storage.memory import Place
     from assistant.telegram import sending
 
     now = 0.0

@@ -12,9 +12,9 @@ from tests.fakes.telegram import FakeTelegram
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    from assistant.telegram.previews import Edited
+    from assistant.telegram.previews import EditedMessage
 
-    monkeypatch.setattr(Edited, "pause", 0.01)
+    monkeypatch.setattr(EditedMessage, "pause", 0.01)
 
 
 @pytest.mark.parametrize("is_in_hurry", [False, True])
@@ -33,7 +33,7 @@ def test_a_first_message_that_is_slow_becomes_the_answer(
 
     monkeypatch.setattr(previews, "send_once", send_slowly)
     monkeypatch.setattr(reply, "SETTLE_SECONDS", 0.01)
-    drafts = reply.Drafts()
+    drafts = reply.DraftSupport()
     drafts.is_in_hurry = is_in_hurry
 
     async def act(growing: Any) -> None:

@@ -65,7 +65,7 @@ def test_messages_received_before_the_end_are_still_answered(text: str, answer: 
 
 
 def test_a_cancellation_while_typing_ends_is_not_swallowed() -> None:
-    from assistant.remembering.memory import Place
+    from assistant.storage.memory import Place
     from assistant.telegram.sending import typing
 
     async def cancel_late() -> bool:

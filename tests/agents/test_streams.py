@@ -76,7 +76,7 @@ def test_a_broken_stream_keeps_its_text_so_far_and_degrades_the_agent(
 ) -> None:
     provider.reply_in_pieces("Half an ", BREAK)
     agent.start(AGENT_WATCH_SECONDS="600").wait_for("running")
-    assert ask("Hello?") == "Half an\n\nMy model provider broke off here."
+    assert ask("Hello?") == "Half an\n\nMy model provider stopped here before the end."
     agent.wait_for("degraded", "provider_down")
     assert len(provider.asked()) == 1, "it was asked again although it had begun to answer"
 

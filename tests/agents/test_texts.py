@@ -10,7 +10,7 @@ pytestmark = pytest.mark.one_database
 
 
 def test_each_language_has_each_sentence_with_the_same_facts() -> None:
-    from assistant.texts import COMMANDS, LANGUAGES, Text, say
+    from assistant.texts import COMMANDS, LANGUAGES, Text, translate
 
     assert {"en", "de", "es", "zh", "ar"} <= LANGUAGES.keys()
     english = LANGUAGES["en"]
@@ -23,7 +23,7 @@ def test_each_language_has_each_sentence_with_the_same_facts() -> None:
             assert len(sentence) < 1000
             assert language == "en" or sentence != english[text]
         for text in COMMANDS.values():
-            assert len(say(text, language)) <= 256, "the longest description that Telegram takes"
+            assert len(translate(text, language)) <= 256, "the longest description that Telegram takes"
         for command in COMMANDS:
             assert f"/{command}" in sentences[Text.HELP]
     assert {Text(code.value) for code in ProblemCode if code.startswith("provider_")} <= set(Text)
@@ -31,13 +31,13 @@ def test_each_language_has_each_sentence_with_the_same_facts() -> None:
 
 @pytest.mark.parametrize("tag", [None, "", "en", "EN-us", "tlh", "-", "\0", "d", "x" * 99])
 def test_an_unknown_language_is_english(tag: str | None) -> None:
-    from assistant.texts import Text, say
+    from assistant.texts import Text, translate
 
-    assert say(Text.STOPPED, tag) == "Stopped."
+    assert translate(Text.STOPPED, tag) == "Stopped."
 
 
 def test_names_of_people_are_not_format_strings() -> None:
-    from assistant.texts import Text, say
+    from assistant.texts import Text, translate
 
-    said = say(Text.WHOAMI, "en", name="{user} {0} {name.__class__}", user=7, chat=7)
+    said = translate(Text.WHOAMI, "en", name="{user} {0} {name.__class__}", user=7, chat=7)
     assert "{user} {0} {name.__class__}" in said

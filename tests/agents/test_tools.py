@@ -73,7 +73,7 @@ def test_a_model_that_calls_tools_forever_or_supports_none_still_answers(
 @pytest.mark.parametrize("mark", ["</result>", "</RESULT>", "</result >", "</ result>", "<\n/result>"])
 def test_no_output_of_a_tool_closes_the_marker_around_it(mark: str, fails: bool) -> None:
     from assistant.model.completion import ToolCall
-    from assistant.remembering.memory import Place
+    from assistant.storage.memory import Place
     from assistant.tools.tool import Caller, Tool, ToolError
     from assistant.tools.toolbox import Toolbox
 
@@ -91,9 +91,9 @@ def test_no_output_of_a_tool_closes_the_marker_around_it(mark: str, fails: bool)
 
 def test_the_cut_part_of_an_output_is_counted(tmp_path: Any) -> None:
     from assistant.model.tool_loop import ToolLoop
-    from assistant.remembering.memory import Place
-    from assistant.remembering.spending import Spending, Spent
-    from assistant.remembering.store import open_store
+    from assistant.storage.memory import Place
+    from assistant.storage.store import open_store
+    from assistant.storage.usage import UsageLog, UsageTotals
     from assistant.tools.tool import Caller, Tool
     from assistant.tools.toolbox import Toolbox
 
@@ -110,13 +110,13 @@ def test_the_cut_part_of_an_output_is_counted(tmp_path: Any) -> None:
         async def tools() -> list[Any]:
             return [Tool("x", "", {}, None)]  # type: ignore[arg-type]  # it is not used
 
-        tool_loop = ToolLoop(model, Toolbox(ZoneInfo("UTC"), [tools]), spending, 8)
+        tool_loop = ToolLoop(model, Toolbox(ZoneInfo("UTC"), [tools]), usage_log, 8)
         answering = asyncio.create_task(tool_loop.answer([], lambda _: None, "", Caller(Place(1), None)))
         await begun.wait()
         answering.cancel()
         await asyncio.wait({answering})
 
     model: Any = ModelClient()
-    begun, spending = asyncio.Event(), Spending(open_store(tmp_path))
+    begun, usage_log = asyncio.Event(), UsageLog(open_store(tmp_path))
     asyncio.run(cut_off())
-    assert spending.today(1) == Spent(answers=1, tokens_in=200, tokens_out=7)
+    assert usage_log.today(1) == UsageTotals(answers=1, tokens_in=200, tokens_out=7)

@@ -47,7 +47,7 @@ def test_a_user_deploys_an_agent_and_it_answers(
     ]
 
     # It answers its owner, who has opened the link, and nobody else.
-    for person, words in ((ALICE, "You are my owner now"), (STRANGER, "does not count any more")):
+    for person, words in ((ALICE, "You are my owner now"), (STRANGER, "is no longer valid")):
         telegram.say(CANARY_TELEGRAM_TOKEN, person, f"/start {code}")
         telegram.wait_for_message(CANARY_TELEGRAM_TOKEN, chat_id=person, containing=words, timeout=GENEROUS)
     wait_until(lambda: is_paired(service, token, project, link), within=GENEROUS, every=0.5)

@@ -30,9 +30,9 @@ BUDGETS: list[tuple[dict[str, Any], str]] = [
             "budget": {"day_tokens": 9000},
             "spent": [{"store": "another", "period": day, "tokens": 8400, "money": 0} for day in TODAY],
         },
-        "I have used up my budget. I answer again from 20",  # what is left has no room for what was asked before
+        "I have used up my budget. I can answer again from 20",  # what is left has no room for what was asked before
     ),
-    ({"budget": {"day_tokens": 0}}, "I have used up my budget. I answer again from 20"),
+    ({"budget": {"day_tokens": 0}}, "I have used up my budget. I can answer again from 20"),
 ]
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from containers.docker_api.image_build import IMAGES
 from containers.gateway.entries import Entry, ServerEntry, ServersEntry, new_virtual_pass
-from tests.agents.tool_use import troubles
+from tests.agents.tool_use import server_problems
 from tests.canaries import CANARY_API_KEY, find_canary
 from tests.fakes.web import FakeWeb
 from tests.gateway.process import PATIENCE
@@ -72,22 +72,22 @@ def test_the_assistant_s_tools_reach_servers_with_a_credential_that_it_never_see
 ) -> None:
     monkeypatch.syspath_prepend(str(IMAGES / "assistant"))
     monkeypatch.syspath_prepend(str(IMAGES / "common"))
-    from assistant.tools.mcp import Server
-    from assistant.tools.outside import Outside
-    from assistant.tools.web import Web
+    from assistant.tools.mcp import McpServer
+    from assistant.tools.outbound import OutboundClient
+    from assistant.tools.web import WebTools
 
     key = ("x-api-key", CANARY_API_KEY)
     servers = (at("tools.example.org", web, "/mcp"), at("search.example.org", web, "/search", *key))
     ways = tell(running, *servers, address=None)
 
     async def use() -> list[str]:
-        outside = Outside(frozenset(), "http://127.0.0.1:9", ways)
-        tools = [*await Server(outside, 1, ways[0], troubles()).list_tools()]
-        tools += await Web(outside, reads=False, search_url=ways[1]).list_tools()
+        outbound = OutboundClient(frozenset(), "http://127.0.0.1:9", ways)
+        tools = [*await McpServer(outbound, 1, ways[0], server_problems()).list_tools()]
+        tools += await WebTools(outbound, reads=False, search_url=ways[1]).list_tools()
         caller: Any = None
         given: dict[str, dict[str, Any]] = {"mcp1_tide_at": {"x": 1}, "search_web": {"query": "tides"}}
         found = [await tool.run(caller, given[tool.name]) for tool in tools if tool.name in given]
-        await outside.close()
+        await outbound.close()
         return found
 
     tide, searched = asyncio.run(use())

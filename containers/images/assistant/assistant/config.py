@@ -30,14 +30,14 @@ DEFAULT_INSTRUCTIONS = (
 )
 
 
-MOST_SERVERS = 5  # of MCP
+MOST_SERVERS = 5  # MCP servers
 
 
 @dataclass(frozen=True)
 class Config:
     token: str = field(repr=False)
     key: str = field(repr=False)
-    pairing_secret: str = field(repr=False)  # empty where it is not to pair people
+    pairing_secret: str = field(repr=False)  # empty if the agent cannot pair people
     provider: Provider
     model: str
     api_base: str
@@ -45,29 +45,29 @@ class Config:
     instructions: str
     allowed_users: frozenset[str]  # numeric ids, lower-case user names, or * for everybody
     data_dir: Path
-    watch_seconds: float  # between two probes of a provider that is in trouble
+    watch_seconds: float  # between two probes of a provider that has a problem
     conflict_seconds: float  # how long another poller is tolerated
     unreachable_seconds: float  # how long an unreachable Telegram is tolerated
     answer_seconds: float  # how long the model may be silent
     limits: Limits
     reminders: bool
     web: bool
-    search_url: str  # empty where nothing is searched
-    mcp: tuple[str, ...]  # addresses
-    inside_hosts: frozenset[str]  # which tools may reach though they are in private networks
-    proxy: str  # to what an agent without a way out may reach
+    search_url: str  # empty if the agent has no web search
+    mcp: tuple[str, ...]  # URLs of MCP servers
+    internal_hosts: frozenset[str]  # hosts in private networks that tools may reach nevertheless
+    proxy: str  # the gateway's proxy, if the agent's network has no other way out; else empty
     zone: ZoneInfo
-    voice_model: str  # empty where the provider transcribes nothing
+    voice_model: str  # empty if the provider cannot transcribe
 
     @property
-    def given(self) -> tuple[str, ...]:
-        """Addresses of tools that are the gateway's, which puts their credentials in."""
+    def gateway_addresses(self) -> tuple[str, ...]:
+        """The tools' URLs that lead to the gateway, which adds their credentials."""
         beginning = f"{self.telegram_base.removesuffix('/tg')}/out/"
         return tuple(address for address in (*self.mcp, self.search_url) if address.startswith(beginning))
 
 
 def read_config(env: Mapping[str, str] = os.environ) -> Config:
-    """The configuration. Raises FatalError (exit 40), which names the variable or file that is missing or wrong."""
+    """Reads the configuration. Raises FatalError (exit 40), which names the missing or invalid variable or file."""
     places = find_places(env)
     key = read_secret(places, SecretFile.AGENT_API_KEY)
     provider = read_provider(env, key)
@@ -92,7 +92,7 @@ def read_config(env: Mapping[str, str] = os.environ) -> Config:
         web=settings.get("web") is True,
         search_url=read_text(settings, "search_url"),
         mcp=_read_addresses(settings, "mcp"),
-        inside_hosts=frozenset(env.get("AGENT_INSIDE_HOSTS", "").replace(",", " ").lower().split()),
+        internal_hosts=frozenset(env.get("AGENT_INSIDE_HOSTS", "").replace(",", " ").lower().split()),
         proxy=env.get("HTTPS_PROXY", "").strip(),
         zone=_read_zone(settings),
         voice_model=read_text(settings, "voice_model", VOICE_MODELS.get(provider, "")),

@@ -1,4 +1,4 @@
-"""What the assistant itself chooses where it depends on the provider."""
+"""The models that the assistant uses by default, per provider."""
 
 from berth_agent.providers import Provider
 
@@ -8,4 +8,4 @@ DEFAULT_MODELS = {
     Provider.OPENAI: "gpt-5.4-mini",
 }
 VOICE_MODELS = {Provider.OPENAI: "gpt-4o-mini-transcribe", Provider.OPENROUTER: "openai/gpt-4o-mini-transcribe"}
-"""Which write down what a sound says. Anthropic has none."""
+"""The models that transcribe voice messages. Anthropic has none."""

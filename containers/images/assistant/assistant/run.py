@@ -1,4 +1,4 @@
-"""Runs the agent: sign in, probe the provider, then poll and answer until it is told to stop."""
+"""Runs the agent: signs in, probes the provider, then polls and answers until a signal stops it."""
 
 import asyncio
 import logging
@@ -14,55 +14,55 @@ from telegram.error import TelegramError
 
 from agent_contract import ExitCode, ProblemCode
 from assistant.chatting.access import Access
-from assistant.chatting.answering import Answering
+from assistant.chatting.answering import Answerer
 from assistant.chatting.commands import Commands, publish_commands
 from assistant.chatting.conversation import Conversation
-from assistant.chatting.delivering import Delivering
-from assistant.chatting.reading import Reading
+from assistant.chatting.reading import QuestionReader
+from assistant.chatting.reminder_delivery import ReminderDelivery
 from assistant.config import Config
 from assistant.model.client import ModelClient
 from assistant.model.dialogue import Dialogue
 from assistant.model.monitoring import probe, watch_provider, watch_tools
 from assistant.model.summariser import Summariser
 from assistant.model.tool_loop import ToolLoop
-from assistant.remembering.memory import Memory
-from assistant.remembering.people import People
-from assistant.remembering.reminders import Reminders
-from assistant.remembering.spending import Spending
-from assistant.remembering.store import open_store
-from assistant.remembering.unanswered import Unanswered
+from assistant.storage.memory import Memory
+from assistant.storage.people import People
+from assistant.storage.reminders import Reminders
+from assistant.storage.store import open_store
+from assistant.storage.unanswered import Unanswered
+from assistant.storage.usage import UsageLog
 from assistant.telegram.files import Files
-from assistant.telegram.polling import Patience, Poller, sign_in
-from assistant.telegram.receiving import Receiving
+from assistant.telegram.polling import Poller, RetryPolicy, sign_in
+from assistant.telegram.receiving import UpdateReceiver
 from assistant.telegram.requests import TelegramRequest
 from assistant.telegram.updates import PollingBot
 from assistant.tls import make_tls
-from assistant.tools.mcp import Server
-from assistant.tools.outside import Outside
-from assistant.tools.reminding import Reminding
+from assistant.tools.mcp import McpServer
+from assistant.tools.outbound import OutboundClient
+from assistant.tools.reminder_tools import ReminderTools
+from assistant.tools.server_problems import ServerProblems
 from assistant.tools.toolbox import Source, Toolbox
-from assistant.tools.troubles import Troubles
-from assistant.tools.web import Web
+from assistant.tools.web import WebTools
 from berth_agent.outcome import FATAL_AT_START, FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED
 from berth_agent.providers import is_header_safe
 from berth_agent.redaction import log_loop_error
 from berth_agent.status import Status
 
-FINISH_SECONDS = 1.8  # for answers under way when told to stop; the contract gives 5 s for all of it
+FINISH_SECONDS = 1.8  # for unfinished answers after a signal; the agent contract allows 5 s for the whole shutdown
 CLOSE_SECONDS = 0.5
 
 logger = logging.getLogger(__name__)
 
 
-async def live(config: Config, status: Status) -> None:
-    """Returns when a signal says stop. Raises FatalError when there is no point in going on."""
+async def run_agent(config: Config, status: Status) -> None:
+    """Runs until SIGTERM or SIGINT. Raises FatalError if the agent cannot continue."""
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(log_loop_error)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    running = asyncio.create_task(_live(config, status))
+    running = asyncio.create_task(_run(config, status))
     stopping = asyncio.create_task(stop.wait())
     await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
@@ -71,11 +71,11 @@ async def live(config: Config, status: Status) -> None:
         await running
 
 
-async def _live(config: Config, status: Status) -> None:
+async def _run(config: Config, status: Status) -> None:
     tls = make_tls(config)
     bot = _make_bot(config, tls)
     model = ModelClient(config, tls)
-    patience = Patience(config, status)
+    patience = RetryPolicy(config, status)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_close_quietly, bot, model)
         probing = asyncio.create_task(probe(config))
@@ -87,18 +87,18 @@ async def _live(config: Config, status: Status) -> None:
         files = Files(bot, config.data_dir, tls)
         stack.push_async_callback(files.close)
         reminders = Reminders(store)
-        outside = Outside(config.inside_hosts, config.proxy, config.given)
-        stack.push_async_callback(outside.close)
-        troubles = Troubles(status)
-        toolbox = _make_toolbox(config, reminders, outside, troubles)
-        receiving = _make_receiving(bot, config, model, files, toolbox, troubles, store, status)
-        stack.push_async_callback(receiving.close, FINISH_SECONDS)
-        Unanswered(store).take_up(bot, receiving.take)
-        poller = Poller(bot, status, patience, receiving.take)
+        outbound = OutboundClient(config.internal_hosts, config.proxy, config.gateway_addresses)
+        stack.push_async_callback(outbound.close)
+        problems = ServerProblems(status)
+        toolbox = _make_toolbox(config, reminders, outbound, problems)
+        receiver = _make_receiver(bot, config, model, files, toolbox, problems, store, status)
+        stack.push_async_callback(receiver.close, FINISH_SECONDS)
+        Unanswered(store).resume(bot, receiver.take)
+        poller = Poller(bot, status, patience, receiver.take)
         stack.push_async_callback(_confirm_quietly, poller)
-        delivering = Delivering(bot, reminders, config.zone)
-        works = [poller.run(), watch_provider(config, model, status), publish_commands(bot), delivering.run()]
-        works += [watch_tools(toolbox, troubles)] if config.mcp else []
+        delivery = ReminderDelivery(bot, reminders, config.zone)
+        works = [poller.run(), watch_provider(config, model, status), publish_commands(bot), delivery.run()]
+        works += [watch_tools(toolbox, problems)] if config.mcp else []
         await _do_all(works, stack)
 
 
@@ -110,7 +110,7 @@ async def _do_all(works: Iterable[Coroutine[Any, Any, None]], stack: AsyncExitSt
 
 
 def _make_bot(config: Config, tls: SSLContext) -> PollingBot:
-    if not is_header_safe(config.token):  # it cannot even be part of an address
+    if not is_header_safe(config.token):  # such a token cannot be part of a URL either
         raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
     return PollingBot(
         config.token,
@@ -121,37 +121,37 @@ def _make_bot(config: Config, tls: SSLContext) -> PollingBot:
     )
 
 
-def _make_receiving(
+def _make_receiver(
     bot: Bot,
     config: Config,
     model: ModelClient,
     files: Files,
     toolbox: Toolbox,
-    troubles: Troubles,
+    problems: ServerProblems,
     store: sqlite3.Connection,
     status: Status,
-) -> Receiving:
-    memory, spending, reminders = Memory(store), Spending(store), Reminders(store)
-    tool_loop = ToolLoop(model, toolbox, spending, config.limits.answer_steps)
-    dialogue = Dialogue(config, tool_loop, Summariser(model, memory, spending), memory)
-    reading = Reading(files, model, spending, config.limits.answer_seconds)
+) -> UpdateReceiver:
+    memory, usage_log, reminders = Memory(store), UsageLog(store), Reminders(store)
+    tool_loop = ToolLoop(model, toolbox, usage_log, config.limits.answer_steps)
+    dialogue = Dialogue(config, tool_loop, Summariser(model, memory, usage_log), memory)
+    reader = QuestionReader(files, model, usage_log, config.limits.answer_seconds)
     conversation = Conversation(
         bot,
         Access(config, People(store), status),
-        Commands(bot, config, memory, spending, reminders),
-        Answering(bot, reading, dialogue, troubles, status, config.limits.answer_seconds),
+        Commands(bot, config, memory, usage_log, reminders),
+        Answerer(bot, reader, dialogue, problems, status, config.limits.answer_seconds),
         config.limits,
         Unanswered(store),
     )
-    return Receiving(conversation, memory, reminders)
+    return UpdateReceiver(conversation, memory, reminders)
 
 
-def _make_toolbox(config: Config, reminders: Reminders, outside: Outside, troubles: Troubles) -> Toolbox:
+def _make_toolbox(config: Config, reminders: Reminders, outbound: OutboundClient, problems: ServerProblems) -> Toolbox:
     sources: list[Source] = []
     if config.reminders:
-        sources.append(Reminding(reminders, config.zone).list_tools)
-    sources.append(Web(outside, reads=config.web, search_url=config.search_url).list_tools)
-    servers = (Server(outside, number, address, troubles) for number, address in enumerate(config.mcp, 1))
+        sources.append(ReminderTools(reminders, config.zone).list_tools)
+    sources.append(WebTools(outbound, reads=config.web, search_url=config.search_url).list_tools)
+    servers = (McpServer(outbound, number, address, problems) for number, address in enumerate(config.mcp, 1))
     sources += [server.list_tools for server in servers]
     return Toolbox(config.zone, sources)
 

@@ -9,15 +9,15 @@ from berth_agent.status import Status
 
 
 def main() -> NoReturn:
-    run(_live)
+    run(_start)
 
 
-def _live(status: Status) -> None:
+def _start(status: Status) -> None:
     config = read_config()
-    redactor.learn(config.token, config.key, config.pairing_secret, *config.given)
-    import asyncio  # noqa: PLC0415 - slow to import, and a configuration error need not wait for it
+    redactor.learn(config.token, config.key, config.pairing_secret, *config.gateway_addresses)
+    import asyncio  # noqa: PLC0415 - slow to import, so a configuration error is reported before
 
-    from assistant.run import live  # noqa: PLC0415 - the same
+    from assistant.run import run_agent  # noqa: PLC0415 - the same
 
     # Not asyncio.run: it waits for the thread that may still be importing an SDK.
-    asyncio.new_event_loop().run_until_complete(live(config, status))
+    asyncio.new_event_loop().run_until_complete(run_agent(config, status))

@@ -1,4 +1,4 @@
-"""The TLS context that all connections share, because each further context would load all authorities again (1 MB)."""
+"""The TLS context that all connections share, because each context loads all certificate authorities (1 MB)."""
 
 import ssl
 

@@ -1,1 +1,1 @@
-"""What is done with a message: who may, what waits for what, commands, questions and reminders."""
+"""Handles each message: access, limits, order, commands and questions. Also delivers reminders."""

@@ -1,4 +1,4 @@
-"""Who is answered: those who have paired, those whom the settings list, or everybody where these say so."""
+"""Decides who is answered: paired people, people listed in the settings, or everybody if the settings say so."""
 
 import logging
 
@@ -6,7 +6,7 @@ from telegram import User
 
 from agent_contract import PairingCode, read_pairing_code
 from assistant.config import Config
-from assistant.remembering.people import Pairing, People
+from assistant.storage.people import Pairing, People
 from assistant.texts import Text
 from berth_agent.status import Status
 
@@ -33,8 +33,9 @@ class Access:
         self._status = status
         if self._secret:
             people.note_secret()
-        # With a list and no secret the list alone counts. With neither, who has ever paired people stays closed.
-        self._knows_people = bool(self._secret) or (not self._listed and people.were_let_in())
+        # With a list and no secret, only the list counts. With neither, an agent that was ever paired admits only those
+        # people, because the secret may have been lost.
+        self._knows_people = bool(self._secret) or (not self._listed and people.has_ever_paired())
         self._report()
 
     def admits(self, user: User) -> bool:
@@ -47,7 +48,7 @@ class Access:
     def read_code(self, text: str) -> PairingCode | None:
         return read_pairing_code(text, self._secret) if self._secret else None
 
-    def take_code(self, code: PairingCode, user: User, *, is_private: bool) -> Text | None:
+    def redeem_code(self, code: PairingCode, user: User, *, is_private: bool) -> Text | None:
         """Pairs the user. A code sent to a group is no longer secret, so it becomes void and none of its readers can
         use it.
         """
@@ -56,18 +57,18 @@ class Access:
         if not is_private:
             self._people.void(code)
             shown = f"group {code.kind}{code.number}"
-            return Text.CODE_IN_GROUP if self._people.may_turn_away(shown) else None
+            return Text.CODE_IN_GROUP if self._people.note_refusal(shown) else None
         came = self._people.pair(code, user.id)
         if came in (Pairing.FIRST, Pairing.DONE):
-            logger.info("somebody has paired; that makes %d", self._people.count())
+            logger.info("a person has paired; there are %d now", self._people.count())
             self._report()
-        elif came is Pairing.DEAD and not self._people.may_turn_away(f"{user.id} {code.kind}{code.number}"):
+        elif came is Pairing.DEAD and not self._people.note_refusal(f"{user.id} {code.kind}{code.number}"):
             return None
         return SENTENCES[came]
 
-    def turn_away(self, user: User) -> Text | None:
+    def refuse(self, user: User) -> Text | None:
         """Returns the sentence that a person who is not answered gets at most once a day."""
-        if user.is_bot or not self._people.may_turn_away(str(user.id)):
+        if user.is_bot or not self._people.note_refusal(str(user.id)):
             return None
         return Text.STRANGER_UNPAIRED if self._knows_people and not self._listed else Text.STRANGER
 

@@ -1,4 +1,4 @@
-"""Makes a question of a message and what came along: sounds are transcribed, texts read, images and PDFs kept ready."""
+"""Turns a message and its files into a question: transcribes sounds, reads text files, and attaches images and PDFs."""
 
 import asyncio
 import codecs
@@ -12,33 +12,33 @@ from pathlib import Path
 from assistant.formatting.formatted import clean
 from assistant.model.client import ModelClient
 from assistant.model.parts import FILE_BEGINS, Part, Question
-from assistant.remembering.spending import Spending
+from assistant.storage.usage import UsageLog
 from assistant.telegram.attachments import Attachment, Kind
 from assistant.telegram.files import Files, UnreadableError, check_size
 from assistant.telegram.incoming import Incoming
 from assistant.texts import Text
 
-LONGEST_TEXT = 60_000  # characters of a text file that the model gets, some 15,000 tokens
-LONGEST_KEPT = 4000  # of them that are remembered
-MOST_AT_ONCE = 4  # messages whose files are on the volume: 80 MB, however many people send some
-END = re.compile(r"<\s*/\s*file", re.IGNORECASE)  # in a file, or what follows would not be taken for data
+LONGEST_TEXT = 60_000  # characters of a text file that the model gets, about 15,000 tokens
+LONGEST_KEPT = 4000  # characters of a text file that are remembered
+MOST_AT_ONCE = 4  # messages whose files are on the volume at the same time, so that they take at most 80 MB
+END = re.compile(r"<\s*/\s*file", re.IGNORECASE)  # escaped in a file, so that its content cannot end the quotation
 CUT = "\n[The file goes on. Only its beginning is here.]"
 
 
-class Reading:
-    def __init__(self, files: Files, model: ModelClient, spending: Spending, seconds: float) -> None:
-        """`seconds` is what an answer may take, and so the reading of its files."""
+class QuestionReader:
+    def __init__(self, files: Files, model: ModelClient, usage_log: UsageLog, seconds: float) -> None:
+        """`seconds` is the time limit of an answer, which includes reading its files."""
         self._files = files
         self._model = model
-        self._spending = spending
+        self._usage_log = usage_log
         self._seconds = seconds
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
 
     @asynccontextmanager
     async def read(self, incoming: Incoming) -> AsyncIterator[Question]:
-        """The question. Its files last as long as the block.
+        """Yields the question. Its files are deleted when the block ends.
 
-        Raises UnreadableError, and RefusedError of the provider.
+        Raises UnreadableError, and RefusedError if the provider fails to transcribe a sound.
         """
         if not incoming.attachments:
             question = clean(incoming.question)
@@ -59,7 +59,7 @@ class Reading:
 
     async def _read(self, incoming: Incoming, folder: Path) -> Question:
         check_size(sum(each.size for each in incoming.attachments if each.kind is not Kind.OTHER))
-        said, kept, notes = [incoming.said], [incoming.said], []
+        said, kept, notes = [incoming.own_text], [incoming.own_text], []
         parts: list[Part] = []
         size = 0
         for each in incoming.attachments:
@@ -70,9 +70,9 @@ class Reading:
             size += path.stat().st_size
             check_size(size)
             if each.kind is Kind.SOUND:
-                completion = await self._hear(each, path, incoming.place.chat)
-                said.append(completion)
-                kept.append(completion)
+                transcript = await self._transcribe(each, path, incoming.place.chat)
+                said.append(transcript)
+                kept.append(transcript)
             elif each.kind is Kind.TEXT:
                 said.append(_quote(each.name, read_text(path, LONGEST_TEXT)))
                 kept.append(_quote(each.name, read_text(path, LONGEST_KEPT)))
@@ -81,16 +81,18 @@ class Reading:
                 notes.append("[photo]" if each.name == "photo.jpg" else f"[file {each.name}]")
         return Question(_join(incoming, said, notes), _join(incoming, kept, notes), tuple(parts))
 
-    async def _hear(self, sound: Attachment, path: Path, chat: int) -> str:
-        completion = await self._model.transcribe(path, sound.name, sound.mime)
-        self._spending.note(chat, tokens_in=completion.tokens_in, tokens_out=completion.tokens_out, answers=0)
-        if not completion.text.strip():
+    async def _transcribe(self, sound: Attachment, path: Path, chat: int) -> str:
+        transcript = await self._model.transcribe(path, sound.name, sound.mime)
+        self._usage_log.note(chat, tokens_in=transcript.tokens_in, tokens_out=transcript.tokens_out, answers=0)
+        if not transcript.text.strip():
             raise UnreadableError(Text.HEARD_NOTHING)
-        return completion.text.strip()[:LONGEST_TEXT]
+        return transcript.text.strip()[:LONGEST_TEXT]
 
 
 def read_text(path: Path, longest: int) -> str:
-    """As many characters of the file, in whatever encoding it is. Raises UnreadableError for what is no text."""
+    """Returns the first `longest` characters of the file and guesses its encoding. Raises UnreadableError if it is
+    binary.
+    """
     with path.open("rb") as file:
         content = file.read(longest * 4 + 3)
     whole = len(content) == path.stat().st_size
@@ -105,7 +107,7 @@ def read_text(path: Path, longest: int) -> str:
 
 
 def _decode(content: bytes, *, whole: bool) -> str:
-    """A character that is cut at the end is left out."""
+    """Decodes UTF-8, or else Windows-1252. Drops an incomplete character at the end unless the content is `whole`."""
     try:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(content, whole)
     except UnicodeDecodeError:
@@ -118,4 +120,4 @@ def _quote(name: str, text: str) -> str:
 
 
 def _join(incoming: Incoming, said: list[str], notes: list[str]) -> str:
-    return clean(incoming.phrase("\n\n".join(each for each in (*said, " ".join(notes)) if each)))
+    return clean(incoming.with_context("\n\n".join(each for each in (*said, " ".join(notes)) if each)))

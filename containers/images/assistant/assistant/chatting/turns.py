@@ -1,4 +1,4 @@
-"""One thing after the other in each place, several places at once, and an end to it on request."""
+"""Runs the tasks of each place one after another and those of different places in parallel, and cancels on request."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -6,27 +6,27 @@ from typing import Any, NamedTuple
 
 from telegram import Message
 
-from assistant.remembering.memory import Place
+from assistant.storage.memory import Place
 
-MOST_WAITING = 10  # in one place
-MOST_PLACES = 200  # at work at once, so that a flood from many chats has an end
+MOST_WAITING = 10  # tasks in one place
+MOST_PLACES = 200  # with tasks, so that a flood from many chats is limited
 
 
-class Asked(NamedTuple):
-    """The number of a message, its question, and the message where it may be asked anew."""
+class QueuedQuestion(NamedTuple):
+    """The message's number, its question, and the message itself if it can be handled again after a restart."""
 
     message: int
     question: str
-    whole: Message | None = None
+    replayable: Message | None = None
 
 
-class Turns:
+class TurnQueue:
     def __init__(self) -> None:
         self._queues: dict[Place, list[asyncio.Task[None]]] = {}
-        self._asked: dict[asyncio.Task[None], Asked] = {}
+        self._asked: dict[asyncio.Task[None], QueuedQuestion] = {}
 
-    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]], asked: Asked) -> bool:
-        """Does the work when all that was added before is done. False, having added nothing, where that is too much."""
+    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]], asked: QueuedQuestion) -> bool:
+        """Runs the work after all that was added before it. Returns False, and adds nothing, if too much is waiting."""
         queue = self._queues.get(place, [])
         if len(queue) >= MOST_WAITING or (not queue and len(self._queues) >= MOST_PLACES):
             return False
@@ -37,22 +37,24 @@ class Turns:
         return True
 
     def find_question(self, place: Place, message: int) -> str | None:
-        """What this message has asked, where that is under way or waits."""
+        """Returns the question of this message if it is being answered or waits, else None."""
         asked = (self._asked[task] for task in self._queues.get(place, []))
         return next((each.question for each in asked if each.message == message), None)
 
     def cancel(self, place: Place, message: int | None = None) -> bool:
-        """Ends what is under way in the place and all that waits there, or what this message asked for alone.
+        """Cancels the running and the waiting tasks of the place, or only the task of this message.
 
-        Whether there was anything.
+        Returns whether there was any.
         """
         queue = [task for task in self._queues.get(place, []) if message in (None, self._asked[task].message)]
-        for task in reversed(queue):  # or the end of one would let the next begin
+        for task in reversed(queue):  # in the other direction, the end of one task would start the next
             task.cancel()
         return bool(queue)
 
     async def finish(self, patience: float) -> dict[Place, list[Message]]:
-        """Waits so many seconds, then cancels the rest. Returns where something was left, and what."""
+        """Waits `patience` seconds, then cancels the remaining tasks. Returns their places, each with the messages that
+        can be handled again.
+        """
         tasks = {task: (place, self._asked[task]) for place, queue in self._queues.items() for task in queue}
         left: dict[Place, list[Message]] = {}
         if not tasks:
@@ -61,7 +63,7 @@ class Turns:
         for task, (place, asked) in tasks.items():
             if task in late:
                 task.cancel()
-                left.setdefault(place, []).extend([asked.whole] if asked.whole is not None else [])
+                left.setdefault(place, []).extend([asked.replayable] if asked.replayable is not None else [])
         return left
 
     @staticmethod

@@ -1,1 +1,1 @@
-"""From a model's Markdown to the entities of Telegram's messages. Pure rules."""
+"""Turns the model's Markdown into formatted text for Telegram, and splits it into messages. Pure functions."""

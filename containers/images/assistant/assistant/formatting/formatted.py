@@ -1,15 +1,15 @@
-"""A text with its formatting, as Telegram has it: spans over plain text. Pure rules."""
+"""Formatted text as Telegram represents it: plain text with spans of formatting. Pure functions."""
 
 import unicodedata
 from dataclasses import dataclass
 from typing import NamedTuple
 
-MOST_SPANS = 100  # Telegram passes over what a message has beyond these
-BLANK = "\u2800\u3164\u115f\u1160\uffa0"  # letters by their category, and nothing to see
+MOST_SPANS = 100  # in one message; Telegram ignores further ones
+BLANK = "\u2800\u3164\u115f\u1160\uffa0"  # characters in the categories of letters and symbols that are invisible
 
 
 class Span(NamedTuple):
-    """From `start` to before `end`, in characters. `value`: the address of a link, or the language of a program."""
+    """Formats the characters from `start` up to `end`. `value` is the URL of a link or the language of a code block."""
 
     kind: str
     start: int
@@ -28,17 +28,17 @@ class Formatted:
 
     @property
     def is_blank(self) -> bool:
-        """Whether Telegram would call it empty."""
+        """Whether Telegram would reject the text as empty."""
         return is_blank(self.text)
 
     def part(self, start: int, end: int) -> "Formatted":
-        """What stands between two places, with as much formatting as a message may have."""
+        """Returns the text from `start` up to `end`, with at most as many spans as a message may have."""
         text = self.text[start:end]
         cut = (span._replace(start=max(span.start, start), end=min(span.end, end)) for span in self.spans)
         inside = [
             span._replace(start=span.start - start, end=span.end - start) for span in cut if span.start < span.end
         ]
-        kept = sorted(inside, key=lambda span: not span.value)[:MOST_SPANS]  # looks rather than addresses go
+        kept = sorted(inside, key=lambda span: not span.value)[:MOST_SPANS]  # links are kept first
         return Formatted(text, tuple(sorted(kept, key=in_order)))
 
 
@@ -47,10 +47,10 @@ def is_blank(text: str) -> bool:
 
 
 def units(text: str) -> int:
-    """UTF-16 code units, which is how Telegram counts."""
+    """Returns the length in UTF-16 code units, which is how Telegram counts."""
     return len(text) + sum(letter > "\uffff" for letter in text)
 
 
 def clean(text: str) -> str:
-    """The text without what cannot be sent: half surrogate pairs and NUL."""
+    """Returns the text without characters that cannot be sent: unpaired surrogates are replaced, NUL is removed."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "")

@@ -1,4 +1,4 @@
-"""Writes the tokens of a Markdown parser down as formatted text."""
+"""Renders the tokens of the Markdown parser as formatted text."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from markdown_it.token import Token
 
 from assistant.formatting.formatted import Formatted, Span, in_order
-from assistant.formatting.links import address_of, is_address
+from assistant.formatting.links import is_valid_url, url_of
 from assistant.formatting.tables import lay_out
 
 BULLET = "• "
@@ -21,11 +21,11 @@ class Writer:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._length = 0
-        self._gap = 0
-        self._is_after_mark = False
+        self._line_breaks = 0
+        self._is_after_bullet = False
         self._open: list[tuple[str, int, str]] = []
         self._spans: list[Span] = []
-        self._lists = 0  # one inside of another
+        self._lists = 0  # depth of nested lists
         self._quotes = 0
         self._rows: list[list[str]] = []
         self._is_in_cell = False
@@ -41,26 +41,26 @@ class Writer:
     def _write(self, text: str) -> None:
         if not text:
             return
-        self._go_on()
+        self._write_separator()
         self._append(text)
 
-    def _go_on(self) -> None:
-        if self._gap and self._length:
-            self._append("\n" * self._gap + INDENT * (self._lists - 1))
-        self._gap = 0
+    def _write_separator(self) -> None:
+        if self._line_breaks and self._length:
+            self._append("\n" * self._line_breaks + INDENT * (self._lists - 1))
+        self._line_breaks = 0
 
     def _append(self, text: str) -> None:
-        self._is_after_mark = False
+        self._is_after_bullet = False
         self._pieces.append(text)
         self._length += len(text)
 
-    def _part(self, lines: int) -> None:
-        """Has what comes next begin so many lines below; but the text of an item stands behind its mark."""
-        if not self._is_after_mark:
-            self._gap = max(self._gap, lines)
+    def _separate(self, lines: int) -> None:
+        """Starts the next text this many lines below, except the text of a list item, which follows its bullet."""
+        if not self._is_after_bullet:
+            self._line_breaks = max(self._line_breaks, lines)
 
     def _begin(self, kind: str, value: str = "") -> None:
-        self._go_on()
+        self._write_separator()
         self._open.append((kind, self._length, value))
 
     def _end(self) -> None:
@@ -76,19 +76,19 @@ class Writer:
             self._inline(child)
 
     def paragraph(self, token: Token) -> None:
-        self._part(1 if token.hidden or self._lists else 2)
+        self._separate(1 if token.hidden or self._lists else 2)
 
     def heading(self, token: Token) -> None:
-        self._part(2)
+        self._separate(2)
         if token.nesting > 0:
             self._begin("bold")
         else:
             self._end()
-            self._part(2)
+            self._separate(2)
 
     def quote(self, token: Token) -> None:
-        """One inside of another is a part of that one: Telegram does not nest them."""
-        self._part(2)
+        """Merges nested quotes into the outer one, because Telegram does not nest them."""
+        self._separate(2)
         self._quotes += token.nesting
         if token.nesting > 0 and self._quotes == 1:
             self._begin("blockquote")
@@ -96,11 +96,11 @@ class Writer:
             self._end()
 
     def code_block(self, token: Token) -> None:
-        self._part(2)
+        self._separate(2)
         language, _, more = token.info.strip().partition(" ")
         if language and (more or not LANGUAGE.fullmatch(language)):
             self._write(token.info.strip())
-            self._part(1)
+            self._separate(1)
             language = ""
         content = token.content.rstrip("\n")
         if content:
@@ -109,33 +109,33 @@ class Writer:
             self._end()
         elif language:
             self._write(language)
-        self._part(2)
+        self._separate(2)
 
     def rule(self, _: Token) -> None:
-        self._part(2)
+        self._separate(2)
         self._write(RULE)
-        self._part(2)
+        self._separate(2)
 
     def list_(self, token: Token) -> None:
-        self._part(1 if self._lists else 2)
+        self._separate(1 if self._lists else 2)
         self._lists += token.nesting
-        self._part(1 if self._lists else 2)
+        self._separate(1 if self._lists else 2)
 
     def item(self, token: Token) -> None:
-        self._part(1)
+        self._separate(1)
         if token.nesting > 0:
             self._write(f"{token.info}{token.markup} " if token.info else BULLET)
-            self._is_after_mark = True
+            self._is_after_bullet = True
 
     def table(self, token: Token) -> None:
-        self._part(2)
+        self._separate(2)
         if token.nesting > 0:
             self._rows = []
             return
         self._begin("pre")
         self._append(lay_out(self._rows))
         self._end()
-        self._part(2)
+        self._separate(2)
 
     def row(self, token: Token) -> None:
         if token.nesting > 0:
@@ -152,9 +152,9 @@ class Writer:
             self._append(token.content)
             self._end()
         elif token.type in ("softbreak", "hardbreak"):
-            self._part(1)
+            self._separate(1)
         elif token.type == "link_open":
-            self._begin("text_link", address_of(token))
+            self._begin("text_link", url_of(token))
         elif token.type == "link_close":
             self._close_link()
         elif token.type == "image":
@@ -165,10 +165,10 @@ class Writer:
             self._write(token.content)
 
     def _close_link(self) -> None:
-        """An address that Telegram would not take, or that nothing points to, is shown."""
+        """Ends a link. If Telegram would not accept the URL, or the link has no text, the URL is shown as text."""
         _, start, value = self._open[-1]
         shown = "".join(self._pieces)[start:] if start < self._length else ""
-        if is_address(value) and shown.strip():
+        if is_valid_url(value) and shown.strip():
             self._end()
             return
         self._open.pop()
@@ -177,13 +177,13 @@ class Writer:
 
 
 def _write_cell(token: Token) -> str:
-    """In one line, and with the addresses of its links: a table is shown like a program, and has no links."""
+    """Returns a cell as one line, with the URLs of its links as text: tables are shown as code, which has no links."""
     written = Writer().write_all([token])
     addresses = [f"({span.value})" for span in written.spans if span.value]
     return " ".join([*written.text.split(), *addresses])
 
 
-_PAIRS: dict[str, Handle] = {
+_OPEN_AND_CLOSE: dict[str, Handle] = {
     "paragraph": Writer.paragraph,
     "heading": Writer.heading,
     "blockquote": Writer.quote,
@@ -195,5 +195,5 @@ _PAIRS: dict[str, Handle] = {
     "th": Writer.cell,
     "td": Writer.cell,
 }
-BLOCKS = {f"{name}_{side}": handle for name, handle in _PAIRS.items() for side in ("open", "close")}
+BLOCKS = {f"{name}_{side}": handle for name, handle in _OPEN_AND_CLOSE.items() for side in ("open", "close")}
 BLOCKS |= {"inline": Writer.inline, "fence": Writer.code_block, "code_block": Writer.code_block, "hr": Writer.rule}

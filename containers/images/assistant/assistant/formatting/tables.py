@@ -1,4 +1,4 @@
-"""Lays out a table in letters that are all as wide as each other."""
+"""Lays out a table as text in a monospaced font."""
 
 from collections.abc import Sequence
 from itertools import dropwhile
@@ -7,23 +7,25 @@ from unicodedata import east_asian_width
 BETWEEN = "  "
 UNALIGNED = " | "
 WIDEST = 100
-"""Letters in a line, above which no screen shows columns below each other."""
+"""Characters in a line. Clients wrap longer lines, so columns would not be aligned."""
 SMALL = 4000
-"""Letters; a table of no more fits one message, however much of it is blank."""
+"""Characters. A table up to this size fits into one message, even if most of it is padding."""
 
 
 def lay_out(rows: Sequence[Sequence[str]]) -> str:
-    """Each row has as many cells as the others. What would be too wide, or mostly blank, is not aligned."""
+    """Returns the table as lines. All rows must have the same number of cells. Does not align the columns if that would
+    make the table too wide or mostly blank.
+    """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     line = sum(widths) + len(BETWEEN) * len(widths)
     said = sum(len(cell) for row in rows for cell in row)
     if line > WIDEST or line * len(rows) > max(2 * said, SMALL):
-        return "\n".join(UNALIGNED.join(_without_empty_end(row)).rstrip() for row in rows)
+        return "\n".join(UNALIGNED.join(_without_padding(row)).rstrip() for row in rows)
     return "\n".join(BETWEEN.join(map(_pad, row, widths)).rstrip() for row in rows)
 
 
-def _without_empty_end(row: Sequence[str]) -> list[str]:
-    """A row that is shorter than others was filled up."""
+def _without_padding(row: Sequence[str]) -> list[str]:
+    """Drops the empty cells at the end, with which the parser fills up short rows."""
     return [*dropwhile(lambda cell: not cell, reversed(row))][::-1]
 
 

@@ -32,9 +32,9 @@ from assistant.model.refusals import (
     refuses_tools,
 )
 from assistant.model.transcribing import UNSUPPORTED_STATUSES, transcribe
-from assistant.remembering.memory import Message
+from assistant.storage.memory import Message
 from assistant.telegram.files import UnreadableError
-from assistant.telegram.requests import keep_whole
+from assistant.telegram.requests import cancel_cleanly
 from assistant.texts import Text
 from berth_agent.outcome import Problem
 
@@ -112,7 +112,7 @@ class ModelClient:
         try:
             async with asyncio.timeout(self._config.answer_seconds):
                 ask = partial(transcribe, self._client, path, name=name, mime=mime, model=model, headers=headers)
-                return await keep_whole(self._client, ask)
+                return await cancel_cleanly(self._client, ask)
         except Exception as error:  # noqa: BLE001 - after any error there is no transcript
             logger.warning("a sound was not transcribed: %s", describe(error))
             found = explain(error)
@@ -146,7 +146,7 @@ class ModelClient:
             document = self._dialect.body(self._config.model, prompt, stream=self._streams)
             body = Body(document, [part for message in prompt.messages for part in message.parts])
             try:
-                return await keep_whole(self._client, partial(self._ask_once, body, completion, on_text))
+                return await cancel_cleanly(self._client, partial(self._ask_once, body, completion, on_text))
             except (StatusError, httpx.TransportError) as error:
                 if completion.text or completion.calls:
                     raise

@@ -10,7 +10,7 @@ from assistant.model.completion import Completion
 from assistant.model.parts import FILE_BEGINS, Question
 from assistant.model.summariser import Summariser
 from assistant.model.tool_loop import ToolLoop
-from assistant.remembering.memory import MOST_CHARACTERS, Memory, Message, Place
+from assistant.storage.memory import MOST_CHARACTERS, Memory, Message, Place
 from assistant.tools.tool import Caller
 
 MOST_REQUESTS = 8  # to the model at the same time

@@ -6,10 +6,10 @@ from contextlib import suppress
 from agent_contract import ProblemCode
 from assistant.config import Config
 from assistant.model.client import ModelClient, RefusedError
-from assistant.remembering.memory import Message
+from assistant.storage.memory import Message
 from assistant.tools.mcp import DOWN_SECONDS, FRESH_SECONDS
+from assistant.tools.server_problems import ServerProblems
 from assistant.tools.toolbox import Toolbox
-from assistant.tools.troubles import Troubles
 from berth_agent.outcome import Problem
 from berth_agent.preflight import LONGEST_PROBE, check_provider
 from berth_agent.providers import problem
@@ -43,15 +43,15 @@ async def watch_provider(config: Config, model: ModelClient, status: Status) -> 
             status.note_provider(await _find_problem(config, model, status.provider))
 
 
-async def watch_tools(toolbox: Toolbox, troubles: Troubles) -> None:
+async def watch_tools(toolbox: Toolbox, problems: ServerProblems) -> None:
     """Lists the tools immediately at first, so that the project's page shows a problem before any user asks. Checks a
     problem again after DOWN_SECONDS, also one that an answer has found in between.
     """
     while True:
         await toolbox.list_tools()
         with suppress(TimeoutError):
-            await asyncio.wait_for(troubles.wait(), FRESH_SECONDS)
-        if troubles:
+            await asyncio.wait_for(problems.wait(), FRESH_SECONDS)
+        if problems:
             await asyncio.sleep(DOWN_SECONDS)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from assistant.model.completion import Step
 from assistant.model.parts import Part
-from assistant.remembering.memory import Message
+from assistant.storage.memory import Message
 from assistant.tools.tool import Tool
 
 

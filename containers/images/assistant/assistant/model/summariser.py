@@ -4,8 +4,8 @@ import logging
 import sqlite3
 
 from assistant.model.client import ModelClient, RefusedError
-from assistant.remembering.memory import LONGEST_SUMMARY, MOST_SUMMED, Memory, Message, Older, Place
-from assistant.remembering.spending import Spending
+from assistant.storage.memory import LONGEST_SUMMARY, MOST_SUMMED, Memory, Message, Older, Place
+from assistant.storage.usage import UsageLog
 
 INSTRUCTIONS = (
     "You keep the memory of an assistant. Sum up the conversation that follows for the assistant's own later use, in "
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 
 class Summariser:
-    def __init__(self, model: ModelClient, memory: Memory, spending: Spending) -> None:
+    def __init__(self, model: ModelClient, memory: Memory, usage_log: UsageLog) -> None:
         self._model = model
         self._memory = memory
-        self._spending = spending
+        self._usage_log = usage_log
         self._places: set[Place] = set()
 
     async def summarise(self, place: Place, characters: int = MOST_SUMMED) -> None:
@@ -37,9 +37,9 @@ class Summariser:
         try:
             await self._summarise(place, min(characters, MOST_SUMMED))
         except RefusedError:
-            logger.warning("what was said long ago could not be summed up")
+            logger.warning("older messages could not be summarised")
         except sqlite3.Error:
-            logger.exception("a summary could not be kept")
+            logger.exception("a summary could not be stored")
         finally:
             self._places.discard(place)
 
@@ -52,7 +52,7 @@ class Summariser:
                     raise
                 characters //= 2
                 continue
-            self._spending.note_memory(place.chat, completion.tokens_in + completion.tokens_out)
+            self._usage_log.note_memory(place.chat, completion.tokens_in + completion.tokens_out)
             if summary := completion.text.strip()[:LONGEST_SUMMARY]:
                 self._memory.replace_with_summary(place, summary, older)
             return

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from assistant.model.client import ModelClient, RefusedError
 from assistant.model.completion import Completion, Step
 from assistant.model.dialects import Prompt
-from assistant.remembering.memory import Message
-from assistant.remembering.spending import Spending
+from assistant.storage.memory import Message
+from assistant.storage.usage import UsageLog
 from assistant.tools.tool import Caller
 from assistant.tools.toolbox import Toolbox
 
@@ -16,10 +16,10 @@ logger = logging.getLogger(__name__)
 
 
 class ToolLoop:
-    def __init__(self, model: ModelClient, toolbox: Toolbox, spending: Spending, most_steps: int) -> None:
+    def __init__(self, model: ModelClient, toolbox: Toolbox, usage_log: UsageLog, most_steps: int) -> None:
         self._model = model
         self._toolbox = toolbox
-        self._spending = spending
+        self._usage_log = usage_log
         self._most_steps = most_steps
 
     async def answer(
@@ -62,9 +62,9 @@ class ToolLoop:
             return
         try:
             spent = {"tokens_in": completion.tokens_in, "tokens_out": completion.tokens_out, "answers": int(is_first)}
-            self._spending.note(caller.place.chat, **spent)
+            self._usage_log.note(caller.place.chat, **spent)
         except sqlite3.Error:
-            logger.exception("what an answer took could not be noted")
+            logger.exception("the tokens of an answer could not be recorded")
 
 
 def _with_prefix(prefix: str, on_text: Callable[[str], None]) -> Callable[[str], None]:

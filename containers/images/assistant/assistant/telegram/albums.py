@@ -1,13 +1,13 @@
-"""An album is one message to the agent, though Telegram brings each of its pictures as one of its own."""
+"""Collects albums: Telegram sends each picture as a separate message, but the agent handles an album as one."""
 
 import asyncio
 from collections.abc import Callable
 
 from telegram import Message
 
-QUIET_SECONDS = 1.0  # after its last picture an album is whole
-MOST_PICTURES = 10  # of an album, as Telegram has it
-MOST_ALBUMS = 100  # that are gathered at once; then the oldest one counts as whole
+QUIET_SECONDS = 1.0  # an album is complete this long after its last picture
+MOST_PICTURES = 10  # Telegram's limit for an album
+MOST_ALBUMS = 100  # incomplete at the same time; beyond that, the oldest counts as complete
 
 Key = tuple[int, int, str]
 
@@ -19,7 +19,7 @@ class Albums:
         self._waiting: dict[Key, asyncio.TimerHandle] = {}
 
     def add(self, message: Message) -> bool:
-        """False for what belongs to no album."""
+        """Adds the message to its album. Returns False if it belongs to no album."""
         if not message.media_group_id or message.from_user is None:
             return False
         key = (message.chat_id, message.from_user.id, message.media_group_id)
@@ -35,7 +35,7 @@ class Albums:
         return True
 
     def replace(self, edited: Message) -> bool:
-        """Whether it belongs to an album that is not whole yet, which then has it as it is now."""
+        """Replaces an edited message in its album. Returns False if it is in no incomplete album."""
         for album in self._gathered.values():
             for place, message in enumerate(album):
                 if (message.chat_id, message.message_id) == (edited.chat_id, edited.message_id):
@@ -44,7 +44,7 @@ class Albums:
         return False
 
     def finish(self) -> None:
-        """Takes all as they are."""
+        """Hands over all albums as they are, complete or not."""
         for key in list(self._gathered):
             self._finish(key)
 

@@ -1,4 +1,4 @@
-"""What comes along with a message, and of which kind it is to the agent. Pure rules."""
+"""Finds the attachments of a message, and decides how the agent handles each. Pure functions."""
 
 import re
 from enum import Enum, auto
@@ -9,7 +9,7 @@ from telegram import Message
 
 from assistant.formatting.formatted import clean
 
-MOST_BYTES = 20 * 1024 * 1024  # of a file: bots get no larger ones from Telegram
+MOST_BYTES = 20 * 1024 * 1024  # Telegram's limit for files that bots download
 LONGEST_NAME = 100
 
 IMAGES = ("image/jpeg", "image/png", "image/webp", "image/gif")
@@ -25,7 +25,7 @@ ENDINGS = re.compile(
     r"\.(txt|md|rst|[ct]sv|jsonl?|ya?ml|toml|ini|cfg|conf|log|xml|html|css|[jt]s|py|sh|c|h|cpp|rs|go|java|kt|rb|php|sql"
     r"|tex|srt|vtt|diff|patch|ics)"
 )
-"""Of names of text files, whatever kind Telegram takes them for."""
+"""File name extensions of text files. They count no matter which MIME type Telegram reports."""
 
 
 class Kind(Enum):
@@ -39,13 +39,13 @@ class Kind(Enum):
 class Attachment(NamedTuple):
     kind: Kind
     file_id: str
-    size: int  # bytes; 0 where Telegram does not say
+    size: int  # bytes; 0 if Telegram does not report it
     name: str
     mime: str
 
 
 def attachments_of(message: Message) -> list[Attachment]:
-    """Of a photo the largest size. Of what is no file (a place, a poll) nothing."""
+    """Returns the files of a message, with a photo in its largest size. A place or a poll is no file."""
     if message.photo:
         photo = max(message.photo, key=lambda each: each.width * each.height)
         return [Attachment(Kind.IMAGE, photo.file_id, photo.file_size or 0, "photo.jpg", "image/jpeg")]
@@ -74,6 +74,6 @@ def _kind_of(mime: str, name: str) -> Kind:
 
 
 def _plain(name: str) -> str:
-    """A name that cannot be taken for anything else where it is shown to the model."""
+    """Returns the name without characters that could be mistaken for markup in the question to the model."""
     kept = "".join(letter if letter.isprintable() and letter not in '<>"[]' else " " for letter in clean(name))
     return " ".join(kept.split())[-LONGEST_NAME:]

@@ -1,4 +1,4 @@
-"""Fetches files from Telegram onto the disk, piece by piece, and none that is too large."""
+"""Downloads files from Telegram to disk in chunks, and refuses those that are too large."""
 
 import shutil
 import tempfile
@@ -13,7 +13,7 @@ from telegram import Bot
 from telegram.error import BadRequest, TelegramError
 
 from assistant.telegram.attachments import MOST_BYTES, Attachment
-from assistant.telegram.requests import keep_whole
+from assistant.telegram.requests import cancel_cleanly
 from assistant.texts import Text
 
 SILENT_SECONDS = 30.0
@@ -21,7 +21,7 @@ MEGABYTE = 1024 * 1024
 
 
 class UnreadableError(Exception):
-    """What came along cannot be read. `text` says so in the chat, with these values."""
+    """An attachment cannot be read. `text` is the sentence for the chat, with the values of its placeholders."""
 
     def __init__(self, text: Text, **values: object) -> None:
         super().__init__(text)
@@ -33,24 +33,24 @@ class Files:
     def __init__(self, bot: Bot, directory: Path, tls: SSLContext) -> None:
         self._bot = bot
         self._directory = directory / "files"
-        shutil.rmtree(self._directory, ignore_errors=True)  # of an agent that was killed
+        shutil.rmtree(self._directory, ignore_errors=True)  # left behind if the agent was killed
         self._client = httpx.AsyncClient(timeout=SILENT_SECONDS, verify=tls)
 
     @contextmanager
     def folder(self) -> Iterator[Path]:
-        """For the files of one message: on the volume, since what /tmp holds takes memory."""
+        """Yields a temporary folder for the files of one message. It is on the volume, because /tmp is in memory."""
         self._directory.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(dir=self._directory, ignore_cleanup_errors=True) as name:
             yield Path(name)
 
     async def fetch(self, attachment: Attachment, folder: Path) -> Path:
-        """Raises UnreadableError."""
+        """Downloads the attachment into the folder. Raises UnreadableError."""
         check_size(attachment.size)
         try:
             file = await self._bot.get_file(attachment.file_id)
             check_size(file.file_size or 0)
             path = folder / str(len(list(folder.iterdir())))
-            return await keep_whole(self._client, partial(self._download, file.file_path or "", path))
+            return await cancel_cleanly(self._client, partial(self._download, file.file_path or "", path))
         except BadRequest as error:
             if "too big" in str(error).lower():
                 raise too_large() from None
@@ -74,7 +74,7 @@ class Files:
 
 
 def check_size(size: int) -> None:
-    """Raises UnreadableError."""
+    """Raises UnreadableError if the size exceeds MOST_BYTES."""
     if size > MOST_BYTES:
         raise too_large()
 

@@ -1,17 +1,17 @@
-"""What a message is to the agent: where and by whom it was said, in which language, and whether to the agent."""
+"""A message as the agent sees it: its place, author and language, and whether it is addressed to the agent."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 from telegram import Message, User
 
-from assistant.remembering.memory import Place
+from assistant.storage.memory import Place
 from assistant.telegram.attachments import Attachment, Kind, attachments_of
-from assistant.telegram.structured import read_words
+from assistant.telegram.rich_messages import read_rich_text
 
 MENTIONS: list[str | None] = ["mention", "text_mention"]
 LONGEST_NAME = 64
-LONGEST_QUOTE = 1000  # characters of what a question replies to
+LONGEST_QUOTE = 1000  # characters of the message that a question replies to
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Incoming:
     me: User
     is_edited: bool = False
     others: tuple[Message, ...] = ()
-    """Of the same album, in front of or behind the message, which holds the text."""
+    """The other messages of the same album. `message` is the one with the text."""
 
     @property
-    def whole(self) -> Message | None:
-        """The message where it says all, so that it may be taken again."""
+    def replayable(self) -> Message | None:
+        """The message, if it can be handled again on its own; None for an edit and for an album."""
         return None if self.is_edited or self.others else self.message
 
     @property
@@ -38,22 +38,24 @@ class Incoming:
 
     @cached_property
     def place(self) -> Place:
-        """A message in a thread of replies has a thread's number as well, and is no topic."""
+        """The chat and topic. A thread of replies has a thread id too, but is no topic."""
         topic = self.message.message_thread_id if self.message.is_topic_message else None
         return Place(self.message.chat_id, topic or 0)
 
     @property
     def reply_to(self) -> int | None:
-        """The message that an answer refers to: nobody else talks in between in a private chat."""
+        """The id of the message that the answer replies to. None in a private chat, where it is obvious unless the
+        message was edited.
+        """
         return None if self.is_private and not self.is_edited else self.message.message_id
 
     @cached_property
     def text(self) -> str:
-        return self.message.text or self.message.caption or read_words(self.message)
+        return self.message.text or self.message.caption or read_rich_text(self.message)
 
     @cached_property
     def command(self) -> str:
-        """The command without its slash, in lower case; empty where it is none, or one for another bot."""
+        """The command without its slash, in lower case; empty if the message is no command or one for another bot."""
         if not self.message.text or not self.text.startswith("/"):
             return ""
         name, _, bot = self.text.split(maxsplit=1)[0][1:].lower().partition("@")
@@ -61,48 +63,50 @@ class Incoming:
 
     @property
     def argument(self) -> str:
-        """What stands behind a command."""
+        """The text after the command."""
         return self.text.partition(" ")[2].strip()
 
     @property
     def names_me(self) -> bool:
-        """Whether it is a command that says which bot it is for, and means this one."""
+        """Whether it is a command with the name of this bot, such as /help@this_bot."""
         return bool(self.command) and "@" in self.text.split(maxsplit=1)[0]
 
     @cached_property
     def is_for_me(self) -> bool:
-        """In a group: a mention, or a reply to what the agent has said."""
+        """Whether the agent is addressed: always in a private chat, and in a group by a mention or a reply to it."""
         if self.is_private:
             return True
         return self._replies_to_me or self._mentions_me
 
     @property
     def question(self) -> str:
-        """For the model: with what it replies to, and in a group with the name of who asks."""
-        return self.phrase(self.said) if self.said else ""
+        """The question for the model, with the quoted message and, in a group, the author. Empty without text."""
+        return self.with_context(self.own_text) if self.own_text else ""
 
     @property
-    def said(self) -> str:
+    def own_text(self) -> str:
         return self._without_mention.strip()
 
-    def phrase(self, text: str) -> str:
+    def with_context(self, text: str) -> str:
         quoted = self._quoted
         asked = f"{quoted}\n\n{text}" if quoted else text
         return asked if self.is_private else f"{self._name}: {asked}"
 
     @property
     def is_readable(self) -> bool:
-        return bool(self.said) or any(each.kind is not Kind.OTHER for each in self.attachments)
+        return bool(self.own_text) or any(each.kind is not Kind.OTHER for each in self.attachments)
 
-    def says_what_is_remembered(self, remembered: str) -> bool:
-        """Below a text its files are remembered, by name or by what they say; what has none begins with them."""
+    def matches_remembered(self, remembered: str) -> bool:
+        """Returns whether this message asked the remembered question. Notes about its files follow the text there, or
+        are all of it if the message has no text.
+        """
         if not self.attachments:
             return remembered == self.question
-        return not self.said or remembered == self.question or remembered.startswith(f"{self.question}\n\n")
+        return not self.own_text or remembered == self.question or remembered.startswith(f"{self.question}\n\n")
 
     @cached_property
     def attachments(self) -> list[Attachment]:
-        """With those of what it replies to, unless they are the agent's own."""
+        """All files of the message and its album, and of the message it replies to unless the agent sent that one."""
         messages = sorted((self.message, *self.others), key=lambda each: each.message_id)
         replied = self.message.reply_to_message
         if replied is not None and (replied.from_user is None or replied.from_user.id != self.me.id):
@@ -115,7 +119,9 @@ class Incoming:
 
     @property
     def _replies_to_me(self) -> bool:
-        """Each message in a topic is a reply to the notice of its beginning, which says nothing."""
+        """Whether it replies to the agent. In a topic, Telegram marks every message as a reply to the topic's first
+        notice, which does not count.
+        """
         replied = self.message.reply_to_message
         if replied is None or replied.forum_topic_created is not None or replied.from_user is None:
             return False
@@ -136,12 +142,14 @@ class Incoming:
 
     @property
     def _quoted(self) -> str:
-        """What the message replies to, or the part of it that it quotes, with the name of whoever else said so."""
+        """The message that this one replies to, or the quoted part of it, with the author's name if it is neither the
+        agent nor the same person.
+        """
         replied, quote = self.message.reply_to_message, self.message.quote
         if replied is not None and replied.forum_topic_created is not None:
             replied = None
-        said = quote.text if quote is not None else (replied.text or replied.caption or "") if replied else ""
-        lines = said[:LONGEST_QUOTE].splitlines()
+        quoted = quote.text if quote is not None else (replied.text or replied.caption or "") if replied else ""
+        lines = quoted[:LONGEST_QUOTE].splitlines()
         speaker = replied.from_user if replied else None
         if lines and speaker is not None and speaker.id not in (self.me.id, self.user.id):
             lines.insert(0, f"{_name_of(speaker)}:")

@@ -1,4 +1,4 @@
-"""Polls Telegram for messages, and decides when trying again is pointless."""
+"""Polls Telegram for messages, and decides when to give up."""
 
 import asyncio
 import logging
@@ -15,18 +15,18 @@ from berth_agent.outcome import FatalError, Problem
 from berth_agent.preflight import TOKEN_REJECTED, UNREACHABLE
 from berth_agent.status import Status
 
-POLL_SECONDS = 25  # Telegram holds a poll that long; well under the 90 s of the health check
-LONGEST_PAUSE = 30.0  # seconds, between tries
+POLL_SECONDS = 25  # Telegram holds a long poll this long; well below the 90 s of the health check
+LONGEST_PAUSE = 30.0  # seconds between tries
 BLIPS = 3  # failures in a row before they are reported as a problem
-FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may still be open
+FEW_CONFLICTS = 3  # fewer are tolerated, because the last poll of the replaced container may still be open
 
 ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
 
 logger = logging.getLogger(__name__)
 
 
-class Patience:
-    """How long trouble with Telegram has lasted, and when it is too long."""
+class RetryPolicy:
+    """Decides how long to wait after an error of Telegram, and when to give up."""
 
     def __init__(self, config: Config, status: Status) -> None:
         self._config = config
@@ -37,25 +37,25 @@ class Patience:
         self._conflicts: list[float] = []
 
     @property
-    def hold(self) -> int:
-        """Seconds for which Telegram may hold a poll. Shorter in a conflict, so that its end is noticed soon."""
+    def long_poll_seconds(self) -> int:
+        """How many seconds Telegram may hold a poll. Shorter during a conflict, so that its end is noticed soon."""
         return max(1, round(self._config.conflict_seconds / 3)) if self._conflicts else POLL_SECONDS
 
     def succeeded(self) -> None:
         self._last_success = self._now()
         self._failures = 0
-        # Two pollers take turns in succeeding, so a conflict is over only after some time without one.
+        # Two pollers succeed in turn, so a conflict is over only after some time without an error.
         if self._conflicts and self._now() - self._conflicts[-1] > self._config.conflict_seconds / 3:
             self._conflicts.clear()
         if not self._conflicts:
             self._status.note_telegram(None)
 
-    def suffer(self, error: TelegramError) -> float:
-        """Seconds to wait before the next try. Raises FatalError where there should be none."""
+    def pause_after(self, error: TelegramError) -> float:
+        """Returns the seconds to wait before the next try. Raises FatalError if the agent should give up."""
         if _is_definite(error):
             raise FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)
         if isinstance(error, Conflict):
-            return self._suffer_conflict()
+            return self._pause_after_conflict()
         self._failures += 1
         logger.warning("Telegram did not answer: %s", type(error).__name__)
         if self._now() - self._last_success > self._config.unreachable_seconds:
@@ -66,7 +66,7 @@ class Patience:
             return min(_seconds(error.retry_after), LONGEST_PAUSE)
         return min(float(1 << min(self._failures - 1, 10)), LONGEST_PAUSE, self._config.unreachable_seconds / 4)
 
-    def _suffer_conflict(self) -> float:
+    def _pause_after_conflict(self) -> float:
         self._last_success = self._now()  # a conflict is an answer too
         self._conflicts.append(self._now())
         lasted = self._conflicts[-1] - self._conflicts[0]
@@ -76,28 +76,28 @@ class Patience:
         return min(float(1 << min(len(self._conflicts) - 1, 3)), self._config.conflict_seconds / 4)
 
 
-async def sign_in(bot: Bot, patience: Patience) -> None:
+async def sign_in(bot: Bot, patience: RetryPolicy) -> None:
     """Calls getMe until Telegram answers."""
     while True:
         try:
             with readable_answer():
                 await bot.initialize()
         except TelegramError as error:
-            await asyncio.sleep(patience.suffer(error))
+            await asyncio.sleep(patience.pause_after(error))
         else:
             patience.succeeded()
             return
 
 
 def _is_definite(error: TelegramError) -> bool:
-    """Whether Telegram itself rejects the token. The library raises the same error for the 404 of a proxy."""
+    """Returns whether Telegram itself rejects the token. The library raises the same error for a proxy's 404."""
     while isinstance(error.__cause__, InvalidToken):  # Bot.initialize wraps it
         error = error.__cause__
     return isinstance(error, InvalidToken) and error.__cause__ is None
 
 
 class Poller:
-    def __init__(self, bot: PollingBot, status: Status, patience: Patience, take: Callable[[Update], None]) -> None:
+    def __init__(self, bot: PollingBot, status: Status, patience: RetryPolicy, take: Callable[[Update], None]) -> None:
         self._bot = bot
         self._status = status
         self._patience = patience
@@ -107,44 +107,44 @@ class Poller:
         self._may_remove_webhook = True
 
     async def run(self) -> None:
-        """Polls for ever. The first poll does not wait, so that `running` is reported at once."""
-        hold = 0
+        """Polls forever. The first poll does not wait, so that `running` is reported immediately."""
+        long_poll_seconds = 0
         while True:
             try:
-                fetched = await self._poll(hold)
+                fetched = await self._poll(long_poll_seconds)
             except TelegramError as error:
-                hold = 0
+                long_poll_seconds = 0
                 if not await self._remove_webhook(error):
-                    await asyncio.sleep(self._patience.suffer(error))
+                    await asyncio.sleep(self._patience.pause_after(error))
                 continue
             self._patience.succeeded()
             self._status.note_poll()
-            hold = self._patience.hold
+            long_poll_seconds = self._patience.long_poll_seconds
             for number, update in fetched:
                 self._offset, self._unconfirmed = number + 1, True
                 if update is not None:
                     self._take(update)
 
     async def confirm(self) -> None:
-        """Confirms to Telegram the messages taken so far, so that the next start does not answer them again."""
+        """Confirms the received messages to Telegram, so that the agent does not answer them again after a restart."""
         if self._unconfirmed and self._offset is not None:
             await self._bot.confirm(self._offset)
 
-    async def _poll(self, hold: int) -> list[Fetched]:
-        fetched = await self._bot.fetch(self._offset, hold)
+    async def _poll(self, long_poll_seconds: int) -> list[Fetched]:
+        fetched = await self._bot.fetch(self._offset, long_poll_seconds)
         self._unconfirmed = False
         return fetched
 
     async def _remove_webhook(self, error: TelegramError) -> bool:
-        """Removes a forgotten webhook, but only once: if it comes back, somebody else uses the bot."""
+        """Removes a forgotten webhook, but only once: if it is set again, another program uses the bot."""
         if not (isinstance(error, Conflict) and "webhook" in str(error) and self._may_remove_webhook):
             return False
         self._may_remove_webhook = False
-        logger.warning("a webhook was set for this bot; taking it off, as messages are polled for")
+        logger.warning("a webhook was set for this bot; removing it, because the agent polls for messages")
         try:
             return await self._bot.delete_webhook()
         except TelegramError as failure:
-            logger.warning("the webhook could not be taken off: %s", type(failure).__name__)
+            logger.warning("the webhook could not be removed: %s", type(failure).__name__)
             return False
 
 

@@ -1,4 +1,4 @@
-"""How an answer is shown while it is being made: as a draft in a private chat, else as a message that is edited."""
+"""Shows an answer while it is being written: as a draft in a private chat, otherwise as a message that is edited."""
 
 import itertools
 import time
@@ -9,40 +9,40 @@ from telegram import Bot
 from telegram.error import BadRequest, EndPointNotFound, InvalidToken, TimedOut
 
 from assistant.formatting.formatted import Formatted
-from assistant.remembering.memory import Place
+from assistant.storage.memory import Place
 from assistant.telegram.sending import NOT_SENT, edit_once, send_once, to_entities
 
-DRAFT_SECONDS = 1.0  # between two drafts
-EDIT_SECONDS = 3.0  # Telegram takes 20 messages a minute in a group
-LIVES = 20.0  # seconds after which an unchanged draft is shown again: Telegram takes it away after 30
+DRAFT_SECONDS = 1.0  # between two updates of a draft
+EDIT_SECONDS = 3.0  # between two edits; Telegram accepts 20 messages per minute in a group
+DRAFT_LIFETIME = 20.0  # seconds after which an unchanged draft is sent again, because Telegram removes it after 30
 
 draft_ids: Iterator[int] = itertools.count(int(time.time()))
 
 
 class UnavailableError(Exception):
-    """This way of showing is not to be had here."""
+    """This kind of preview does not work in this chat."""
 
 
 class Preview(Protocol):
     pause: float
-    """Seconds between two calls."""
+    """Seconds between two calls of `show`."""
     renewed: float | None
-    """Seconds after which the same is to be shown again."""
+    """Seconds after which an unchanged preview must be shown again; None if it stays."""
     message: int | None
-    """The message that the answer is to replace in the end."""
+    """The id of the message that the final answer replaces, if there is one."""
     draft_id: int | None
     is_being_sent: bool
-    """Whether the message is on its way, so that it has no number yet."""
+    """Whether the first message is still being sent, so that its id is not known yet."""
 
     async def show(self, part: Formatted) -> None:
-        """Raises TelegramError, and UnavailableError where there is no point in trying again."""
+        """Raises TelegramError, or UnavailableError if trying again is pointless."""
 
 
 class Draft:
-    """With a button that stops the answer: the update `stopped_message_generation` follows."""
+    """A draft with a stop button. Pressing it sends the update `stopped_message_generation`."""
 
     pause = DRAFT_SECONDS
-    renewed: float | None = LIVES
+    renewed: float | None = DRAFT_LIFETIME
     message: int | None = None
     is_being_sent = False
 
@@ -52,7 +52,7 @@ class Draft:
         self.draft_id: int | None = next(draft_ids)
 
     async def show(self, part: Formatted) -> None:
-        """Without a text Telegram shows "Thinking…" in the language of the client."""
+        """Shows the text, or "Thinking…" in the client's language if the text is empty."""
         try:
             await self._bot.send_message_draft(
                 self._place.chat,
@@ -67,7 +67,7 @@ class Draft:
                 raise UnavailableError from error
 
 
-class Edited:
+class EditedMessage:
     pause = EDIT_SECONDS
     renewed: float | None = None
     draft_id: int | None = None
@@ -97,6 +97,6 @@ class Edited:
         except TimedOut as error:
             if isinstance(error.__cause__, NOT_SENT):
                 raise
-            raise UnavailableError from error  # it may have arrived: another one would be a second
+            raise UnavailableError from error  # it may have arrived, and sending it again would duplicate it
         finally:
             self.is_being_sent = False

@@ -1,4 +1,4 @@
-"""One answer in its chat: what it looks like while it grows, and what stays of it in the end."""
+"""One answer in its chat: its preview while it grows, and the final messages."""
 
 import asyncio
 import time
@@ -12,38 +12,38 @@ from telegram.error import Forbidden, InvalidToken, RetryAfter, TelegramError
 from assistant.formatting.formatted import Formatted
 from assistant.formatting.markdown import read_markdown
 from assistant.formatting.splitting import split
-from assistant.remembering.memory import Place
-from assistant.telegram.previews import Draft, Edited, Preview, UnavailableError
+from assistant.storage.memory import Place
+from assistant.telegram.previews import Draft, EditedMessage, Preview, UnavailableError
 from assistant.telegram.sending import seconds_of, send_parts, typing
 
-LONGEST_RENDERED = 8000  # characters; of a longer answer the end is shown as it is until all of it is there
+LONGEST_RENDERED = 8000  # characters; the preview of a longer answer is its end, without formatting
 LONGEST_END = 3000
-SETTLE_SECONDS = 1.0  # for a call that is under way when the answer is there, so that it does not overtake that
-FIRST_SECONDS = 20.0  # for a message that is on its way: without its number the answer cannot take its place
-SHARE = 10.0  # times as long as rendering took is nothing rendered
+SETTLE_SECONDS = 1.0  # to wait for a preview that is being sent, so that it does not arrive after the answer
+FIRST_SECONDS = 20.0  # to wait for the id of the first message, because only with it the answer can replace the message
+SHARE = 10.0  # pause between two previews, as a multiple of the time that rendering took
 
 
-class Drafts:
-    """What all replies know. Whether the server knows drafts: one that is older than they are is asked once."""
+class DraftSupport:
+    """Shared by all replies: whether the Bot API server supports drafts. An older server is tried only once."""
 
-    are_known = True
+    is_supported = True
     is_in_hurry = False
-    """The agent is being stopped: nothing is waited for that long."""
+    """The agent is being stopped, so that FIRST_SECONDS would be too long."""
 
 
 class Reply:
-    """While it is entered, what `grow` is given is shown as often as Telegram likes it."""
+    """An async context manager. While it is entered, the text given to `grow` is shown as often as Telegram allows."""
 
-    def __init__(self, bot: Bot, place: Place, *, reply_to: int | None, is_private: bool, drafts: Drafts) -> None:
+    def __init__(self, bot: Bot, place: Place, *, reply_to: int | None, is_private: bool, drafts: DraftSupport) -> None:
         self._bot = bot
         self._place = place
         self._reply_to = reply_to
         self._drafts = drafts
-        is_draft = is_private and drafts.are_known
-        self._preview: Preview = Draft(bot, place) if is_draft else Edited(bot, place, reply_to)
+        is_draft = is_private and drafts.is_supported
+        self._preview: Preview = Draft(bot, place) if is_draft else EditedMessage(bot, place, reply_to)
         self._is_shown = True
-        self._news = asyncio.Event()
-        self._over = asyncio.Event()
+        self._text_changed = asyncio.Event()
+        self._finished = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self.text = ""
         self.is_final = False
@@ -62,31 +62,31 @@ class Reply:
         await self._settle()
 
     def grow(self, text: str) -> None:
-        """All of the answer that there is."""
+        """Takes the whole answer so far."""
         self.text = text
-        self._news.set()
+        self._text_changed.set()
 
-    async def finish(self, text: str, words: str = "") -> bool:
-        """Leaves this Markdown in the chat, and the agent's own words below; whether Telegram took all of it."""
+    async def finish(self, text: str, note: str = "") -> bool:
+        """Sends this Markdown and the agent's own note below it. Returns whether Telegram accepted all of it."""
         self.is_final = True
         await self._settle()
         said = await asyncio.to_thread(read_markdown, text)
-        if words:
-            said = Formatted(f"{said.text}\n\n{words}" if said.text else words, said.spans)
+        if note:
+            said = Formatted(f"{said.text}\n\n{note}" if said.text else note, said.spans)
         message = self._preview.message
         return await send_parts(self._bot, self._place, split(said), reply_to=self._reply_to, instead_of=message)
 
-    async def take_back(self) -> None:
-        """Leaves nothing in the chat. A draft goes by itself."""
+    async def withdraw(self) -> None:
+        """Removes the preview from the chat. A draft disappears by itself."""
         await self._settle()
         if (message := self._preview.message) is not None:
             with suppress(TelegramError):
                 await self._bot.delete_message(self._place.chat, message)
 
     async def _settle(self) -> None:
-        """Shows nothing more of how it grows."""
-        self._over.set()
-        self._news.set()
+        """Ends the preview."""
+        self._finished.set()
+        self._text_changed.set()
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=SETTLE_SECONDS)
             if self._preview.is_being_sent and not self._drafts.is_in_hurry:
@@ -95,62 +95,62 @@ class Reply:
 
     async def _show(self) -> None:
         async with typing(self._bot, self._place):
-            while isinstance(self._preview, Draft) and not self._news.is_set():
-                await self._try(Formatted(""))  # "Thinking…", and a button to stop
-                await self._wait_for_news(self._preview.renewed)
-            await self._news.wait()
-            if isinstance(self._preview, Edited):
-                await self._rest(self._preview.pause)  # most answers are there by then
+            while isinstance(self._preview, Draft) and not self._text_changed.is_set():
+                await self._try(Formatted(""))  # shows "Thinking…" and a stop button
+                await self._wait_for_text(self._preview.renewed)
+            await self._text_changed.wait()
+            if isinstance(self._preview, EditedMessage):
+                await self._pause(self._preview.pause)  # most answers are complete by then
                 await self._show_growing()
-        await self._show_growing()  # a draft says by itself that there is more to come
+        await self._show_growing()  # outside of `typing`, because a draft shows by itself that more follows
 
     async def _show_growing(self) -> None:
         shown = Formatted("")
-        while self._is_shown and not self._over.is_set():
-            self._news.clear()
+        while self._is_shown and not self._finished.is_set():
+            self._text_changed.clear()
             began = time.monotonic()
             part = await asyncio.to_thread(_end_of, self.text)
             cost = time.monotonic() - began
-            if self._over.is_set():
+            if self._finished.is_set():
                 return
             if part != shown or self._preview.renewed is not None:
                 await self._try(part)
                 shown = part
-            await self._rest(max(self._preview.pause, cost * SHARE))
-            await self._wait_for_news(self._preview.renewed)
+            await self._pause(max(self._preview.pause, cost * SHARE))
+            await self._wait_for_text(self._preview.renewed)
 
-    async def _wait_for_news(self, seconds: float | None) -> None:
+    async def _wait_for_text(self, seconds: float | None) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
+            await asyncio.wait_for(self._text_changed.wait(), seconds)
 
     async def _try(self, part: Formatted) -> None:
         try:
             await self._preview.show(part)
         except UnavailableError as error:
-            self._do_without(error)
+            self._fall_back(error)
         except Forbidden:
             self._is_shown = False
         except RetryAfter as error:
-            await self._rest(seconds_of(error))
+            await self._pause(seconds_of(error))
         except TelegramError:
-            pass  # the next one may get through, and the answer itself is what counts
+            pass  # the next preview may succeed, and only the answer itself matters
 
-    def _do_without(self, error: UnavailableError) -> None:
+    def _fall_back(self, error: UnavailableError) -> None:
         if not isinstance(self._preview, Draft):
             self._is_shown = False
             return
-        if isinstance(error.__cause__, InvalidToken):  # how the library calls a 404
-            self._drafts.are_known = False
-        self._preview = Edited(self._bot, self._place, self._reply_to)
+        if isinstance(error.__cause__, InvalidToken):  # the library raises it for a 404
+            self._drafts.is_supported = False
+        self._preview = EditedMessage(self._bot, self._place, self._reply_to)
 
-    async def _rest(self, seconds: float) -> None:
-        """Waits, but not any longer than the answer takes."""
+    async def _pause(self, seconds: float) -> None:
+        """Waits so many seconds, or until the answer is finished."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._over.wait(), seconds)
+            await asyncio.wait_for(self._finished.wait(), seconds)
 
 
 def _end_of(text: str) -> Formatted:
-    """As much of the end as one message holds."""
+    """Returns as much of the end of the text as fits into one message."""
     if len(text) > LONGEST_RENDERED:
         return Formatted(text[-LONGEST_END:].partition("\n")[2] or text[-LONGEST_END:])
     parts = split(read_markdown(text))

@@ -1,8 +1,8 @@
-"""Requests that may be cancelled at any moment, as a preview is once its answer is there.
+"""Requests that may be cancelled at any moment, like a preview whose answer is complete.
 
-A connection whose request is cancelled at a wrong moment stays in httpcore's pool for ever, as one that is at work
-(https://github.com/encode/httpcore/issues/1093). When all places are taken so, nothing can be sent any more, though
-messages still come in. It knows no cancellation of asyncio, but that of anyio, and misses one moment even of that.
+If a request is cancelled at the wrong moment, its connection stays in httpcore's pool forever and counts as busy
+(https://github.com/encode/httpcore/issues/1093). Once all connections are lost like this, nothing can be sent, although
+messages still come in. httpcore handles the cancellation of anyio, except in one moment, but not that of asyncio.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ T = TypeVar("T")
 class TelegramRequest(HTTPXRequest):
     async def do_request(self, *args: Any, **options: Any) -> tuple[int, bytes]:
         ask = super().do_request
-        return await keep_whole(self._client, lambda: ask(*args, **options))
+        return await cancel_cleanly(self._client, lambda: ask(*args, **options))
 
 
-async def keep_whole(client: httpx.AsyncClient, ask: Callable[[], Awaitable[T]]) -> T:
-    """What is asked with this client. Where that is cancelled it leaves no place of the client's pool taken."""
+async def cancel_cleanly(client: httpx.AsyncClient, ask: Callable[[], Awaitable[T]]) -> T:
+    """Returns the result of `ask`, which uses this client. If cancelled, it leaves no lost connection in the pool."""
     scope = anyio.CancelScope()
 
     async def ask_in_scope() -> T:
@@ -41,11 +41,11 @@ async def keep_whole(client: httpx.AsyncClient, ask: Callable[[], Awaitable[T]])
         raise
     finally:
         if asking.done() and not asking.cancelled():
-            asking.exception()  # nobody else asks for it
+            asking.exception()  # marks it as retrieved, so that asyncio does not log it
 
 
 async def _reclaim(client: httpx.AsyncClient) -> None:
-    """Closes connections that no request holds and that are not idle either."""
+    """Closes connections that are not idle although no request uses them."""
     for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001 - the library's fault, see above
         pool: Any = getattr(transport, "_pool", None)
         if pool is None:

@@ -1,4 +1,4 @@
-"""Sends texts to a chat in parts, and waits where Telegram asks for it."""
+"""Sends texts to a chat in parts, and waits when Telegram asks for it."""
 
 import asyncio
 import logging
@@ -13,33 +13,33 @@ from telegram.error import BadRequest, ChatMigrated, NetworkError, RetryAfter, T
 
 from assistant.formatting.formatted import Formatted, clean, units
 from assistant.formatting.splitting import split
-from assistant.remembering.memory import Place
+from assistant.storage.memory import Place
 
 LONGEST_WAIT = 60.0  # seconds
-PERSISTS = 300.0  # seconds: no message is lost while Telegram, or the gateway in front of it, is away for so long
-MOST_PAUSE = 8.0  # seconds, between two tries
-SENT_WITHIN = 60.0  # seconds for the answer to a new message: one that comes too late leaves open whether it arrived
+PERSISTS = 300.0  # seconds of retries: a shorter outage of Telegram or the gateway loses no message
+MOST_PAUSE = 8.0  # seconds between two tries
+SENT_WITHIN = 60.0  # seconds to wait for the response to a new message; without it, nobody knows whether it arrived
 TYPING_SHOWN = 4.5  # Telegram shows "typing…" for five seconds
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 UNCHANGED = "message is not modified"
 NOT_SENT = (ConnectTimeout, PoolTimeout)
-"""Causes of a time-out before anything of the request was sent."""
+"""Causes of a time-out in which no part of the request was sent."""
 
 logger = logging.getLogger(__name__)
 
 
 async def send_text(bot: Bot, place: Place, text: str, *, reply_to: int | None = None) -> bool:
-    """Sends the text as it is and returns whether Telegram took all of it."""
+    """Sends the text without formatting. Returns whether Telegram accepted all of it."""
     return await send_parts(bot, place, split(Formatted(clean(text).strip())), reply_to=reply_to)
 
 
 async def send_parts(
     bot: Bot, place: Place, parts: Sequence[Formatted], *, reply_to: int | None = None, instead_of: int | None = None
 ) -> bool:
-    """Returns whether Telegram took all parts. A blocked or deleted chat is no error, and a group that has become a
-    supergroup is followed there.
+    """Returns whether Telegram accepted all parts. Raises nothing for a blocked or deleted chat. Follows a group that
+    became a supergroup.
 
-    The first one replaces what the message `instead_of` says, where there is that message.
+    The first part replaces the text of the message `instead_of`, if that message still exists.
     """
     left = list(parts)
     try:
@@ -53,7 +53,7 @@ async def send_parts(
 async def _send_all(
     bot: Bot, place: Place, left: list[Formatted], reply_to: int | None, instead_of: int | None
 ) -> bool:
-    """Takes off what is sent. Raises ChatMigrated."""
+    """Sends the parts in `left` and removes each one that was sent. Raises ChatMigrated."""
     while left:
         is_edited = instead_of is not None and await _edit_part(bot, place, left[0], instead_of)
         if not is_edited and not await _send_part(bot, place, left[0], reply_to):
@@ -64,7 +64,7 @@ async def _send_all(
 
 
 async def send_once(bot: Bot, place: Place, part: Formatted, reply_to: int | None) -> int:
-    """Raises TelegramError; returns the number of the message."""
+    """Sends one message and returns its id. Raises TelegramError."""
     reply = ReplyParameters(reply_to, allow_sending_without_reply=True) if reply_to else None
     sent = await bot.send_message(
         place.chat,
@@ -79,7 +79,7 @@ async def send_once(bot: Bot, place: Place, part: Formatted, reply_to: int | Non
 
 
 async def edit_once(bot: Bot, place: Place, part: Formatted, message: int) -> None:
-    """Raises TelegramError."""
+    """Edits a message. Raises TelegramError."""
     try:
         await bot.edit_message_text(
             part.text, place.chat, message, entities=to_entities(part), link_preview_options=NO_PREVIEW
@@ -100,7 +100,7 @@ async def _edit_part(bot: Bot, place: Place, part: Formatted, message: int) -> b
 async def _persist(
     call: Callable[[Formatted], Awaitable[object]], part: Formatted, *, again_after_time_out: bool
 ) -> bool:
-    """Tries until it is clear whether Telegram takes the part, and without its formatting where it refuses that."""
+    """Retries until it is clear whether Telegram accepts the part. If Telegram refuses it, tries without formatting."""
     until, attempt = time.monotonic() + PERSISTS, 0
     while True:
         try:
@@ -122,11 +122,11 @@ async def _persist(
 
 
 def _pause_after(error: TelegramError, attempt: int, *, again_after_time_out: bool) -> float | None:
-    """Seconds; None where there is no point in trying again."""
+    """Returns the seconds to wait before the next try, or None if trying again is pointless."""
     if isinstance(error, RetryAfter):
         return min(seconds_of(error), LONGEST_WAIT)
     if isinstance(error, TimedOut) and not again_after_time_out and not isinstance(error.__cause__, NOT_SENT):
-        return None  # it may have arrived, and a message sent twice is worse than one missing
+        return None  # it may have arrived, and a duplicate message is worse than a missing one
     return min(float(1 << min(attempt, 10)), MOST_PAUSE) if isinstance(error, NetworkError) else None
 
 
@@ -136,7 +136,7 @@ def _give_up(error: TelegramError) -> bool:
 
 
 def to_entities(part: Formatted) -> list[MessageEntity]:
-    """The spans as Telegram counts them, in UTF-16 code units."""
+    """Returns the spans as Telegram's entities, whose offsets are in UTF-16 code units."""
     found = []
     for span in part.spans:
         start, length = units(part.text[: span.start]), units(part.text[span.start : span.end])
@@ -159,7 +159,7 @@ async def typing(bot: Bot, place: Place) -> AsyncIterator[None]:
         yield
     finally:
         shown.cancel()
-        await asyncio.wait({shown})  # and lets a cancellation of the block itself through
+        await asyncio.wait({shown})  # unlike `await shown`, does not swallow a cancellation of the block itself
 
 
 async def _type(bot: Bot, place: Place) -> None:

@@ -5,10 +5,10 @@ from assistant.texts.keys import COMMANDS, Text
 
 LANGUAGES = {"en": en.SENTENCES, "de": de.SENTENCES, "es": es.SENTENCES, "zh": zh.SENTENCES, "ar": ar.SENTENCES}
 
-__all__ = ["COMMANDS", "LANGUAGES", "Text", "say"]
+__all__ = ["COMMANDS", "LANGUAGES", "Text", "translate"]
 
 
-def say(text: Text, language: str | None, **values: object) -> str:
-    """The sentence, in English where there is none in this language (an IETF tag such as `de-AT`)."""
+def translate(text: Text, language: str | None, **values: object) -> str:
+    """Returns the sentence in this language (an IETF tag such as `de-AT`), or in English if it is not supported."""
     known = LANGUAGES.get((language or "").lower().partition("-")[0], en.SENTENCES)
     return known[text].format(**values)

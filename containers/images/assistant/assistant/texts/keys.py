@@ -1,4 +1,4 @@
-"""What the agent says by itself. Each language has a sentence for each."""
+"""The keys of the agent's own sentences. Every language has a sentence for each key."""
 
 from enum import StrEnum, auto
 
@@ -66,4 +66,4 @@ COMMANDS = {
     "usage": Text.MENU_USAGE,
     "whoami": Text.MENU_WHOAMI,
 }
-"""The commands that a client offers, each with what it does in a few words."""
+"""The commands in the client's menu, each with a short description."""

@@ -1,1 +1,1 @@
-"""The tools that the model may use."""
+"""The tools that the model may call."""

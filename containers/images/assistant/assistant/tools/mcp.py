@@ -12,15 +12,15 @@ from urllib.parse import urlsplit
 
 from assistant.model.completion import objects
 from assistant.texts import Text
-from assistant.tools.listening import Listener
-from assistant.tools.outside import Fetched, Outside
+from assistant.tools.mcp_answers import AnswerReader
+from assistant.tools.outbound import Fetched, OutboundClient
+from assistant.tools.server_problems import ServerProblems
 from assistant.tools.tool import Caller, Tool, ToolError
-from assistant.tools.troubles import Troubles
 
 VERSION = "2025-06-18"
 LIST_SECONDS = 8.0
-FRESH_SECONDS = 600.0  # for which a list counts
-DOWN_SECONDS = 60.0  # for which a server that has failed is left alone
+FRESH_SECONDS = 600.0  # how long a list of tools is used
+DOWN_SECONDS = 60.0  # how long a server that failed is not asked again
 MOST_PAGES = 5
 MOST_TOOLS = 20  # of one server
 LONGEST_NAME = 64
@@ -40,21 +40,21 @@ class SessionLostError(Exception):
     """The server no longer knows the session."""
 
 
-class Server:
+class McpServer:
     def __init__(
         self,
-        outside: Outside,
+        outbound: OutboundClient,
         number: int,
         address: str,
-        troubles: Troubles,
+        problems: ServerProblems,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """`number` is the server's position in the settings."""
-        self._outside = outside
+        self._outbound = outbound
         self._number = number
         self._title = f"MCP {number}"
         self._address = address
-        self._troubles = troubles
+        self._problems = problems
         self._now = now
         self._ids = count(1)
         self._session: dict[str, str] | None = None
@@ -75,8 +75,8 @@ class Server:
             async with asyncio.timeout(LIST_SECONDS):
                 self._tools = await self._ask_for_tools()
         except (ToolError, TimeoutError, ValueError, RecursionError) as error:
-            if not isinstance(error, SignInError):  # whatever it is now, it is not that any more
-                self._troubles.note(self._title, None)
+            if not isinstance(error, SignInError):  # a different error ends the sign-in problem
+                self._problems.note(self._title, None)
             logger.warning("the MCP server %d does not answer: %s", self._number, type(error).__name__)
             self._tools, seconds = [], DOWN_SECONDS
         self._fresh_until = self._now() + seconds
@@ -130,16 +130,16 @@ class Server:
         who = {"name": "berth-assistant", "version": "1"}
         result = await self._ask("initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": who})
         self._session = {**self._given, "MCP-Protocol-Version": str(result.get("protocolVersion") or VERSION)}
-        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, Listener(0))
+        await self._post({"jsonrpc": "2.0", "method": "notifications/initialized"}, AnswerReader(0))
 
     async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        listener = Listener(next(self._ids))
-        asked = {"jsonrpc": "2.0", "id": listener.number, "method": method, "params": params}
-        fetched = await self._post(asked, listener)
+        reader = AnswerReader(next(self._ids))
+        asked = {"jsonrpc": "2.0", "id": reader.number, "method": method, "params": params}
+        fetched = await self._post(asked, reader)
         if fetched.status == 404 and self._session is not None:
             raise SessionLostError
         self._note_login(fetched.status)
-        answer = listener.finish(fetched.body)
+        answer = reader.finish(fetched.body)
         if fetched.status >= 400 or answer is None:
             raise ToolError(f"the server answers with status {fetched.status}.")
         if method == "initialize" and "mcp-session-id" in fetched.headers:
@@ -154,21 +154,23 @@ class Server:
         """Raises SignInError if the status is 401. Other errors do not show whether the server admits the agent."""
         if status == 401:
             self._fresh_until = min(self._fresh_until, self._now() + DOWN_SECONDS)
-            is_given = self._outside.is_given(self._address)
-            host = "" if is_given else str(urlsplit(self._address).hostname)
-            self._troubles.note(self._title, Text.TOOLS_KEY if is_given else Text.TOOLS_LOGIN, host)
-            raise SignInError("the server refuses its credential." if is_given else "the server asks for a sign-in.")
+            is_by_gateway = self._outbound.is_gateway_address(self._address)
+            host = "" if is_by_gateway else str(urlsplit(self._address).hostname)
+            self._problems.note(self._title, Text.TOOLS_KEY if is_by_gateway else Text.TOOLS_LOGIN, host)
+            raise SignInError(
+                "the server refuses its credential." if is_by_gateway else "the server asks for a sign-in."
+            )
         if status < 400:
-            self._troubles.note(self._title, None)
+            self._problems.note(self._title, None)
 
-    async def _post(self, document: dict[str, Any], listener: Listener) -> Fetched:
+    async def _post(self, document: dict[str, Any], reader: AnswerReader) -> Fetched:
         """Posts the document and stops reading at the answer, because a stream may stay open after it."""
-        return await self._outside.fetch(
+        return await self._outbound.fetch(
             "POST",
             self._address,
             headers=ACCEPT | (self._session or {}),
             body=json.dumps(document).encode(),
-            enough=listener.hear,
+            is_complete=reader.feed,
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from assistant.remembering.memory import Place
+from assistant.storage.memory import Place
 
 
 class Caller(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tools that read pages of the web and search it."""
+"""Tools that read web pages and search the web."""
 
 import asyncio
 import codecs
@@ -10,14 +10,14 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode
 
-from assistant.tools.outside import Fetched, Outside
+from assistant.tools.outbound import Fetched, OutboundClient
 from assistant.tools.tool import Caller, Tool, ToolError, schema_of
 
 MOST_RESULTS = 8
 LONGEST_SNIPPET = 400  # characters
 PIECE = 4096  # characters of a page that are parsed at once
-PARSING_SECONDS = 2.0  # of the processor, for one page: nobody can end the thread from outside
-SLOW_CODECS = ("idna", "punycode")  # for names of hosts; the time that they take grows with the square of the length
+PARSING_SECONDS = 2.0  # of CPU time for one page, because a thread cannot be ended from outside
+SLOW_CODECS = ("idna", "punycode")  # meant for host names; their time grows with the square of the length
 PAGES = ("text/html", "application/xhtml+xml")
 TEXTS = ("application/json", "application/xml", "application/rss+xml", "application/atom+xml", "application/ld+json")
 HIDDEN = ("script", "style", "noscript", "template", "svg", "head")
@@ -25,10 +25,10 @@ BLOCKS = "p div br li tr h1 h2 h3 h4 h5 h6 section article header footer table u
 URL = {"type": "string", "description": "With http:// or https://"}
 
 
-class Web:
-    def __init__(self, outside: Outside, *, reads: bool, search_url: str) -> None:
-        """`search_url` is a search page that answers as SearXNG does with `format=json`."""
-        self._outside = outside
+class WebTools:
+    def __init__(self, outbound: OutboundClient, *, reads: bool, search_url: str) -> None:
+        """`search_url` is a search page that answers `format=json` like SearXNG; empty for no search."""
+        self._outbound = outbound
         self._reads = reads
         self._search_url = search_url
 
@@ -43,7 +43,7 @@ class Web:
         return found
 
     async def _read(self, _: Caller, arguments: dict[str, Any]) -> str:
-        fetched = await self._outside.fetch("GET", str(arguments["url"]))
+        fetched = await self._outbound.fetch("GET", str(arguments["url"]))
         if fetched.status >= 400:
             raise ToolError(f"the server answers with status {fetched.status}.")
         if fetched.kind in PAGES:
@@ -55,7 +55,7 @@ class Web:
     async def _search(self, _: Caller, arguments: dict[str, Any]) -> str:
         joint = "&" if "?" in self._search_url else "?"
         asked = urlencode({"q": str(arguments["query"])[:400], "format": "json"}, errors="replace")
-        fetched = await self._outside.fetch("GET", f"{self._search_url}{joint}{asked}")
+        fetched = await self._outbound.fetch("GET", f"{self._search_url}{joint}{asked}")
         try:
             results = json.loads(fetched.body)["results"][:MOST_RESULTS]
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -64,16 +64,16 @@ class Web:
 
 
 def text_of(page: str) -> str:
-    """What is shown of the page, as far as it can be parsed in time.
+    """Returns the visible text of the page, as far as it can be parsed in time.
 
-    Not closed: that looks for an end of each tag that has none in all of what follows it.
+    Never closes the parser, because that searches the rest of the page for the end of every unclosed tag.
     """
     reader = _Reader()
     until = time.thread_time() + PARSING_SECONDS
     for start in range(0, len(page), PIECE):
         try:
             reader.feed(page[start : start + PIECE] + ("" if start + PIECE < len(page) else "\n"))
-        except (AssertionError, ValueError):  # of the parser, for what it does not know
+        except (AssertionError, ValueError):  # raised by the parser for some malformed markup
             break
         if time.thread_time() > until:
             break
@@ -82,7 +82,7 @@ def text_of(page: str) -> str:
 
 
 class _Reader(HTMLParser):
-    """Keeps what is shown, and the title."""
+    """Collects the visible text and the title."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The agent's database on its volume. Whoever opens it brings older ones up to date."""
+"""Opens the agent's database on its volume, and updates the schema of an older one."""
 
 import sqlite3
 from pathlib import Path
@@ -45,7 +45,7 @@ CREATE TABLE IF NOT EXISTS spent (
     PRIMARY KEY (chat_id, day)
 ) WITHOUT ROWID;
 """
-COLUMNS = {  # that older databases lack
+COLUMNS = {  # added to older databases
     ("message", "topic"): "INTEGER NOT NULL DEFAULT 0",
     ("message", "asked_by"): "INTEGER",
     ("reminder", "repeat"): "TEXT",
@@ -54,7 +54,7 @@ INDEX = "CREATE INDEX IF NOT EXISTS message_place ON message (chat_id, topic, id
 
 
 def open_store(directory: Path) -> sqlite3.Connection:
-    """Every statement is a transaction of its own but where one is begun. Raises sqlite3.Error."""
+    """Opens the database in autocommit mode: transactions are begun explicitly. Raises sqlite3.Error."""
     db = sqlite3.connect(directory / "history.db", isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")

@@ -1,4 +1,4 @@
-"""With whom the agent is paired, which codes were used, and whom it has turned away today."""
+"""The people the agent is paired with, the pairing codes already used, and the people refused today."""
 
 import sqlite3
 import time
@@ -7,15 +7,15 @@ from enum import Enum, auto
 from agent_contract import PairingCode, PairingKind
 
 DAY = 86_400
-MOST_TURNED_AWAY = 10_000  # strangers a day who get a sentence; more of them get none
+MOST_REFUSALS = 10_000  # sentences to strangers per day; further strangers get none
 
 
 class Pairing(Enum):
-    """What became of a code."""
+    """The result of redeeming a pairing code."""
 
     FIRST = auto()
     DONE = auto()
-    ALREADY = auto()  # and the code counts on, for somebody else
+    ALREADY = auto()  # the user was paired before; the code stays valid for another person
     DEAD = auto()
 
 
@@ -30,15 +30,15 @@ class People:
         return self._db.execute("SELECT 1 FROM paired WHERE user_id = ?", (user_id,)).fetchone() is not None
 
     def note_secret(self) -> None:
-        """For the day on which the agent starts without its secret: it must not answer everybody then."""
+        """Records that the agent has a pairing secret. If it ever starts without it, it must not answer everybody."""
         self._db.execute("INSERT OR IGNORE INTO had_secret VALUES (1)")
 
-    def were_let_in(self) -> bool:
-        """Whether the agent has ever had a secret, or has paired anybody."""
+    def has_ever_paired(self) -> bool:
+        """Returns whether the agent has ever had a secret or is paired with anyone."""
         return self.count() > 0 or self._db.execute("SELECT 1 FROM had_secret").fetchone() is not None
 
     def pair(self, code: PairingCode, user_id: int) -> Pairing:
-        """Pairs the user if the code still counts: all of it in one transaction, so that no code counts twice."""
+        """Pairs the user if the code is still valid. Uses one transaction, so that no code works twice."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             if self.knows(user_id) and code.kind is not PairingKind.REPLACE:
@@ -54,19 +54,19 @@ class People:
             return Pairing.FIRST if first else Pairing.DONE
 
     def void(self, code: PairingCode) -> None:
-        """For a code that more people than one have seen."""
+        """Makes a code invalid because more than one person has seen it."""
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
             self._use(code)
 
-    def may_turn_away(self, what: str) -> bool:
-        """Whether this was not said within a day. It is noted as said. After so many no more is said to anybody."""
+    def note_refusal(self, what: str) -> bool:
+        """Notes a refusal and returns True, unless the same one was noted within a day or MOST_REFUSALS in total."""
         now = int(time.time())
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
-            # A moment in the future is of a clock that has stepped back since.
+            # A time in the future was written before the clock was set back.
             self._db.execute("DELETE FROM turned_away WHERE abs(? - at) >= ?", (now, DAY))
-            if self._db.execute("SELECT count(*) FROM turned_away").fetchone()[0] >= MOST_TURNED_AWAY:
+            if self._db.execute("SELECT count(*) FROM turned_away").fetchone()[0] >= MOST_REFUSALS:
                 return False
             return self._db.execute("INSERT OR IGNORE INTO turned_away VALUES (?, ?)", (what, now)).rowcount > 0
 
@@ -78,7 +78,6 @@ class People:
         return code.kind is not PairingKind.OWNER or self.count() == 0
 
     def _use(self, code: PairingCode) -> None:
-        """For good."""
         self._db.execute("INSERT OR IGNORE INTO used_code VALUES (?)", (_name(code),))
 
     def _void_below(self, number: int) -> None:
@@ -87,6 +86,6 @@ class People:
 
 
 def _name(code: PairingCode) -> str:
-    """The owner's code keeps its number from day to day. Each counts by itself, and only while nobody is paired."""
+    """Returns a code's key. The owner's code has the same number every day, so its expiry time is part of the key."""
     name = f"{code.kind}{code.number}"
     return f"{name}-{code.expires}" if code.kind is PairingKind.OWNER else name

@@ -1,16 +1,16 @@
-"""What people are to be reminded of, on the volume."""
+"""Stores the reminders."""
 
 import sqlite3
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from assistant.remembering.memory import Place
+from assistant.storage.memory import Place
 
 MOST_OF_A_CHAT = 50
 MOST = 2000
 LONGEST = 1000  # characters
-FORGOTTEN_AFTER = 30 * 86_400  # seconds for which one is tried to be delivered
+FORGOTTEN_AFTER = 30 * 86_400  # seconds after which a reminder that cannot be delivered is dropped
 
 
 class Reminder(NamedTuple):
@@ -19,7 +19,7 @@ class Reminder(NamedTuple):
     due: int  # Unix time
     text: str
     language: str | None
-    repeat: str | None = None  # as `repeating` writes it; None: it comes once
+    repeat: str | None = None  # in the format of `recurrence.format_repeat`; None if it does not repeat
 
 
 class Reminders:
@@ -29,7 +29,7 @@ class Reminders:
         self.changed: Callable[[], None] = lambda: None
 
     def add(self, place: Place, due: int, text: str, language: str | None, repeat: str | None = None) -> int | None:
-        """Its number; None where there are too many."""
+        """Adds a reminder and returns its number, or None if there are too many."""
         of_chat = self._count("WHERE chat_id = ?", place.chat)
         if of_chat >= MOST_OF_A_CHAT or self._count("") >= MOST:
             return None
@@ -40,7 +40,7 @@ class Reminders:
         self.changed()
         return added.lastrowid
 
-    def of(self, place: Place) -> list[Reminder]:
+    def list_for(self, place: Place) -> list[Reminder]:
         return self._find("WHERE chat_id = ? AND topic = ? ORDER BY due", *place)
 
     def due(self) -> list[Reminder]:
@@ -48,26 +48,26 @@ class Reminders:
         self._db.execute("DELETE FROM reminder WHERE due < ? AND repeat IS NULL", (now - FORGOTTEN_AFTER,))
         return self._find("WHERE due <= ? ORDER BY due", now)
 
-    def next(self) -> int | None:
-        """When the next one is due."""
+    def next_due(self) -> int | None:
+        """Returns when the next reminder is due (Unix time), or None if there is none."""
         found = self._db.execute("SELECT min(due) FROM reminder").fetchone()[0]
         return None if found is None else int(found)
 
     def remove(self, number: int, place: Place) -> bool:
-        """Whether there was this one in this place."""
+        """Deletes a reminder of this place. Returns False if there is no such reminder."""
         gone = self._db.execute("DELETE FROM reminder WHERE id = ? AND chat_id = ? AND topic = ?", (number, *place))
         return gone.rowcount > 0
 
-    def take_off(self, number: int) -> None:
-        """Wherever it is by now."""
+    def delete(self, number: int) -> None:
+        """Deletes a reminder, no matter which chat it has moved to."""
         self._db.execute("DELETE FROM reminder WHERE id = ?", (number,))
 
     def move(self, chat: int, new: int) -> None:
-        """All of a group that has become a supergroup, where people see them and can take them back."""
+        """Moves the reminders of a group that became a supergroup, so that people there can see and cancel them."""
         self._db.execute("UPDATE reminder SET chat_id = ?, topic = 0 WHERE chat_id = ?", (new, chat))
 
-    def put_off(self, number: int, due: int) -> None:
-        """To the next time of one that repeats."""
+    def reschedule(self, number: int, due: int) -> None:
+        """Sets the next time of a repeating reminder."""
         self._db.execute("UPDATE reminder SET due = ? WHERE id = ?", (due, number))
 
     def _count(self, where: str, *values: object) -> int:

@@ -1,12 +1,12 @@
-"""Tools that set, list and take back reminders."""
+"""Tools that set, list and cancel reminders."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 from assistant.formatting.formatted import clean, is_blank
-from assistant.remembering.reminders import Reminder, Reminders
-from assistant.remembering.repeating import EVERY, fit, write_repeat
+from assistant.storage.recurrence import EVERY, first_due, format_repeat
+from assistant.storage.reminders import Reminder, Reminders
 from assistant.tools.tool import Caller, Tool, ToolError, schema_of
 
 FARTHEST = timedelta(days=731)
@@ -21,7 +21,7 @@ REPEAT = {
 }
 
 
-class Reminding:
+class ReminderTools:
     def __init__(self, reminders: Reminders, zone: tzinfo) -> None:
         self._reminders = reminders
         self._zone = zone
@@ -52,14 +52,14 @@ class Reminding:
 
     def _read_repeat(self, due: datetime, every: str) -> tuple[datetime, str]:
         try:
-            first = fit(due.astimezone(self._zone), every)
+            first = first_due(due.astimezone(self._zone), every)
         except ValueError:
             known = ", ".join(EVERY)
             raise ToolError(f"`every` is one of {known}, and a month begins no later than its 28th.") from None
-        return first, write_repeat(every, first)
+        return first, format_repeat(every, first)
 
     async def _list(self, caller: Caller, _: dict[str, Any]) -> str:
-        found = self._reminders.of(caller.place)
+        found = self._reminders.list_for(caller.place)
         return "\n".join(map(self._describe, found)) or "There are none."
 
     def _describe(self, reminder: Reminder) -> str:

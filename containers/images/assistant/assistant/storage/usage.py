@@ -1,4 +1,4 @@
-"""What the answers of each chat have used, by UTC days."""
+"""Counts the answers and tokens of each chat, per UTC day."""
 
 import sqlite3
 from datetime import UTC, datetime, timedelta
@@ -7,14 +7,14 @@ from typing import NamedTuple
 KEPT = timedelta(days=62)
 
 
-class Spent(NamedTuple):
+class UsageTotals(NamedTuple):
     answers: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    memory: int = 0  # tokens that summing up has taken, in and out
+    memory: int = 0  # tokens used for summaries, in and out
 
 
-class Spending:
+class UsageLog:
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
@@ -29,17 +29,17 @@ class Spending:
         )
 
     def note_memory(self, chat: int, tokens: int) -> None:
-        """What it took to sum up."""
+        """Adds the tokens of a summary."""
         self._add(
             "INSERT INTO spent_on_memory VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET tokens = tokens + excluded.tokens",
             chat,
             tokens,
         )
 
-    def today(self, chat: int) -> Spent:
+    def today(self, chat: int) -> UsageTotals:
         return self._since(chat, datetime.now(UTC).date().isoformat())
 
-    def this_month(self, chat: int) -> Spent:
+    def this_month(self, chat: int) -> UsageTotals:
         return self._since(chat, datetime.now(UTC).date().replace(day=1).isoformat())
 
     def _add(self, statement: str, chat: int, *tokens: int) -> None:
@@ -50,8 +50,8 @@ class Spending:
                 self._db.execute(clean, ((today - KEPT).isoformat(),))
             self._db.execute(statement, (chat, today.isoformat(), *tokens))
 
-    def _since(self, chat: int, day: str) -> Spent:
+    def _since(self, chat: int, day: str) -> UsageTotals:
         sums = "SELECT sum(answers), sum(tokens_in), sum(tokens_out) FROM spent WHERE chat_id = ? AND day >= ?"
         memory = "SELECT sum(tokens) FROM spent_on_memory WHERE chat_id = ? AND day >= ?"
         found = [*self._db.execute(sums, (chat, day)).fetchone(), *self._db.execute(memory, (chat, day)).fetchone()]
-        return Spent(*(total or 0 for total in found))
+        return UsageTotals(*(total or 0 for total in found))

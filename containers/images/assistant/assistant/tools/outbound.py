@@ -1,6 +1,6 @@
-"""Requests to servers of others: bounded in size and time, and to no address that does not belong to the internet.
+"""Requests to other servers, limited in size and time, and only to public internet addresses.
 
-Berth's firewall refuses those as well. Here they are refused by what a name stands for when it is connected to.
+Berth's firewall refuses private addresses too. This module checks the address that a name resolves to when it connects.
 """
 
 import asyncio
@@ -23,8 +23,8 @@ NAT64 = ipaddress.ip_network("64:ff9b::/96")
 NOT_PUBLIC = tuple(
     map(ipaddress.ip_network, ("168.63.129.16/32", "192.88.99.0/24", "192.0.0.0/24", "::/96", "64:ff9b:1::/48"))
 )
-"""Beyond what IANA does not call globally reachable, as the gateway has it: Azure's metadata, relays that are no more,
-and what older versions of the library take for global."""
+"""Refused in addition to addresses that IANA does not list as globally reachable, as in the gateway: Azure's metadata
+service, abandoned 6to4 relays, and networks that older versions of `ipaddress` wrongly call global."""
 UNREACHABLE = "this address cannot be reached."
 
 
@@ -41,10 +41,10 @@ class Fetched:
 
 
 class Guard(httpcore.AsyncNetworkBackend):
-    """Connects to the very address that it has checked."""
+    """Connects to the same address that it has checked, so that a second DNS answer cannot bypass the check."""
 
-    def __init__(self, inside: frozenset[str]) -> None:
-        self._inside = inside
+    def __init__(self, internal_hosts: frozenset[str]) -> None:
+        self._internal_hosts = internal_hosts
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -53,7 +53,7 @@ class Guard(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:  # fmt: skip
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(each[4][0]) for each in found]
-        if host not in self._inside and not all(map(is_public, addresses)):
+        if host not in self._internal_hosts and not all(map(is_public, addresses)):
             raise ToolError("this address is not on the internet.")
         return await self._network.connect_tcp(addresses[0], port, timeout, local_address, socket_options)
 
@@ -69,21 +69,21 @@ def is_public(address: str) -> bool:
     return found.is_global and not found.is_multicast and not any(found in network for network in NOT_PUBLIC)
 
 
-class Outside:
-    def __init__(self, inside: frozenset[str], proxy: str, given: Sequence[str] = ()) -> None:
+class OutboundClient:
+    def __init__(self, internal_hosts: frozenset[str], proxy: str, gateway_addresses: Sequence[str] = ()) -> None:
         """`inside` lists hosts that may be in private networks. `proxy` is the only way out for an agent that has no
         other. `given` lists addresses of the gateway, which are asked directly because it adds credentials that the
         agent does not have.
         """
-        self._inside = inside
+        self._internal_hosts = internal_hosts
         self._proxy = proxy
-        self._given = frozenset(given)
+        self._gateway_addresses = frozenset(gateway_addresses)
         self._pool: httpcore.AsyncConnectionPool | None = None
         self._direct = httpcore.AsyncConnectionPool(max_connections=8, max_keepalive_connections=0)
 
     async def fetch(
         self, method: str, address: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"",
-        enough: Callable[[bytearray], bool] = lambda _: False,
+        is_complete: Callable[[bytearray], bool] = lambda _: False,
     ) -> Fetched:  # fmt: skip
         """Follows redirects of a GET, and reads until `enough` returns true; it is called after each piece with all
         that has arrived.
@@ -92,10 +92,10 @@ class Outside:
         """
         try:
             for _ in range(MOST_REDIRECTS + 1):
-                is_given = self.is_given(address)
-                url = self._check(address, is_given=is_given)
-                pool = self._direct if is_given else self._connections
-                fetched = await _fetch_once(pool, method, url, headers or {}, body, enough)
+                is_gateway_address = self.is_gateway_address(address)
+                url = self._check(address, is_gateway_address=is_gateway_address)
+                pool = self._direct if is_gateway_address else self._connections
+                fetched = await _fetch_once(pool, method, url, headers or {}, body, is_complete)
                 if method != "GET" or fetched.status not in REDIRECTS or "location" not in fetched.headers:
                     return fetched
                 address = str(url.join(fetched.headers["location"]))
@@ -105,20 +105,20 @@ class Outside:
             raise ToolError(UNREACHABLE) from error
         raise ToolError("this address leads in circles.")
 
-    def is_given(self, address: str) -> bool:
+    def is_gateway_address(self, address: str) -> bool:
         """Returns whether the gateway adds a credential."""
-        return address.partition("?")[0] in self._given
+        return address.partition("?")[0] in self._gateway_addresses
 
     async def close(self) -> None:
         await self._direct.aclose()
         if self._pool is not None:
             await self._pool.aclose()
 
-    def _check(self, address: str, *, is_given: bool) -> httpx.URL:
+    def _check(self, address: str, *, is_gateway_address: bool) -> httpx.URL:
         url = httpx.URL(address)
         if url.scheme not in ("http", "https") or not url.host:
             raise ToolError("this is no http or https address.")
-        if self._proxy and not is_given and url.scheme != "https":
+        if self._proxy and not is_gateway_address and url.scheme != "https":
             raise ToolError("only https addresses can be reached.")
         return url
 
@@ -131,7 +131,7 @@ class Outside:
             if self._proxy:
                 self._pool = httpcore.AsyncHTTPProxy(self._proxy, ssl_context=trusted, **limits)
             else:
-                guard = Guard(self._inside)
+                guard = Guard(self._internal_hosts)
                 self._pool = httpcore.AsyncConnectionPool(trusted, network_backend=guard, **limits)
         return self._pool
 
@@ -142,7 +142,7 @@ async def _fetch_once(
     url: httpx.URL,
     headers: Mapping[str, str],
     body: bytes,
-    enough: Callable[[bytearray], bool],
+    is_complete: Callable[[bytearray], bool],
 ) -> Fetched:
     target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
     sent = {"User-Agent": "berth-agent/1", "Accept-Encoding": "identity", **headers}
@@ -153,7 +153,7 @@ async def _fetch_once(
         content = bytearray()
         async for piece in answer.aiter_stream():
             content += piece
-            if len(content) > MOST_BYTES or enough(content):
+            if len(content) > MOST_BYTES or is_complete(content):
                 break
         names = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
         return Fetched(answer.status, names, bytes(content[:MOST_BYTES]), str(url))

@@ -13,14 +13,14 @@ from telegram import Bot
 from telegram.error import BadRequest, ChatMigrated, Forbidden, RetryAfter, TelegramError, TimedOut
 
 from assistant.formatting.formatted import Formatted
-from assistant.remembering.memory import Place
-from assistant.remembering.reminders import Reminder, Reminders
-from assistant.remembering.repeating import next_due
+from assistant.storage.memory import Place
+from assistant.storage.recurrence import next_due
+from assistant.storage.reminders import Reminder, Reminders
 from assistant.telegram.sending import NOT_SENT, seconds_of, send_once
-from assistant.texts import Text, say
+from assistant.texts import Text, translate
 
 LATE = 120  # seconds after which a reminder says that it is late
-AGAIN = 15.0  # seconds, between two tries, and between two looks at the clock, which may be set
+AGAIN = 15.0  # seconds between two tries, and between two checks of the time, because the clock may be changed
 
 logger = logging.getLogger(__name__)
 
@@ -32,28 +32,28 @@ class _Outcome(Enum):
     """The chat accepts no messages and never will."""
 
 
-class Delivering:
+class ReminderDelivery:
     def __init__(self, bot: Bot, reminders: Reminders, zone: tzinfo, now: Callable[[], float] = time.monotonic) -> None:
         self._bot = bot
         self._reminders = reminders
         self._zone = zone
         self._now = now
-        self._done: dict[int, _Outcome] = {}  # by the numbers of those that are still due on a volume without writes
-        self._held: dict[int, float] = {}  # until when Telegram wants nothing for a chat
-        self._news = asyncio.Event()
-        reminders.changed = self._news.set
+        self._done: dict[int, _Outcome] = {}  # by number: handled reminders that the database could not remove
+        self._held: dict[int, float] = {}  # by chat: when Telegram accepts messages again
+        self._changed = asyncio.Event()
+        reminders.changed = self._changed.set
 
     async def run(self) -> None:
         """Delivers reminders until cancelled."""
         while True:
-            self._news.clear()
+            self._changed.clear()
             pause: float | None = AGAIN
             try:
                 pause = await self._deliver_due()
             except sqlite3.Error:
-                logger.exception("reminders could not be looked at")
+                logger.exception("reminders could not be read or updated")
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), pause)
+                await asyncio.wait_for(self._changed.wait(), pause)
 
     async def _deliver_due(self) -> float | None:
         """Returns the seconds until the next look, or None if no reminder is left."""
@@ -64,23 +64,23 @@ class Delivering:
         for reminder in found:
             outcome = self._done.get(reminder.number) or await self._deliver(reminder)
             if outcome is not _Outcome.LATER:
-                self._take_off(reminder, outcome)
-        due = self._reminders.next()
+                self._complete(reminder, outcome)
+        due = self._reminders.next_due()
         return None if due is None else min(max(due - self._reminders.now(), 0.0) or AGAIN, AGAIN)
 
-    def _take_off(self, reminder: Reminder, outcome: _Outcome) -> None:
+    def _complete(self, reminder: Reminder, outcome: _Outcome) -> None:
         """Removes or reschedules the reminder. If that fails, the next look tries again without sending the reminder
         again.
         """
         self._done[reminder.number] = outcome
         try:
             if reminder.repeat is None or outcome is _Outcome.NEVER:
-                self._reminders.take_off(reminder.number)
+                self._reminders.delete(reminder.number)
             else:
                 due = next_due(reminder.due, reminder.repeat, self._reminders.now(), self._zone)
-                self._reminders.put_off(reminder.number, due)
+                self._reminders.reschedule(reminder.number, due)
         except sqlite3.Error as error:
-            logger.warning("a reminder that is done with could not be removed: %s", error)
+            logger.warning("a delivered reminder could not be removed: %s", error)
         else:
             del self._done[reminder.number]
 
@@ -99,7 +99,7 @@ class Delivering:
             logger.warning("a reminder cannot be delivered: %s", type(error).__name__)
             return _Outcome.NEVER
         except TelegramError as error:
-            # It may have arrived, and a reminder that comes twice is worse than a missing one.
+            # The message may have arrived, and a duplicate reminder is worse than a missing one.
             may_have = isinstance(error, TimedOut) and not isinstance(error.__cause__, NOT_SENT)
             return _Outcome.DONE if may_have else _Outcome.LATER
         return _Outcome.DONE
@@ -109,11 +109,11 @@ class Delivering:
         try:
             self._reminders.move(reminder.place.chat, chat)
         except sqlite3.Error as error:
-            logger.warning("the reminders of a group could not be moved with it: %s", error)
+            logger.warning("the reminders of a migrated group could not be moved: %s", error)
         return reminder._replace(place=Place(chat))
 
     def _write(self, reminder: Reminder) -> str:
         if self._reminders.now() - reminder.due < LATE:
-            return say(Text.REMINDER, reminder.language, what=reminder.text)
+            return translate(Text.REMINDER, reminder.language, what=reminder.text)
         when = f"{datetime.fromtimestamp(reminder.due, self._zone):%Y-%m-%d %H:%M} ({self._zone})"
-        return say(Text.REMINDER_LATE, reminder.language, what=reminder.text, when=when)
+        return translate(Text.REMINDER_LATE, reminder.language, what=reminder.text, when=when)

@@ -1,4 +1,4 @@
-"""The words of messages that are more than a text: rich messages and checklists. Pure rules."""
+"""Extracts the text of rich messages and checklists. Pure functions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from telegram import Message
 
 WORDS = ("text", "expression", "alternative_text")
-"""Where a part of a rich message has its words, or parts of its own."""
+"""The keys of a rich message's part that contain its text or nested parts."""
 
 
-def read_words(message: Message) -> str:
-    """Empty where it is neither. The library does not know rich messages yet."""
+def read_rich_text(message: Message) -> str:
+    """Returns the text, or an empty string for any other message. The library does not know rich messages yet."""
     if message.checklist is not None:
         tasks = (f"- [{'x' if task.completion_date else ' '}] {task.text}" for task in message.checklist.tasks)
         return "\n".join((message.checklist.title, *tasks))
@@ -20,7 +20,7 @@ def read_words(message: Message) -> str:
 
 
 def _lines(part: Any) -> Iterator[str]:
-    """Of blocks of any kind, in the order in which they stand: new kinds come with each version."""
+    """Yields the texts of blocks of any kind, in order. New kinds of blocks come with each version of Telegram."""
     if isinstance(part, list):
         for each in part:
             yield from _lines(each)

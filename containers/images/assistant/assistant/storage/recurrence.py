@@ -1,4 +1,4 @@
-"""When a reminder that repeats comes next, by the clock on the wall, also where clocks change. Pure rules."""
+"""Computes when a repeating reminder is due next, in local time and across daylight-saving changes. Pure functions."""
 
 from datetime import date, datetime, time, timedelta, tzinfo
 
@@ -7,13 +7,15 @@ LAST_OF_A_MONTH = 28  # every month has this day
 SATURDAY = 5
 
 
-def write_repeat(every: str, first: datetime) -> str:
-    """As it is kept: the time of day stays what was asked for, also after a day that lacks it."""
+def format_repeat(every: str, first: datetime) -> str:
+    """Returns the stored format. It contains the requested time of day, which a day with a clock change may lack."""
     return f"{every} {first:%H:%M:%S}"
 
 
-def fit(first: datetime, every: str) -> datetime:
-    """The first day that this repeat has, from the one that was asked for on. Raises ValueError where it has none."""
+def first_due(first: datetime, every: str) -> datetime:
+    """Returns the first valid day of this repeat, from the requested one onwards. Raises ValueError if the repeat is
+    unknown or not every month has the day.
+    """
     if every not in EVERY:
         raise ValueError(every)
     if every == "month" and first.day > LAST_OF_A_MONTH:
@@ -24,7 +26,7 @@ def fit(first: datetime, every: str) -> datetime:
 
 
 def next_due(due: int, repeat: str, now: float, zone: tzinfo) -> int:
-    """The first time after this moment. What was missed comes once."""
+    """Returns the first time (Unix time) after `now`, so that several missed times are delivered only once."""
     every, _, clock = repeat.partition(" ")
     day, at = datetime.fromtimestamp(due, zone).date(), time.fromisoformat(clock)
     while True:

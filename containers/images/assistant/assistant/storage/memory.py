@@ -1,26 +1,24 @@
-"""Remembers what was said in each chat, and in each topic of a group for itself: the last turns whole, older ones as a
-summary.
-"""
+"""The memory of each chat and of each topic of a group: the last messages in full, and older ones as a summary."""
 
 import sqlite3
 from typing import Literal, NamedTuple
 
 from assistant.model.parts import Part
 
-MOST_MESSAGES = 40  # that are sent along with a question, and be they not summarised
-MOST_CHARACTERS = 24_000  # of these: some 6,000 tokens, which the window of every model holds
-WHOLE_MESSAGES = 16  # that stay as they are when older ones are summarised
-WHOLE_CHARACTERS = 10_000
-FULL_MESSAGES = 30  # from which on older ones are summarised
+MOST_MESSAGES = 40  # sent with a question, even if there are more that are not summarised yet
+MOST_CHARACTERS = 24_000  # of those messages: about 6,000 tokens, which fit into every model's context window
+WHOLE_MESSAGES = 16  # kept in full when older ones are summarised
+WHOLE_CHARACTERS = 10_000  # of the messages kept in full
+FULL_MESSAGES = 30  # at this number, or at FULL_CHARACTERS, older ones are summarised
 FULL_CHARACTERS = 18_000
-LONGEST_MESSAGE = 12_000  # characters of one message that are sent along
+LONGEST_MESSAGE = 12_000  # characters of one message that are sent with a question
 LONGEST_SUMMARY = 4000
 MOST_SUMMED = 12_000  # characters that are summarised at once
-MOST_KEPT = 120  # rows, where nothing can be summarised
+MOST_KEPT = 120  # rows of one place, in case summaries keep failing
 
 
 class Place(NamedTuple):
-    """Where people talk: a chat, and in a group with topics one of these. Topic 0 is the chat itself."""
+    """A chat, or one topic of a group that has topics. Topic 0 is the chat itself."""
 
     chat: int
     topic: int = 0
@@ -33,13 +31,14 @@ class Message(NamedTuple):
 
 
 class Older(NamedTuple):
-    """What is to be summarised: the summary so far, and the turns up to the row `last`."""
+    """The text to summarise: the summary so far, and the messages up to the row `last`."""
 
     summary: str
     messages: list[Message]
     last: int
     forgotten: int
-    """How often the place was forgotten before: rows get the numbers of others that are gone."""
+    """How often the place had been forgotten. It shows whether the rows still exist, because SQLite reuses row numbers.
+    """
 
 
 class Memory:
@@ -48,7 +47,7 @@ class Memory:
         self._forgotten: dict[Place, int] = {}
 
     def recall(self, place: Place, characters: int = MOST_CHARACTERS) -> list[Message]:
-        """The last messages, oldest first. The first one is a question, as the providers demand."""
+        """Returns the last messages, oldest first. The first is always a question, as providers require."""
         recalled: list[Message] = []
         for _, message in self._newest(place)[:MOST_MESSAGES]:
             characters -= len(message.content)
@@ -65,9 +64,9 @@ class Memory:
         return str(found[0]) if found else ""
 
     def remember(self, place: Place, question: str, answer: str, asked_by: int | None = None) -> None:
-        """Stores both or neither, so that a question without an answer is never sent along.
+        """Stores both or neither, so that a question without an answer is never sent to the model.
 
-        `asked_by` is the number of the message that holds the question.
+        `asked_by` is the number of the message that contains the question.
         """
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -82,7 +81,7 @@ class Memory:
             )
 
     def find_question(self, place: Place, asked_by: int) -> str | None:
-        """What a message has asked, where that is remembered whole."""
+        """Returns the question that this message asked, or None if it is forgotten or summarised."""
         found = self._db.execute(
             "SELECT content FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ? AND role = 'user'",
             (*place, asked_by),
@@ -90,12 +89,12 @@ class Memory:
         return str(found[0]) if found else None
 
     def forget_question(self, place: Place, asked_by: int) -> None:
-        """With its answer."""
+        """Forgets the question of this message, and its answer."""
         facts = (*place, asked_by)
         self._db.execute("DELETE FROM message WHERE chat_id = ? AND topic = ? AND asked_by = ?", facts)
 
     def find_older(self, place: Place, characters: int = MOST_SUMMED) -> Older | None:
-        """What is to be summarised now, the oldest first; None while there is room for everything."""
+        """Returns up to `characters` of the oldest messages to summarise, or None if there are too few messages yet."""
         newest = self._newest(place)
         if len(newest) < FULL_MESSAGES and sum(len(each.content) for _, each in newest) < FULL_CHARACTERS:
             return None
@@ -111,7 +110,7 @@ class Memory:
         return Older(self.summary(place), messages, chosen[-1][0], self._forgotten.get(place, 0))
 
     def replace_with_summary(self, place: Place, summary: str, older: Older) -> None:
-        """Keeps the summary in the place of what it sums up, unless that was forgotten meanwhile."""
+        """Replaces the summarised messages with the summary, unless the place was forgotten in the meantime."""
         if self._forgotten.get(place, 0) != older.forgotten:
             return
         with self._db:
@@ -129,7 +128,9 @@ class Memory:
             self._db.execute("DELETE FROM summary WHERE chat_id = ? AND topic = ?", place)
 
     def move(self, chat: int, new: int) -> None:
-        """All that was said in a group that has become a supergroup, whose messages have numbers of their own."""
+        """Moves the memory of a group that became a supergroup. Clears `asked_by`, because the supergroup numbers its
+        messages itself.
+        """
         self._forgotten[Place(chat)] = self._forgotten.get(Place(chat), 0) + 1
         with self._db:
             self._db.execute("BEGIN IMMEDIATE")
@@ -145,7 +146,7 @@ class Memory:
 
 
 def _fill(rows: list[tuple[int, Message]], characters: int) -> list[tuple[int, Message]]:
-    """As many rows from the first on as there is room for; of a first one that is longer by itself, its beginning."""
+    """Returns the first rows that fit into `characters`. If even the first is too long, returns its beginning."""
     (number, message), *others = rows
     chosen = [(number, message._replace(content=message.content[:characters]))]
     for row in others:

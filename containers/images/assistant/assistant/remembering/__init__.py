@@ -1,1 +1,0 @@
-"""What outlives a restart, in one database on the agent's volume."""
