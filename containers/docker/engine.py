@@ -29,12 +29,12 @@ from containers.docker.volumes.quota import HardQuota
 from containers.docker.volumes.state import State
 from containers.docker.volumes.state_verbs import StateVerbs
 from containers.docker.volumes.users import Users
+from containers.docker_api.building.unused_images import remove_unused
 from containers.docker_api.errors import MissingError
 from containers.docker_api.images import describe_image, read_image_id
 from containers.docker_api.read_limits import beside
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
-from containers.docker_api.unused_images import remove_unused
 from containers.engine.images import HostFacts, ImageFacts
 from containers.engine.lists import Ahead, Keys
 from containers.engine.trials import TrialRun

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from containers.docker.networks.rules_container import run_removal
+from containers.docker_api.building.image_build import CONTEXT_LABEL
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
-from containers.docker_api.image_build import CONTEXT_LABEL
 from containers.errors import EngineRefusedError
 from containers.firewall.iptables import can_set_rules, is_on_this_host, remove_rules
 from containers.identity import installation_id

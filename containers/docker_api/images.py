@@ -3,10 +3,10 @@
 from typing import Any
 
 from containers.agent_contract import CONTRACT_VERSION
+from containers.docker_api.building.image_build import inspect_image
+from containers.docker_api.building.pinned_base import read_pin
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import inspect_image
-from containers.docker_api.pinned_base import read_pin
 from containers.engine.images import CAPABILITIES_LABEL, CONTRACT_LABEL, Capability, ImageFacts
 from containers.errors import ImageMissingError
 

@@ -6,9 +6,9 @@ from django.views.decorators.debug import sensitive_variables
 from docker import auth
 from docker.errors import DockerException
 
+from containers.docker_api.building.image_build import PROGRESS_SIZE, inspect_image
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import PROGRESS_SIZE, inspect_image
 from containers.errors import EngineRefusedError, ImageMissingError
 from containers.outbound.foreign_json import read_json
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
+from containers.docker_api.building.image_build import inspect_image
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import inspect_image
 from containers.docker_api.registry import digest_in_registry, name_in_registry
 from containers.errors import ImageMissingError, ImageNotPulledError
 from containers.swarm.nodes import Node, require_settled

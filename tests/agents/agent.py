@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from containers.agent_contract import STATUS_FILE, STATUS_MARK
-from containers.docker_api.image_build import AGENT_BASE, IMAGES, BuildContext
+from containers.docker_api.building.image_build import AGENT_BASE, IMAGES, BuildContext
 from tests.agents.forking import Forked, fork_agent
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from containers.docker_api.image_build import IMAGES, BuildContext
+from containers.docker_api.building.image_build import IMAGES, BuildContext
 from tests.agents.agent import lay_out
 from tests.canaries import find_canary
 

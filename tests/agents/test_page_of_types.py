@@ -11,7 +11,7 @@ import pytest
 from django.core.management import get_commands, load_command_class
 
 import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
-from containers.docker_api.image_build import IMAGES, find_contexts
+from containers.docker_api.building.image_build import IMAGES, find_contexts
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.one_database

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from containers.docker_api.image_build import AGENT_BASE
+from containers.docker_api.building.image_build import AGENT_BASE
 from tests.fakes.provider import FakeProvider
 from tests.fakes.telegram import FakeTelegram
 

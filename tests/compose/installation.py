@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from containers.docker_api.base_image import DEBIAN_BASE
-from containers.docker_api.image_build import find_certificates
+from containers.docker_api.building.base_image import DEBIAN_BASE
+from containers.docker_api.building.image_build import find_certificates
 from tests.e2e.service import copy_checkout
 from tests.leftovers import remove_from_engine
 from tests.paths import ROOT

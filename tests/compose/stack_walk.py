@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from containers.docker_api.image_build import GATEWAY, find_certificates
+from containers.docker_api.building.image_build import GATEWAY, find_certificates
 from tests.compose.installation import POSTGRES, Installation
 from tests.compose.stack import LIMIT, STACK, Stack
 from tests.compose.walk import PASSWORD, Walk, tell

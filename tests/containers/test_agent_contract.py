@@ -27,7 +27,7 @@ from containers.agent_contract import (
     SecretFile,
     Variable,
 )
-from containers.docker_api.image_build import IMAGES, BuildContext, find_contexts
+from containers.docker_api.building.image_build import IMAGES, BuildContext, find_contexts
 
 SOURCE = Path(agent_contract.__file__)
 ROOT = SOURCE.parents[1]
@@ -60,7 +60,7 @@ def test_a_change_of_the_contract_is_a_change_of_every_image(tmp_path: Path, mon
     changed.write_text(SOURCE.read_text() + "# changed\n")
     context = BuildContext(folder=IMAGES / "assistant")
     before = context.digest("base")
-    monkeypatch.setattr("containers.docker_api.image_build.CONTRACT", changed)
+    monkeypatch.setattr("containers.docker_api.building.image_build.CONTRACT", changed)
     assert context.digest("base") != before
 
 

@@ -5,7 +5,7 @@ from io import StringIO
 import docker
 from django.core.management import call_command
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 
 
 def ensure_gateway_image(client: docker.APIClient) -> None:

@@ -3,7 +3,7 @@
 import sys
 
 from containers import agent_contract
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 
 sys.modules.setdefault("agent_contract", agent_contract)
 sys.path.append(str(GATEWAY.folder))

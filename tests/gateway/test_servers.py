@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from containers.docker_api.image_build import IMAGES
+from containers.docker_api.building.image_build import IMAGES
 from containers.gateway.entries import Entry, ServerEntry, ServersEntry, new_virtual_pass
 from tests.agents.tool_use import server_problems
 from tests.canaries import CANARY_API_KEY, find_canary

@@ -13,7 +13,7 @@ from gateway.providers.spelling import KNOWN
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
 

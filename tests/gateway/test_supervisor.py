@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database

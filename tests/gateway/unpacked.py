@@ -3,7 +3,7 @@
 import tarfile
 from pathlib import Path
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 
 
 def unpack_image(folder: Path) -> Path:

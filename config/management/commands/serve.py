@@ -18,8 +18,8 @@ from config.serving.roles import Role
 from config.serving.supervision.handover import Predecessors
 from config.serving.supervision.supervisor import Supervisor
 from config.serving.welcome import write_welcome
+from containers.docker_api.building.wanted_images import are_built
 from containers.docker_api.client import Connection
-from containers.docker_api.wanted_images import are_built
 from containers.firewall.iptables import can_set_rules
 from containers.programs import become_program, is_local_engine
 from projects.services.credentials.key_rotation import check_keys

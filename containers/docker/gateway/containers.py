@@ -21,6 +21,7 @@ from containers.docker.gateway.payload import (
 from containers.docker.gateway.rows import Row, read_row
 from containers.docker.networks import endpoints
 from containers.docker.secrets import pack_secrets
+from containers.docker_api.building.image_build import inspect_image
 from containers.docker_api.client import CALL_LIMIT, Connection
 from containers.docker_api.errors import (
     STATE_MISSING,
@@ -30,7 +31,6 @@ from containers.docker_api.errors import (
     understand_answer,
 )
 from containers.docker_api.exec_transport import ExecTransport
-from containers.docker_api.image_build import inspect_image
 from containers.errors import (
     EngineError,
     EngineRefusedError,

@@ -13,10 +13,10 @@ from containers.docker.gateway.payload import Plan, Way, make_plan
 from containers.docker.gateway.replacement import OF_OTHERS, TAKES_UP_TO, put_in_place
 from containers.docker.gateway.rows import Row
 from containers.docker.observations import read_details
+from containers.docker_api.building.image_build import GATEWAY
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError
 from containers.docker_api.exec_lines import ExecLines
-from containers.docker_api.image_build import GATEWAY
 from containers.errors import (
     EngineError,
     EngineRefusedError,

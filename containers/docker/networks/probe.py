@@ -7,8 +7,8 @@ not show may let packets through. A container that sends packets is in the same 
 import socket
 
 from containers.docker.networks.rules_container import remove_left_behind, run_helper
+from containers.docker_api.building.image_build import FIREWALL, find_contexts, inspect_image
 from containers.docker_api.client import Connection
-from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_image
 from containers.identity import network_name
 from containers.outbound.call_limits import time_limit
 

@@ -12,9 +12,9 @@ from uuid import uuid4
 from django.conf import settings
 
 from containers.docker.helpers import find_left_behind, remove_helper
+from containers.docker_api.building.image_build import FIREWALL, inspect_image
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import FIREWALL, inspect_image
 from containers.errors import EngineRefusedError
 from containers.firewall.bridge import bridges_to_guard
 from containers.firewall.iptables import rules_for

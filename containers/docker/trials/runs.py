@@ -14,9 +14,9 @@ from containers.docker.helpers import remove_helper
 from containers.docker.secrets import pack_secrets
 from containers.docker.trials.logs import read_all, read_end
 from containers.docker.trials.payloads import agent_payload, servers_payload
+from containers.docker_api.building.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import AGENT_BASE, GATEWAY, find_contexts, inspect_image
 from containers.engine.trials import TrialRun
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.outbound.call_limits import time_limit

@@ -13,8 +13,8 @@ from django.conf import settings
 from containers.docker.helpers import find_helpers, remove_helper
 from containers.docker.lookup import Lookup
 from containers.docker.volumes.measuring import LABEL, Measuring
+from containers.docker_api.building.image_build import FIREWALL, find_contexts, inspect_image
 from containers.docker_api.client import Connection
-from containers.docker_api.image_build import FIREWALL, find_contexts, inspect_image
 from containers.errors import EngineError, EngineRefusedError
 from containers.hardening import DATA
 from containers.identity import is_ours

@@ -11,10 +11,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from containers.docker_api.base_image import NoBaseImageError, find_base
-from containers.docker_api.client import Connection
-from containers.docker_api.former_images import remove_former_gateways
-from containers.docker_api.image_build import (
+from containers.docker_api.building.base_image import NoBaseImageError, find_base
+from containers.docker_api.building.former_images import remove_former_gateways
+from containers.docker_api.building.image_build import (
     AGENT_BASE,
     FIREWALL,
     GATEWAY,
@@ -23,10 +22,11 @@ from containers.docker_api.image_build import (
     inspect_image,
     is_current,
 )
-from containers.docker_api.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
-from containers.docker_api.run_build import Ingredients, build_image, remove_replaced
-from containers.docker_api.wanted_images import find_gateway, select_contexts
-from containers.docker_api.wheelhouse import find_wheels
+from containers.docker_api.building.pinned_base import PinnedBase, describe_build, fetch_base, find_pin, pin_base
+from containers.docker_api.building.run_build import Ingredients, build_image, remove_replaced
+from containers.docker_api.building.wanted_images import find_gateway, select_contexts
+from containers.docker_api.building.wheelhouse import find_wheels
+from containers.docker_api.client import Connection
 from containers.errors import EngineError, EngineRefusedError
 from containers.firewall.iptables import can_set_rules
 from containers.programs import is_local_engine

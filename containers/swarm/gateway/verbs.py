@@ -6,9 +6,9 @@ from ipaddress import IPv4Network
 
 from django.conf import settings
 
+from containers.docker_api.building.image_build import GATEWAY
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import MissingError, understand_answer
-from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError, EngineRefusedError, EngineUnavailableError
 from containers.firewall.node_script import CONFIG, split_subnet
 from containers.gateway.transport import NOT_THERE, Transport

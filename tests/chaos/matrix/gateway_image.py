@@ -7,7 +7,7 @@ from typing import Any
 
 import docker
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from tests.chaos.clock import LIBRARY, faked_clock
 from tests.engines import connect
 

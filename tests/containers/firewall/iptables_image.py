@@ -9,7 +9,7 @@ from pathlib import Path
 
 import docker
 
-from containers.docker_api.image_build import FIREWALL
+from containers.docker_api.building.image_build import FIREWALL
 from tests.busybox import pack_root
 
 _PROGRAMS = ("sh", "ip", "xtables-nft-multi")

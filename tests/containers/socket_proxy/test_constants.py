@@ -8,7 +8,8 @@ from containers import agent_contract, vocabulary, volume_containers
 from containers.docker.gateway import payload as gateway
 from containers.docker.networks import rules_container
 from containers.docker.volumes import measuring
-from containers.docker_api import exec_transport, image_build
+from containers.docker_api import exec_transport
+from containers.docker_api.building import image_build
 from containers.engine import trials
 from containers.gateway.vocabulary import PORT
 from containers.identity import container_name, exit_network_name, former_name, gateway_network_name, network_name

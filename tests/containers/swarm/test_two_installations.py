@@ -9,7 +9,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.test import override_settings
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.firewall.node_script import CONFIG
 from containers.gateway.protocol import GatewayClient

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
-from containers.docker_api.image_build import find_contexts
+from containers.docker_api.building.image_build import find_contexts
 from containers.gateway.entries import ServerEntry, ServersEntry, new_virtual_pass
 from containers.hardening import data_volume, secrets_volume
 from containers.programs import is_root

@@ -17,7 +17,7 @@ from cryptography.fernet import Fernet
 from django.test import override_settings
 
 from containers.docker.engine import DockerEngine
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from containers.errors import EngineError, EngineUnavailableError
 from containers.gateway.protocol import GatewayClient, Standing
 from containers.gateway.vocabulary import GatewaySpec

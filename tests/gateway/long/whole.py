@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from tests.chaos.own_network import enter_own_network
 from tests.chaos.private_engine import PrivateEngine
 from tests.engines import USUAL, connect

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from containers import get_engine
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from containers.firewall.node_script import CONFIG
 from containers.gateway.vocabulary import PORT
 from containers.identity import network_name

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management import call_command
 
-from containers.docker_api.image_build import GATEWAY
+from containers.docker_api.building.image_build import GATEWAY
 from tests.containers.swarm.cluster import SwarmNode
 from tests.fakes.messages import Answer, Request
 from tests.fakes.telegram import FakeTelegram

@@ -14,12 +14,12 @@ import docker
 import pytest
 from django.core.management import call_command
 
-from containers.docker_api import former_images, image_build, pinned_base, unused_images, wanted_images
+from containers.docker_api.building import former_images, image_build, pinned_base, unused_images, wanted_images
+from containers.docker_api.building.image_build import GATEWAY, BuildContext
+from containers.docker_api.building.pinned_base import PinnedBase, describe_build
+from containers.docker_api.building.run_build import Ingredients
+from containers.docker_api.building.wanted_images import are_built, select_contexts
 from containers.docker_api.client import Connection
-from containers.docker_api.image_build import GATEWAY, BuildContext
-from containers.docker_api.pinned_base import PinnedBase, describe_build
-from containers.docker_api.run_build import Ingredients
-from containers.docker_api.wanted_images import are_built, select_contexts
 from containers.errors import EngineUnavailableError
 from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest

@@ -3,8 +3,8 @@
 import tempfile
 from collections.abc import Callable
 
+from containers.docker_api.building.image_build import PROGRESS_SIZE, inspect_image
 from containers.docker_api.client import Connection
-from containers.docker_api.image_build import PROGRESS_SIZE, inspect_image
 from containers.errors import EngineError, EngineRefusedError
 from containers.programs import ProgramError, find_program, is_root, run_program
 

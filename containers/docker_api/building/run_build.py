@@ -7,8 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from containers.docker_api.client import Connection
-from containers.docker_api.image_build import (
+from containers.docker_api.building.image_build import (
     AGENT_BASE,
     CONTEXT_LABEL,
     PROGRESS_SIZE,
@@ -17,6 +16,7 @@ from containers.docker_api.image_build import (
     BuildContext,
     inspect_image,
 )
+from containers.docker_api.client import Connection
 from containers.errors import EngineError, EngineRefusedError
 
 _BUILD_LIMIT = 1800.0

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from containers.docker_api import run_build
-from containers.docker_api.image_build import AGENT_BASE, CONTEXT_LABEL, BuildContext
-from containers.docker_api.pinned_base import PinnedBase
-from containers.docker_api.run_build import Ingredients
+from containers.docker_api.building import run_build
+from containers.docker_api.building.image_build import AGENT_BASE, CONTEXT_LABEL, BuildContext
+from containers.docker_api.building.pinned_base import PinnedBase
+from containers.docker_api.building.run_build import Ingredients
 from containers.errors import EngineRefusedError
 from containers.management.commands import build_images
 

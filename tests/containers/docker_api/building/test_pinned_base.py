@@ -14,8 +14,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from containers.docker_api import base_image, image_build
-from containers.docker_api.image_build import BASE_DIGEST_LABEL, BASE_NAME_LABEL
+from containers.docker_api.building import base_image, image_build
+from containers.docker_api.building.image_build import BASE_DIGEST_LABEL, BASE_NAME_LABEL
 from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.fakes.registry import FakeRegistry

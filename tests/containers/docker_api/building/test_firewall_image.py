@@ -10,8 +10,8 @@ import docker
 import pytest
 from django.core.management import call_command
 
-from containers.docker_api import image_build, wanted_images
-from containers.docker_api.image_build import FIREWALL, BuildContext
+from containers.docker_api.building import image_build, wanted_images
+from containers.docker_api.building.image_build import FIREWALL, BuildContext
 from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest
 

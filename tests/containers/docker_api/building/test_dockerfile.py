@@ -2,8 +2,8 @@
 
 import pytest
 
-from containers.docker_api.dockerfile import read_base_images
-from containers.docker_api.image_build import AGENT_BASE, FIREWALL, GATEWAY, find_contexts
+from containers.docker_api.building.dockerfile import read_base_images
+from containers.docker_api.building.image_build import AGENT_BASE, FIREWALL, GATEWAY, find_contexts
 
 DIGEST = "sha256:" + "a" * 64
 

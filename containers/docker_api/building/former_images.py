@@ -3,9 +3,9 @@
 import time
 from contextlib import suppress
 
+from containers.docker_api.building.image_build import GATEWAY
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import GATEWAY
 from containers.errors import EngineError
 
 KEPT_FOR = 7 * 24 * 3600

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from containers.docker_api.image_build import CONTEXT_LABEL
-from containers.docker_api.unused_images import AT_ONCE, KEPT_FOR, remove_unused
+from containers.docker_api.building.image_build import CONTEXT_LABEL
+from containers.docker_api.building.unused_images import AT_ONCE, KEPT_FOR, remove_unused
 from containers.errors import EngineRefusedError
 
 pytestmark = pytest.mark.one_database

@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
+from containers.docker_api.building.former_images import remove_former_gateways
+from containers.docker_api.building.image_build import CONTEXT_LABEL, FIREWALL, GATEWAY
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.former_images import remove_former_gateways
-from containers.docker_api.image_build import CONTEXT_LABEL, FIREWALL, GATEWAY
 from containers.errors import EngineRefusedError
 
 KEPT_FOR = 7 * 24 * 3600

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from containers.docker_api import base_image, image_build
-from containers.docker_api.image_build import GATEWAY, BuildContext, find_contexts
-from containers.docker_api.wanted_images import select_contexts
+from containers.docker_api.building import base_image, image_build
+from containers.docker_api.building.image_build import GATEWAY, BuildContext, find_contexts
+from containers.docker_api.building.wanted_images import select_contexts
 from containers.management.commands.build_images import NO_BASE_IMAGE
 from tests.containers.docker_under_test import DockerUnderTest
 

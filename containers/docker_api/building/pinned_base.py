@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from containers.docker_api.base_image import pull_image
-from containers.docker_api.client import Connection
-from containers.docker_api.image_build import (
+from containers.docker_api.building.base_image import pull_image
+from containers.docker_api.building.image_build import (
     BASE_DIGEST_LABEL,
     BASE_NAME_LABEL,
     CONTEXT_LABEL,
     BuildContext,
     inspect_image,
 )
+from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]{0,254}")

@@ -4,11 +4,18 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
-from containers.docker_api import image_build
+from containers.docker_api.building import image_build
+from containers.docker_api.building.image_build import (
+    AGENT_BASE,
+    FIREWALL,
+    GATEWAY,
+    BuildContext,
+    find_contexts,
+    inspect_image,
+)
+from containers.docker_api.building.pinned_base import describe_build, find_pin, read_pin
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
-from containers.docker_api.image_build import AGENT_BASE, FIREWALL, GATEWAY, BuildContext, find_contexts, inspect_image
-from containers.docker_api.pinned_base import describe_build, find_pin, read_pin
 from containers.errors import EngineError
 from containers.outbound.call_limits import time_limit
 

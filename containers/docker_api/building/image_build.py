@@ -12,12 +12,12 @@ from typing import Any
 from docker.utils import exclude_paths
 
 from containers import agent_contract
+from containers.docker_api.building.dockerfile import BaseImages, read_base_images
 from containers.docker_api.client import Connection
-from containers.docker_api.dockerfile import BaseImages, read_base_images
 from containers.docker_api.errors import GARBLED
 from containers.errors import EngineUnavailableError, ImageMissingError
 
-CHECKOUT = Path(__file__).resolve().parents[2]
+CHECKOUT = Path(__file__).resolve().parents[3]
 IMAGES = CHECKOUT / "containers/images"
 CONTRACT = Path(agent_contract.__file__)
 """Added to the files of every image, so that both sides of the contract read the same file."""

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from containers.docker_api import run_build, wanted_images
-from containers.docker_api.image_build import IMAGES, BuildContext
-from containers.docker_api.pinned_base import PinnedBase
-from containers.docker_api.wheelhouse import find_wheels
+from containers.docker_api.building import run_build, wanted_images
+from containers.docker_api.building.image_build import IMAGES, BuildContext
+from containers.docker_api.building.pinned_base import PinnedBase
+from containers.docker_api.building.wheelhouse import find_wheels
 from containers.errors import EngineRefusedError
 from containers.management.commands import build_images
 from tests.paths import ROOT
