@@ -12,7 +12,7 @@ from tests.containers.firewall.fake_internet import NEAR_END
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent
-from tests.gateway.on_engine import DeployedAgent, Harbour
+from tests.gateway.on_engine import DeployedAgent, GatewayTestbed
 from tests.gateway.process import Gateway
 from tests.gateway.unpacked import unpack_image
 
@@ -26,22 +26,22 @@ def gateway_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def harbour() -> Iterator[Harbour]:
+def testbed() -> Iterator[GatewayTestbed]:
     """One for all tests of a real engine: to make it takes longer than most of them."""
-    with Harbour(name_servers=(NEAR_END,)).open() as harbour:
-        assert harbour.warning is None
-        assert harbour.address.knows_sources
-        yield harbour
+    with GatewayTestbed(name_servers=(NEAR_END,)).open() as testbed:
+        assert testbed.warning is None
+        assert testbed.address.knows_sources
+        yield testbed
 
 
 @pytest.fixture(scope="package")
-def deployed(harbour: Harbour) -> DeployedAgent:
-    return harbour.settle()
+def deployed(testbed: GatewayTestbed) -> DeployedAgent:
+    return testbed.settle()
 
 
 @pytest.fixture(scope="package")
-def neighbour(harbour: Harbour) -> DeployedAgent:
-    return harbour.settle()
+def neighbour(testbed: GatewayTestbed) -> DeployedAgent:
+    return testbed.settle()
 
 
 @pytest.fixture

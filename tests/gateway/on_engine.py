@@ -72,8 +72,11 @@ class DeployedAgent:
         return container_name(self.project)
 
 
-class Harbour:
-    """Everything carries an instance name of its own, and is removed by it."""
+class GatewayTestbed:
+    """A gateway on a real engine, between fake servers of Telegram and of a provider.
+
+    Everything on the engine has an instance name of its own, by which it is removed at the end.
+    """
 
     def __init__(self, *, name_servers: tuple[str, ...] = ()) -> None:
         self.name_servers = list(name_servers)
@@ -90,7 +93,7 @@ class Harbour:
         self.warning: str | None = None
 
     @contextmanager
-    def open(self) -> Iterator["Harbour"]:
+    def open(self) -> Iterator["GatewayTestbed"]:
         with self.settings(), self.telegram, self.provider:
             try:
                 ensure_gateway_image(self.client)

@@ -8,7 +8,7 @@ import pytest
 
 from containers.gateway.protocol import Sighting
 from containers.programs import is_root
-from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -29,20 +29,20 @@ def masqueraded(agent: DeployedAgent) -> Iterator[None]:
         subprocess.run(["iptables", "-w", "-t", "nat", "-D", *rule], check=True)
 
 
-def test_an_agent_with_a_changed_address_retries_and_answers_once_the_rule_is_gone(harbour: Harbour) -> None:
-    agent = harbour.new_agent()
-    harbour.tell(agent)
+def test_an_agent_with_a_changed_address_retries_and_answers_once_the_rule_is_gone(testbed: GatewayTestbed) -> None:
+    agent = testbed.new_agent()
+    testbed.tell(agent)
 
     def seen() -> Sighting | None:
-        sighting = harbour.control.sightings().get(agent.project)
+        sighting = testbed.control.sightings().get(agent.project)
         return sighting if sighting is not None and sighting.astray else None
 
     with masqueraded(agent):
-        harbour.deploy(agent)
+        testbed.deploy(agent)
         sighting = wait_until(seen, within=PATIENCE, every=0.1)
-        assert sighting.astray_from == str(harbour.network.host)
-        assert harbour.calls_of(agent) == 0
-        container = harbour.client.inspect_container(agent.name)
+        assert sighting.astray_from == str(testbed.network.host)
+        assert testbed.calls_of(agent) == 0
+        container = testbed.client.inspect_container(agent.name)
         assert container["State"]["ExitCode"] in (0, 75), "It does not take its token for a wrong one."
-    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
-    assert harbour.control.sightings()[agent.project].telegram_status == 200
+    testbed.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+    assert testbed.control.sightings()[agent.project].telegram_status == 200

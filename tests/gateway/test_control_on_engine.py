@@ -17,7 +17,7 @@ from containers.gateway.entries import Entry
 from containers.gateway.protocol import GatewayClient
 from containers.programs import is_root
 from tests.fakes.listening import accept_each, stop_listening
-from tests.gateway.on_engine import PATIENCE, Harbour
+from tests.gateway.on_engine import PATIENCE, GatewayTestbed
 
 pytestmark = [
     pytest.mark.docker,
@@ -57,7 +57,7 @@ def forwarding(path: str) -> Iterator[str]:
 
 @pytest.mark.skipif(not HERE.startswith("unix://"), reason="the engine is remote")
 def test_a_remote_engine_carries_the_control_channel_like_a_local_one(
-    harbour: Harbour, monkeypatch: pytest.MonkeyPatch
+    testbed: GatewayTestbed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with forwarding(HERE.removeprefix("unix://")) as address:
         monkeypatch.setenv("DOCKER_HOST", address)
@@ -76,18 +76,18 @@ def last_child(pid: int) -> int:
     return pid
 
 
-def test_a_frozen_gateway_blocks_neither_its_caller_nor_other_calls(harbour: Harbour) -> None:
-    found = harbour.engine.inspect_gateway()
+def test_a_frozen_gateway_blocks_neither_its_caller_nor_other_calls(testbed: GatewayTestbed) -> None:
+    found = testbed.engine.inspect_gateway()
     assert found
-    pid = last_child(harbour.client.inspect_container(found.container_id)["State"]["Pid"])
+    pid = last_child(testbed.client.inspect_container(found.container_id)["State"]["Pid"])
     os.kill(pid, signal.SIGSTOP)
     try:
         began = time.monotonic()
         for _ in range(4):  # more than open the breaker
             with pytest.raises(EngineError):
-                GatewayClient(harbour.engine.gateway(), within=0.3).ping()
+                GatewayClient(testbed.engine.gateway(), within=0.3).ping()
         assert time.monotonic() - began < 30
-        harbour.engine.ping()
+        testbed.engine.ping()
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert harbour.control.ping() == 1
+    assert testbed.control.ping() == 1

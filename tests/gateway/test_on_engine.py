@@ -9,7 +9,7 @@ from containers.gateway.protocol import UsageRow
 from containers.programs import is_root
 from tests.containers.inside import run_inside, stopped
 from tests.fakes.telegram_files import upload
-from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -41,115 +41,121 @@ def bob(neighbour: DeployedAgent) -> DeployedAgent:
     return neighbour
 
 
-def chat(harbour: Harbour, agent: DeployedAgent, words: str, **more: Any) -> str:
-    before = len(harbour.telegram.sent(agent.token))
-    harbour.telegram.say(agent.token, 1, words, **more)
-    return harbour.telegram.wait_for_message(agent.token, after=before, timeout=PATIENCE).text
+def chat(testbed: GatewayTestbed, agent: DeployedAgent, words: str, **more: Any) -> str:
+    before = len(testbed.telegram.sent(agent.token))
+    testbed.telegram.say(agent.token, 1, words, **more)
+    return testbed.telegram.wait_for_message(agent.token, after=before, timeout=PATIENCE).text
 
 
-def test_an_agent_without_any_credential_answers_its_chat(harbour: Harbour, alice: DeployedAgent) -> None:
-    assert chat(harbour, alice, "Where is the ship?") == "You said: Where is the ship?"
-    assert harbour.provider.asked()[-1].key == alice.key
-    seen = harbour.control.sightings()[alice.project]
+def test_an_agent_without_any_credential_answers_its_chat(testbed: GatewayTestbed, alice: DeployedAgent) -> None:
+    assert chat(testbed, alice, "Where is the ship?") == "You said: Where is the ship?"
+    assert testbed.provider.asked()[-1].key == alice.key
+    seen = testbed.control.sightings()[alice.project]
     assert (seen.telegram_status, seen.provider_status) == (200, 200)
     assert seen.last_poll
-    used = harbour.client.stats(alice.name, stream=False, one_shot=True)["memory_stats"]
+    used = testbed.client.stats(alice.name, stream=False, one_shot=True)["memory_stats"]
     assert used["usage"] - used["stats"].get("inactive_file", 0) <= MOST_WHILE_IDLE
 
 
-def test_a_voice_message_is_transcribed_answered_and_counted(harbour: Harbour, alice: DeployedAgent) -> None:
+def test_a_voice_message_is_transcribed_answered_and_counted(testbed: GatewayTestbed, alice: DeployedAgent) -> None:
     """The sound passes from Telegram to the agent and from it to the provider, each time with another credential."""
-    voice = upload(harbour.telegram.add_bot(alice.token), b"OggS" + bytes(20_000))
-    harbour.provider.transcribe_as("Where is the whale?")
+    voice = upload(testbed.telegram.add_bot(alice.token), b"OggS" + bytes(20_000))
+    testbed.provider.transcribe_as("Where is the whale?")
     voiced = {"voice": voice | {"duration": 2, "mime_type": "audio/ogg"}}
-    assert chat(harbour, alice, "", **voiced) == "You said: Where is the whale?"
-    (sound,) = harbour.provider.asked("sound")
+    assert chat(testbed, alice, "", **voiced) == "You said: Where is the whale?"
+    (sound,) = testbed.provider.asked("sound")
     assert (sound.key, sound.model) == (alice.key, "gpt-4o-mini-transcribe")
 
     def counted() -> list[UsageRow]:
-        rows = harbour.control.usage_since(0).rows
+        rows = testbed.control.usage_since(0).rows
         return [row for row in rows if (row.project, row.model) == (alice.project, sound.model) and row.requests]
 
     (row,) = wait_until(counted, within=PATIENCE, every=0.05)
     assert (row.requests, row.errors, row.input, row.output) == (1, 0, 3, 2)  # as the provider says
 
 
-def test_a_new_key_works_with_the_next_message_in_the_same_container(harbour: Harbour, alice: DeployedAgent) -> None:
-    container = harbour.client.inspect_container(alice.name)["Id"]
-    harbour.provider.reject(alice.key)
+def test_a_new_key_works_with_the_next_message_in_the_same_container(
+    testbed: GatewayTestbed, alice: DeployedAgent
+) -> None:
+    container = testbed.client.inspect_container(alice.name)["Id"]
+    testbed.provider.reject(alice.key)
     alice.key += "new"
-    harbour.provider.add_key(alice.key)
-    harbour.tell(alice)
-    assert chat(harbour, alice, "And now?") == "You said: And now?"
-    assert harbour.client.inspect_container(alice.name)["Id"] == container
+    testbed.provider.add_key(alice.key)
+    testbed.tell(alice)
+    assert chat(testbed, alice, "And now?") == "You said: And now?"
+    assert testbed.client.inspect_container(alice.name)["Id"] == container
 
 
-def test_a_new_token_works_with_the_next_message_in_the_same_container(harbour: Harbour, bob: DeployedAgent) -> None:
-    container = harbour.client.inspect_container(bob.name)["Id"]
+def test_a_new_token_works_with_the_next_message_in_the_same_container(
+    testbed: GatewayTestbed, bob: DeployedAgent
+) -> None:
+    container = testbed.client.inspect_container(bob.name)["Id"]
     bob.token += "new"
-    harbour.telegram.add_bot(bob.token)
-    harbour.tell(bob)
-    harbour.telegram.wait_for_poll(bob.token, timeout=PATIENCE)
-    assert chat(harbour, bob, "Who are you?") == "You said: Who are you?"
-    assert harbour.client.inspect_container(bob.name)["Id"] == container
+    testbed.telegram.add_bot(bob.token)
+    testbed.tell(bob)
+    testbed.telegram.wait_for_poll(bob.token, timeout=PATIENCE)
+    assert chat(testbed, bob, "Who are you?") == "You said: Who are you?"
+    assert testbed.client.inspect_container(bob.name)["Id"] == container
 
 
-def test_neither_the_agent_nor_the_engine_holds_a_real_credential(harbour: Harbour, alice: DeployedAgent) -> None:
-    gateway = harbour.engine.inspect_gateway()
+def test_neither_the_agent_nor_the_engine_holds_a_real_credential(
+    testbed: GatewayTestbed, alice: DeployedAgent
+) -> None:
+    gateway = testbed.engine.inspect_gateway()
     assert gateway
     for name in (alice.name, gateway.container_id):
-        described = json.dumps(harbour.client.inspect_container(name))
-        logged = harbour.client.logs(name).decode()
+        described = json.dumps(testbed.client.inspect_container(name))
+        logged = testbed.client.logs(name).decode()
         for text in (described, logged):
             assert "CANARY" not in text
-            assert harbour.spec.key not in text
-    _, found = run_inside(harbour.client, alice.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
+            assert testbed.spec.key not in text
+    _, found = run_inside(testbed.client, alice.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
     for told in ("TELEGRAM_API_BASE", alice.virtual_key, "agent", "searched"):
         assert told in found, told
     assert "CANARY" not in found
-    _, kept = run_inside(harbour.client, gateway.container_id, "sh", "-c", "grep -r CANARY /data; echo looked")
+    _, kept = run_inside(testbed.client, gateway.container_id, "sh", "-c", "grep -r CANARY /data; echo looked")
     assert kept == "looked\n"
 
 
 def test_another_agent_and_the_host_are_refused_without_asking_upstream(
-    harbour: Harbour, alice: DeployedAgent, bob: DeployedAgent
+    testbed: GatewayTestbed, alice: DeployedAgent, bob: DeployedAgent
 ) -> None:
-    url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {alice.virtual_key}"}
-    assert harbour.ask_from(alice, url, keyed).startswith("200 ")
-    assert harbour.ask_from(alice, harbour.get_me(alice)).startswith("200 ")
-    asked = len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme"))
-    for answer in (harbour.ask_from(bob, url, keyed), harbour.ask_from(bob, harbour.get_me(alice))):
+    url, keyed = f"{testbed.address.url}/llm/v1/models", {"Authorization": f"Bearer {alice.virtual_key}"}
+    assert testbed.ask_from(alice, url, keyed).startswith("200 ")
+    assert testbed.ask_from(alice, testbed.get_me(alice)).startswith("200 ")
+    asked = len(testbed.provider.asked(None)), len(testbed.telegram.calls(alice.token, "getme"))
+    for answer in (testbed.ask_from(bob, url, keyed), testbed.ask_from(bob, testbed.get_me(alice))):
         assert answer.startswith("401 "), answer
-    for answer in (harbour.ask_from_here(url, keyed), harbour.ask_from_here(harbour.get_me(alice))):
+    for answer in (testbed.ask_from_here(url, keyed), testbed.ask_from_here(testbed.get_me(alice))):
         assert answer.startswith("503 "), answer  # a rule on the host may have changed the agent's address
-    assert asked == (len(harbour.provider.asked(None)), len(harbour.telegram.calls(alice.token, "getme")))
+    assert asked == (len(testbed.provider.asked(None)), len(testbed.telegram.calls(alice.token, "getme")))
 
 
-def test_a_void_entry_and_a_new_entry_take_effect_at_once(harbour: Harbour, bob: DeployedAgent) -> None:
-    with stopped(harbour.client, bob.name):  # an agent that is told 401 ends
-        harbour.void(bob)
-        before = harbour.calls_of(bob)
-        url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {bob.virtual_key}"}
-        assert harbour.ask_from(bob, url, keyed).startswith("401 ")
-        assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("401 ")
-        assert harbour.calls_of(bob) == before
-        harbour.tell(bob)
-        assert harbour.ask_from(bob, harbour.get_me(bob)).startswith("200 ")
+def test_a_void_entry_and_a_new_entry_take_effect_at_once(testbed: GatewayTestbed, bob: DeployedAgent) -> None:
+    with stopped(testbed.client, bob.name):  # an agent that is told 401 ends
+        testbed.void(bob)
+        before = testbed.calls_of(bob)
+        url, keyed = f"{testbed.address.url}/llm/v1/models", {"Authorization": f"Bearer {bob.virtual_key}"}
+        assert testbed.ask_from(bob, url, keyed).startswith("401 ")
+        assert testbed.ask_from(bob, testbed.get_me(bob)).startswith("401 ")
+        assert testbed.calls_of(bob) == before
+        testbed.tell(bob)
+        assert testbed.ask_from(bob, testbed.get_me(bob)).startswith("200 ")
 
 
-def test_the_gateway_comes_back_by_itself_and_knows_its_agents(harbour: Harbour, alice: DeployedAgent) -> None:
-    before = harbour.engine.inspect_gateway()
+def test_the_gateway_comes_back_by_itself_and_knows_its_agents(testbed: GatewayTestbed, alice: DeployedAgent) -> None:
+    before = testbed.engine.inspect_gateway()
     assert before
-    kill_gateway(harbour, before.container_id)
-    wait_until(lambda: is_back(harbour, alice), within=PATIENCE, every=0.05)
-    assert chat(harbour, alice, "Still there?") == "You said: Still there?"
-    after = harbour.engine.inspect_gateway()
+    kill_gateway(testbed, before.container_id)
+    wait_until(lambda: is_back(testbed, alice), within=PATIENCE, every=0.05)
+    assert chat(testbed, alice, "Still there?") == "You said: Still there?"
+    after = testbed.engine.inspect_gateway()
     assert after
     assert after.container_id == before.container_id
     assert after.restart_count == (before.restart_count or 0) + 1
 
 
-def kill_gateway(harbour: Harbour, container: str) -> None:
+def kill_gateway(testbed: GatewayTestbed, container: str) -> None:
     """As the kernel would. The engine takes a kill of its own for a wish that the container stays down."""
     script = (
         "import os\n"
@@ -157,9 +163,9 @@ def kill_gateway(harbour: Harbour, container: str) -> None:
         "    words = open(f'/proc/{pid}/cmdline', 'rb').read().split(b'\\0')\n"
         "    if words[1:3] == [b'-m', b'gateway']: os.kill(int(pid), 9)\n"
     )
-    run_inside(harbour.client, container, "/opt/gateway/bin/python3", "-c", script)
+    run_inside(testbed.client, container, "/opt/gateway/bin/python3", "-c", script)
 
 
-def is_back(harbour: Harbour, agent: DeployedAgent) -> bool:
+def is_back(testbed: GatewayTestbed, agent: DeployedAgent) -> bool:
     """Whether it knows the agent's credential: from this host it tells that the address is not the agent's."""
-    return "an address that is not its own" in harbour.ask_from_here(harbour.get_me(agent))
+    return "an address that is not its own" in testbed.ask_from_here(testbed.get_me(agent))

@@ -14,7 +14,7 @@ from tests.clients import api_of, make_person
 from tests.containers.firewall.fake_internet import fake_internet, listener
 from tests.containers.firewall.test_firewall import can_filter
 from tests.deploying import PROJECT
-from tests.gateway.on_engine import PATIENCE, Harbour
+from tests.gateway.on_engine import PATIENCE, GatewayTestbed
 from tests.gateway.test_reach import connect
 
 pytestmark = [
@@ -27,18 +27,18 @@ pytestmark = [
 
 
 @pytest.fixture
-def service(harbour: Harbour, monkeypatch: pytest.MonkeyPatch, settings: Any) -> Harbour:
-    """It has the harbour's engine, and knows the gateway that runs there."""
-    monkeypatch.setattr(get_engine, "_load", lambda _: harbour.engine)
+def service(testbed: GatewayTestbed, monkeypatch: pytest.MonkeyPatch, settings: Any) -> GatewayTestbed:
+    """It has the testbed's engine, and knows the gateway that runs there."""
+    monkeypatch.setattr(get_engine, "_load", lambda _: testbed.engine)
     settings.BERTH_GATEWAY = True
-    settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API = harbour.telegram.url, harbour.provider.api_base
-    where = {"subnet": str(harbour.network.subnet), "host": harbour.address.host, "port": harbour.address.port}
-    Gateway.objects.create(pk=harbour.instance, knows_sources=True, found_at=clock.now(), **where)
-    return harbour
+    settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API = testbed.telegram.url, testbed.provider.api_base
+    where = {"subnet": str(testbed.network.subnet), "host": testbed.address.host, "port": testbed.address.port}
+    Gateway.objects.create(pk=testbed.instance, knows_sources=True, found_at=clock.now(), **where)
+    return testbed
 
 
 @pytest.mark.rare(2)
-def test_an_agent_has_the_egress_that_its_owner_chose(service: Harbour) -> None:
+def test_an_agent_has_the_egress_that_its_owner_chose(service: GatewayTestbed) -> None:
     agent, api = service.new_agent(), api_of(make_person("alice"))
     body = PROJECT | {"telegramToken": agent.token, "apiKey": agent.key, "egress": "gateway"}
     answer = api.post("/api/projects", body)

@@ -12,7 +12,7 @@ from tests.containers.firewall.test_firewall import can_filter
 from tests.engines import address_of_host
 from tests.fakes.web import FakeWeb
 from tests.gateway.name_server import names
-from tests.gateway.on_engine import DeployedAgent, Harbour
+from tests.gateway.on_engine import DeployedAgent, GatewayTestbed
 
 pytestmark = [
     pytest.mark.docker,
@@ -33,21 +33,21 @@ def web() -> Iterator[FakeWeb]:
 
 
 def test_a_server_is_resolved_by_name_and_asked_with_a_credential_that_the_agent_never_has(
-    harbour: Harbour, deployed: DeployedAgent, web: FakeWeb
+    testbed: GatewayTestbed, deployed: DeployedAgent, web: FakeWeb
 ) -> None:
     hosts, header = ("tools", "near", "missing"), {"header": "authorization", "value": f"Bearer {CANARY_API_KEY}"}
     servers = [ServerEntry(base=f"http://{host}.example.org:{web.port}/mcp", **header) for host in hosts]
     deployed.servers = ServersEntry(virtual=new_virtual_pass(), servers=tuple(servers))
-    harbour.tell(deployed)
-    ways = deployed.servers.ways(harbour.address.url)
+    testbed.tell(deployed)
+    ways = deployed.servers.ways(testbed.address.url)
     try:
         with names(tools=NEAR_END, near=address_of_host()):
-            told, near, missing = (harbour.ask_from(deployed, ways[each.base], body=HELLO) for each in servers)
+            told, near, missing = (testbed.ask_from(deployed, ways[each.base], body=HELLO) for each in servers)
     finally:
         deployed.servers = None
-        harbour.tell(deployed)
+        testbed.tell(deployed)
     assert told.startswith("200 ")
     assert "tides" in told
     assert (near[:4], missing[:4]) == ("502 ", "502 ")
     assert len(web.requests) == 1
-    assert find_canary(told + near + missing + str(harbour.client.inspect_container(deployed.name))) is None
+    assert find_canary(told + near + missing + str(testbed.client.inspect_container(deployed.name))) is None

@@ -8,13 +8,13 @@ from django.test import override_settings
 from containers.docker.gateway import egress
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
-from tests.gateway.on_engine import PATIENCE, Harbour
+from tests.gateway.on_engine import PATIENCE, GatewayTestbed
 
 pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 
 
 @pytest.fixture(scope="module")
-def harbour() -> Iterator[Harbour]:
+def testbed() -> Iterator[GatewayTestbed]:
     def refuse(_connection: Connection) -> None:
         raise EngineRefusedError("There is no image for that.")
 
@@ -22,21 +22,21 @@ def harbour() -> Iterator[Harbour]:
         patch.setattr(egress, "find_obstacle", lambda: "Berth is not root.")
         patch.setattr(egress, "can_set_rules", lambda: False)
         patch.setattr(egress, "set_rules", refuse)
-        with override_settings(BERTH_FIREWALL="best-effort"), Harbour().open() as harbour:
-            yield harbour
+        with override_settings(BERTH_FIREWALL="best-effort"), GatewayTestbed().open() as testbed:
+            yield testbed
 
 
-def test_without_a_firewall_the_credential_alone_counts_and_staff_are_notified(harbour: Harbour) -> None:
-    assert harbour.warning
-    assert not harbour.address.knows_sources
-    assert harbour.address.host == str(harbour.network.host)
-    alice = harbour.settle()
-    harbour.telegram.say(alice.token, 1, "Anybody there?")
-    assert harbour.telegram.wait_for_message(alice.token, timeout=PATIENCE).text == "You said: Anybody there?"
-    assert harbour.ask_from_here(harbour.get_me(alice)).startswith("200 ")
-    harbour.void(alice)
-    assert harbour.ask_from(alice, harbour.get_me(alice)).startswith("401 ")
+def test_without_a_firewall_the_credential_alone_counts_and_staff_are_notified(testbed: GatewayTestbed) -> None:
+    assert testbed.warning
+    assert not testbed.address.knows_sources
+    assert testbed.address.host == str(testbed.network.host)
+    alice = testbed.settle()
+    testbed.telegram.say(alice.token, 1, "Anybody there?")
+    assert testbed.telegram.wait_for_message(alice.token, timeout=PATIENCE).text == "You said: Anybody there?"
+    assert testbed.ask_from_here(testbed.get_me(alice)).startswith("200 ")
+    testbed.void(alice)
+    assert testbed.ask_from(alice, testbed.get_me(alice)).startswith("401 ")
     # Agents that run know this address: it stays, whatever becomes of the rules.
-    again = type(harbour.engine)()
+    again = type(testbed.engine)()
     again._egress._holds = True
-    assert again.ensure_gateway(harbour.spec) == harbour.address
+    assert again.ensure_gateway(testbed.spec) == testbed.address

@@ -19,7 +19,7 @@ from containers.hardening import data_volume, secrets_volume
 from containers.programs import is_root
 from tests.busybox import pack_root
 from tests.containers.inside import run_inside
-from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.gateway.test_on_engine import SEARCH
 from tests.projects.images.test_page_of_types import block
 
@@ -50,34 +50,34 @@ def holds(pieces: Iterable[bytes], *marks: bytes) -> bool:
 
 
 @pytest.fixture
-def image_of(harbour: Harbour) -> Iterator[Callable[[str], str]]:
+def image_of(testbed: GatewayTestbed) -> Iterator[Callable[[str], str]]:
     made: list[str] = []
 
     def find(type_: str) -> str:
         if type_ not in SCRIPTS:
             return f"berth/{type_}:latest"
-        repository = f"berth-test/{type_}-{harbour.instance}"
+        repository = f"berth-test/{type_}-{testbed.instance}"
         root = pack_root({"agent": SCRIPTS[type_]}, applets=APPLETS)
         changes = ['CMD ["/agent"]', "ENV PATH=/bin", "LABEL berth.agent.contract=1"]
-        harbour.client.import_image_from_data(root, repository=repository, changes=changes)
+        testbed.client.import_image_from_data(root, repository=repository, changes=changes)
         made.append(f"{repository}:latest")
         return made[-1]
 
     yield find
     for image in made:
-        harbour.client.remove_image(image, force=True)
+        testbed.client.remove_image(image, force=True)
 
 
-def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
+def deploy(testbed: GatewayTestbed, type_: str, image: str) -> DeployedAgent:
     """One that polls."""
-    agent = harbour.new_agent()
+    agent = testbed.new_agent()
     server = ServerEntry(base="https://tools.example.org/mcp", header="x-api-key", value=OF_SERVERS)
     agent.servers = ServersEntry(virtual=new_virtual_pass(), servers=(server,))
-    harbour.tell(agent)
+    testbed.tell(agent)
     environment = {
-        "AGENT_SETTINGS": json.dumps({"mcp": list(agent.servers.ways(harbour.address.url).values())}),
-        "TELEGRAM_API_BASE": f"{harbour.address.url}/tg",
-        "AGENT_API_BASE": f"{harbour.address.url}/llm/v1",
+        "AGENT_SETTINGS": json.dumps({"mcp": list(agent.servers.ways(testbed.address.url).values())}),
+        "TELEGRAM_API_BASE": f"{testbed.address.url}/tg",
+        "AGENT_API_BASE": f"{testbed.address.url}/llm/v1",
         "AGENT_PROVIDER": "openai",
         "AGENT_MODEL": "gpt-5.4-mini",
         "AGENT_ALLOWED_USERS": str(USER),
@@ -85,43 +85,43 @@ def deploy(harbour: Harbour, type_: str, image: str) -> DeployedAgent:
     }
     if type_ == "own":
         environment["TOKEN"] = agent.virtual_token
-    harbour.deploy(
+    testbed.deploy(
         agent, image=image, environment=environment,
         memory=512 << 20, nano_cpus=1_000_000_000, pids=128, stop_timeout=15,
     )  # fmt: skip
-    harbour.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
+    testbed.telegram.wait_for_poll(agent.token, timeout=PATIENCE)
     return agent
 
 
 @pytest.mark.parametrize("type_", [*SHIPPED, *SCRIPTS])
 def test_the_engine_holds_no_real_credential_anywhere(
-    harbour: Harbour, image_of: Callable[[str], str], type_: str
+    testbed: GatewayTestbed, image_of: Callable[[str], str], type_: str
 ) -> None:
-    agent = deploy(harbour, type_, image_of(type_))
+    agent = deploy(testbed, type_, image_of(type_))
     answer = GREETING if type_ in SCRIPTS else "You said: Anything to hide?"
-    harbour.telegram.say(agent.token, USER, "Anything to hide?")
-    harbour.telegram.wait_for_message(agent.token, containing=answer, timeout=PATIENCE)
-    found = harbour.client.inspect_container(agent.name)
-    volumes = [harbour.client.inspect_volume(name) for name in (data_volume(agent.name), secrets_volume(agent.name))]
-    told = [json.dumps([found, volumes]).encode(), harbour.client.logs(agent.name)]
+    testbed.telegram.say(agent.token, USER, "Anything to hide?")
+    testbed.telegram.wait_for_message(agent.token, containing=answer, timeout=PATIENCE)
+    found = testbed.client.inspect_container(agent.name)
+    volumes = [testbed.client.inspect_volume(name) for name in (data_volume(agent.name), secrets_volume(agent.name))]
+    told = [json.dumps([found, volumes]).encode(), testbed.client.logs(agent.name)]
     assert not holds(told, *MARKS)
     for path in ("/data", "/run/secrets"):
-        assert not holds(harbour.client.get_archive(agent.name, path)[0], *MARKS), path
-    assert holds(harbour.client.get_archive(agent.name, "/run/secrets")[0], agent.virtual_key.encode())
-    assert not holds(harbour.client.export(agent.name), *MARKS)
-    assert not holds(harbour.client.get_image(found["Image"]), *MARKS)
+        assert not holds(testbed.client.get_archive(agent.name, path)[0], *MARKS), path
+    assert holds(testbed.client.get_archive(agent.name, "/run/secrets")[0], agent.virtual_key.encode())
+    assert not holds(testbed.client.export(agent.name), *MARKS)
+    assert not holds(testbed.client.get_image(found["Image"]), *MARKS)
     # What programs have in memory alone: their environment and their words.
-    _, seen = run_inside(harbour.client, agent.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
+    _, seen = run_inside(testbed.client, agent.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
     assert ("CANARY" in seen, "searched" in seen, agent.virtual_key in seen) == (False, True, True)
-    refuse_after_the_end(harbour, agent)
+    refuse_after_the_end(testbed, agent)
 
 
-def refuse_after_the_end(harbour: Harbour, agent: DeployedAgent) -> None:
+def refuse_after_the_end(testbed: GatewayTestbed, agent: DeployedAgent) -> None:
     """Stopped, and void: nobody upstream hears of who shows what was in its files."""
-    harbour.engine.stop(agent.project, timeout=5)
-    harbour.void(agent)
-    before = harbour.calls_of(agent)
-    url, keyed = f"{harbour.address.url}/llm/v1/models", {"Authorization": f"Bearer {agent.virtual_key}"}
-    for answer in (harbour.ask_from_here(url, keyed), harbour.ask_from_here(harbour.get_me(agent))):
+    testbed.engine.stop(agent.project, timeout=5)
+    testbed.void(agent)
+    before = testbed.calls_of(agent)
+    url, keyed = f"{testbed.address.url}/llm/v1/models", {"Authorization": f"Bearer {agent.virtual_key}"}
+    for answer in (testbed.ask_from_here(url, keyed), testbed.ask_from_here(testbed.get_me(agent))):
         assert answer.startswith("401 "), answer
-    assert harbour.calls_of(agent) == before
+    assert testbed.calls_of(agent) == before

@@ -22,7 +22,7 @@ from tests.engines import address_of_host
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
 from tests.gateway.long.scenes import stream_over_an_end
-from tests.gateway.on_engine import PATIENCE, Harbour
+from tests.gateway.on_engine import PATIENCE, GatewayTestbed
 from tests.gateway.process import Gateway
 
 pytestmark = [
@@ -38,8 +38,8 @@ BEFORE = timedelta(seconds=5)
 class InContainer:
     """What scenes ask of a gateway, by the way that the service takes."""
 
-    def __init__(self, harbour: Harbour) -> None:
-        self._harbour = harbour
+    def __init__(self, testbed: GatewayTestbed) -> None:
+        self._harbour = testbed
         self._version = 0
 
     def ask(self, do: str, **message: Any) -> dict[str, Any]:
@@ -81,24 +81,24 @@ class FromHere(Agent):
 
 
 @pytest.fixture(scope="module")
-def moved(harbour: Harbour) -> Iterator[InContainer]:
-    image = f"berth-test/gateway:{harbour.instance}"
-    give_clock(harbour.client, image)
-    harbour.engine.ensure_gateway(replace(harbour.spec, image=image))
+def moved(testbed: GatewayTestbed) -> Iterator[InContainer]:
+    image = f"berth-test/gateway:{testbed.instance}"
+    give_clock(testbed.client, image)
+    testbed.engine.ensure_gateway(replace(testbed.spec, image=image))
     try:
-        yield InContainer(harbour)
+        yield InContainer(testbed)
     finally:
-        harbour.engine.ensure_gateway(harbour.spec)
-        harbour.client.remove_image(image)
+        testbed.engine.ensure_gateway(testbed.spec)
+        testbed.client.remove_image(image)
 
 
 @pytest.mark.parametrize("period", Period)
 def test_calls_around_the_end_of_a_period_count_in_their_period_and_exceed_no_budget(
-    harbour: Harbour, moved: InContainer, period: Period
+    testbed: GatewayTestbed, moved: InContainer, period: Period
 ) -> None:
     end = end_of(period, hour_of(datetime.now(UTC).timestamp()))
     with StreamingProvider(address_of_host()) as provider:
-        agent = FromHere(cast("Gateway", moved), harbour.telegram, provider, number=9000 + len(period))
-        agent.host = harbour.address.host
+        agent = FromHere(cast("Gateway", moved), testbed.telegram, provider, number=9000 + len(period))
+        agent.host = testbed.address.host
         moved.set_clock(end - BEFORE)
         stream_over_an_end(cast("Gateway", moved), provider, agent, period=period)

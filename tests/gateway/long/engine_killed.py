@@ -31,7 +31,7 @@ from tests.chaos.own_network import enter_own_network
 from tests.chaos.private_engine import PrivateEngine
 from tests.engines import USUAL
 from tests.gateway.long.beside import going_on
-from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.waiting import wait_until
 
 PERSON = 5
@@ -44,8 +44,8 @@ def main() -> None:
     enter_own_network("tests.gateway.long.engine_killed")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
     django.setup()
-    with own_engine() as private, Harbour().open() as harbour:
-        kill_in_traffic(private, harbour, kills=options.kills)
+    with own_engine() as private, GatewayTestbed().open() as testbed:
+        kill_in_traffic(private, testbed, kills=options.kills)
 
 
 @contextmanager
@@ -62,24 +62,24 @@ def own_engine() -> Iterator[PrivateEngine]:
         engine.close()
 
 
-def kill_in_traffic(private: PrivateEngine, harbour: Harbour, *, kills: int) -> None:
-    bot, numbers = harbour.new_agent(), count(1)
-    bot.address = str(harbour.network.host)
-    harbour.tell(bot)
-    before = harbour.engine.inspect_gateway()
+def kill_in_traffic(private: PrivateEngine, testbed: GatewayTestbed, *, kills: int) -> None:
+    bot, numbers = testbed.new_agent(), count(1)
+    bot.address = str(testbed.network.host)
+    testbed.tell(bot)
+    before = testbed.engine.inspect_gateway()
 
     def say() -> int:
         number = next(numbers)
-        harbour.telegram.say(bot.token, PERSON, f"message {number}")
+        testbed.telegram.say(bot.token, PERSON, f"message {number}")
         return number
 
     def answers() -> Counter[str]:
-        return Counter(sent.text for sent in harbour.telegram.sent(bot.token))
+        return Counter(sent.text for sent in testbed.telegram.sent(bot.token))
 
     def has_all(said: int) -> bool:
         return len(answers()) == said
 
-    with going_on(partial(answer_messages, harbour.address.host, harbour.address.port, bot)):
+    with going_on(partial(answer_messages, testbed.address.host, testbed.address.port, bot)):
         for _ in range(kills):
             say()
             private.end(signal.SIGKILL)
@@ -89,7 +89,7 @@ def kill_in_traffic(private: PrivateEngine, harbour: Harbour, *, kills: int) -> 
             said = say()
             wait_until(partial(has_all, said), within=PATIENCE)
             sys.stderr.write(f"All was answered {time.monotonic() - began:.1f} s after the engine was started.\n")
-    after = harbour.engine.inspect_gateway()
+    after = testbed.engine.inspect_gateway()
     assert before
     assert after
     assert after.container_id == before.container_id

@@ -22,7 +22,7 @@ import pytest
 from containers.docker.gateway.containers import GatewayContainers
 from containers.programs import is_root
 from tests.gateway.long.beside import going_on
-from tests.gateway.on_engine import PATIENCE, DeployedAgent, Harbour
+from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.waiting import wait_until
 
 pytestmark = [
@@ -40,8 +40,8 @@ STEPS = ("make", "start", "stop", "join", "wait_for", "discard")
 class Silence:
     """For how long each agent has had no poll at Telegram, which is asked every few milliseconds."""
 
-    def __init__(self, harbour: Harbour, agents: list[DeployedAgent]) -> None:
-        self._harbour = harbour
+    def __init__(self, testbed: GatewayTestbed, agents: list[DeployedAgent]) -> None:
+        self._harbour = testbed
         self._agents = agents
         self._polled_at = dict.fromkeys((agent.token for agent in agents), time.monotonic())
         self._longest: dict[str, float] = {}
@@ -86,15 +86,17 @@ def timed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[float]]]:
         yield taken
 
 
-def test_no_poll_is_dropped_for_more_than_three_seconds(harbour: Harbour, monkeypatch: pytest.MonkeyPatch) -> None:
-    agents = [harbour.settle() for _ in range(AGENTS)]
-    silence, found = Silence(harbour, agents), list[float]()
+def test_no_poll_is_dropped_for_more_than_three_seconds(
+    testbed: GatewayTestbed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agents = [testbed.settle() for _ in range(AGENTS)]
+    silence, found = Silence(testbed, agents), list[float]()
     with timed(monkeypatch) as taken, going_on(silence.watch):
         for number in range(HANDOVERS):
             wait_until(silence.all_poll, within=PATIENCE)
             silence.take()
-            other = replace(harbour.spec, environment=(("GATEWAY_GRACE", str(10 + number % 2)),))
-            harbour.engine.ensure_gateway(other)
+            other = replace(testbed.spec, environment=(("GATEWAY_GRACE", str(10 + number % 2)),))
+            testbed.engine.ensure_gateway(other)
             wait_until(silence.all_poll, within=PATIENCE)
             time.sleep(0.05)  # until the watch has seen it
             found += silence.take()
