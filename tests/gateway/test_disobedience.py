@@ -13,7 +13,7 @@ from gateway.meters.events import read_event
 from gateway.meters.openai import ChatMeter
 from gateway.meters.usage import MILLION, Usage
 from gateway.rules.refusals import RefusedError
-from gateway.truth import STANDS, Truth
+from gateway.truth import REPORTED_AFTER, Truth
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
@@ -150,7 +150,7 @@ def test_a_long_answer_over_midnight_does_not_count_on_the_new_day() -> None:
     truth.note_budget("p", "day", resets=resets)
     assert not truth.as_document()["seen"]
     truth.note_budget("p", "month", resets="2026-12-01T00:00:00+00:00")
-    now.now += timedelta(seconds=STANDS)
+    now.now += timedelta(seconds=REPORTED_AFTER)
     assert truth.as_document()["seen"]["p"]["budget_period"] == "month"
 
 
@@ -164,12 +164,12 @@ def test_a_lasting_refusal_is_reported_until_a_call_fits() -> None:
         return [seen[name] is not None for name in ("budget_reached", "budget_period", "budget_room")]
 
     truth.note_budget("p", "month", resets=resets)
-    assert told(STANDS / 2) == [False, False, False]
+    assert told(REPORTED_AFTER / 2) == [False, False, False]
     truth.note_room("p")  # with less of what was said before
-    assert told(STANDS) == [False, False, True]
+    assert told(REPORTED_AFTER) == [False, False, True]
     for _ in range(2):
         truth.note_budget("p", "month", resets=resets)
-        seen = told(STANDS / 2)
+        seen = told(REPORTED_AFTER / 2)
     assert seen == [True, True, True]
     truth.note_room("p")
     assert told(0) == [False, False, True]

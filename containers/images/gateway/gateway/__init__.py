@@ -1,1 +1,1 @@
-"""The gateway: knows agents by a virtual credential, and puts in the real one on the way out."""
+"""The gateway: identifies agents by virtual credentials, and replaces these with the real ones on the way out."""

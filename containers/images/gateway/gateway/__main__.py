@@ -13,7 +13,7 @@ from gateway.serving.listening import listen
 
 if __name__ == "__main__":
     listening = None
-    with suppress(ValueError):  # which `main` says
+    with suppress(ValueError):  # `main` reports it
         listening = listen(read_config())
     from gateway.serving.run import main
     from gateway.serving.supervisor import supervise

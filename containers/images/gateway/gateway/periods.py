@@ -12,17 +12,17 @@ class Period(StrEnum):
 
 
 def hour_of(moment: float) -> int:
-    """The number of the hour since 1970 in which this moment lies."""
+    """Returns the number of hours from 1970 to the hour of this moment."""
     return int(moment // HOUR)
 
 
 def name_of(period: Period, hour: int) -> str:
-    """2026-11-22 for the day and 2026-11 for the month of an hour."""
+    """Returns the name of the hour's day, such as 2026-11-22, or of its month, such as 2026-11."""
     return datetime.fromtimestamp(hour * HOUR, UTC).strftime("%Y-%m-%d" if period is Period.DAY else "%Y-%m")
 
 
 def end_of(period: Period, hour: int) -> datetime:
-    """When the day or the month of this hour is over, and its budget begins anew."""
+    """Returns the end of the hour's day or month, when its budget is reset."""
     begin = datetime.fromtimestamp(hour * HOUR, UTC).replace(hour=0, minute=0)
     if period is Period.DAY:
         return begin + timedelta(days=1)

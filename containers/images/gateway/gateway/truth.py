@@ -1,4 +1,7 @@
-"""What the gateway itself has seen of each agent, whatever the agent says. In memory: after a start it is seen anew."""
+"""Records what the gateway itself has seen of each agent, no matter what the agent reports.
+
+In memory only: it is empty after a start.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -6,37 +9,37 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-STANDS = 3.0
-"""Seconds after which a refusal is told that no call has followed which had room. An assistant asks again at once, with
-less of what was said before."""
+REPORTED_AFTER = 3.0
+"""Seconds before a refusal because of the budget is reported. It is not reported if a call that fits follows in time:
+an assistant asks again at once, with less of the conversation."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """Moments are seconds since 1970, statuses those of HTTP. None: not since the gateway was started."""
+    """Moments are in seconds since 1970, statuses are of HTTP. None means: not since the gateway was started."""
 
     last_poll: float | None = None
-    """When Telegram last answered a poll of the bot. It holds one for 50 seconds at the most."""
+    """When Telegram last answered a poll of the bot. It holds a poll for at most 50 seconds."""
     telegram_status: int | None = None
     telegram_since: float | None = None
-    """Since when Telegram has answered with this status."""
+    """When Telegram first answered with this status, after a different one."""
     telegram_at: float | None = None
-    """When Telegram has answered with it the last time."""
+    """When Telegram last answered with this status."""
     provider_status: int | None = None
     provider_since: float | None = None
     provider_at: float | None = None
     budget_reached: float | None = None
-    """When a call was last refused because of the budget, if none had room since."""
+    """When a call was last refused because of the budget, if no call has fitted since."""
     budget_period: str | None = None
-    """Whose budget it was: of the `day` or of the `month`."""
+    """The period of that budget: `day` or `month`."""
     budget_room: float | None = None
-    """When the budget had room for a call: for the first one at all, or after such as were refused."""
+    """When the first call fitted the budget, or the first one after a refusal."""
     astray_at: float | None = None
-    """When its right credential last came from an address that is no agent's."""
+    """When its correct credential last came from an address that no agent has."""
     astray_from: str | None = None
     """That address."""
     astray: int = 0
-    """How often, since the gateway was started."""
+    """How often that has happened since the gateway was started."""
 
 
 class Truth:
@@ -44,7 +47,7 @@ class Truth:
         self._now = now
         self._seen: defaultdict[str, Seen] = defaultdict(Seen)
         self._refused_since: dict[str, float] = {}
-        """When the budget of a project was first reached, if no call had room since."""
+        """When the budget of a project was first reached, if no call has fitted since."""
         self.began = now()
 
     def note_poll(self, project: str) -> None:
@@ -67,7 +70,7 @@ class Truth:
         seen.astray_at, seen.astray_from, seen.astray = self._now(), address, seen.astray + 1
 
     def note_budget(self, project: str, period: str, *, resets: str) -> None:
-        """Not of a period that is over by now: a call counts in the one in which it was asked."""
+        """Notes a refusal, unless its period is over by now: a call counts in the period in which it began."""
         if datetime.fromisoformat(resets).timestamp() <= self._now():
             return
         seen = self._seen[project]
@@ -75,7 +78,7 @@ class Truth:
         self._refused_since.setdefault(project, self._now())
 
     def note_room(self, project: str) -> None:
-        """The budget has room for a call: it is not reached, whatever was refused before."""
+        """Notes that a call fits the budget, so that the budget no longer counts as reached."""
         seen = self._seen[project]
         if seen.budget_room is None or seen.budget_reached is not None:
             seen.budget_room, seen.budget_reached, seen.budget_period = self._now(), None, None
@@ -88,11 +91,11 @@ class Truth:
     def as_document(self) -> dict[str, Any]:
         return {
             "began": self.began,
-            "seen": {project: self._tell(project, seen) for project, seen in self._seen.items()},
+            "seen": {project: self._describe(project, seen) for project, seen in self._seen.items()},
         }
 
-    def _tell(self, project: str, seen: Seen) -> dict[str, Any]:
-        told, since = asdict(seen), self._refused_since.get(project)
-        if since is not None and 0 <= self._now() - since < STANDS:
-            told |= {"budget_reached": None, "budget_period": None}
-        return told
+    def _describe(self, project: str, seen: Seen) -> dict[str, Any]:
+        document, since = asdict(seen), self._refused_since.get(project)
+        if since is not None and 0 <= self._now() - since < REPORTED_AFTER:
+            document |= {"budget_reached": None, "budget_period": None}
+        return document

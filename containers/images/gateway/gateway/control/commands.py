@@ -1,4 +1,4 @@
-"""What the control side may ask. Each command is a JSON object with `do`; each answer has `ok`.
+"""The commands of the control side. Each command is a JSON object with `do`; each answer has `ok`.
 
 apply     {version, entries: [...], void: [project, ...]}   →  {applied: {project: version}}
           and {lease: {epoch, until}} for the entries

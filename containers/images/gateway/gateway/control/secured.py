@@ -37,7 +37,7 @@ def read_context(config: Config) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.verify_mode = ssl.CERT_REQUIRED
     context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_STRICT
-    context.num_tickets = 0  # who comes again shows its certificate again
+    context.num_tickets = 0  # no resumption: each connection must show the certificate
     context.load_cert_chain(config.control_file)
     context.load_verify_locations(config.control_authorities)
     return context
@@ -65,7 +65,7 @@ class Contexts:
                 self._context, self._read = read_context(self._config), marks
         except OSError:
             if marks != self._failed:
-                logger.warning("The changed certificates of the control side cannot be read: the former ones count on.")
+                logger.warning("The changed certificates of the control side cannot be read. The old ones stay in use.")
             self._failed = marks
         return self._context
 
@@ -138,7 +138,7 @@ class _Receiver:
                     await self._speak(reader, writer, SILENT_FOR)
         finally:
             if transport.get_write_buffer_size():
-                transport.abort()  # nobody takes the rest
+                transport.abort()  # the client does not read the rest
             else:
                 writer.close()
 

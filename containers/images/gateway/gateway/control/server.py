@@ -1,4 +1,4 @@
-"""Serves the control side: a JSON object in a line, and the answer in a line.
+"""Serves the control side: each request is a line with a JSON object, and so is each answer.
 
 This module listens on a Unix socket, `secured` on a network.
 """
@@ -14,13 +14,13 @@ from pathlib import Path
 from gateway.control.reception import Reception
 
 LARGEST = 16 * 1024 * 1024
-"""The most bytes of a message, enough for the entries of some thousand projects."""
+"""The most bytes of a message, enough for the entries of several thousand projects."""
 
 logger = logging.getLogger(__name__)
 
 
 Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter, float | None], Awaitable[None]]
-"""Answers lines until the other end has no more, or none comes for so many seconds. Raises OSError."""
+"""Answers lines until the client sends no more, or sends none for so many seconds (None: no limit). Raises OSError."""
 
 
 async def speak(
@@ -50,7 +50,7 @@ async def serve_control(socket: Path, reception: Reception) -> asyncio.Server:
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:
-    """b"" at the end, and for a line that is too long or not complete."""
+    """Returns b"" at the end, and for a line that is too long or incomplete."""
     try:
         line = await reader.readline()
     except ValueError:
@@ -68,7 +68,7 @@ async def _answer(reception: Reception, line: bytes) -> bytes:
             answer = await reception.answer(message)
         except ConnectionError:
             raise
-        except Exception as error:  # noqa: BLE001 - the connection is for all commands; what the error says could hold a credential
-            logger.error("A command failed: %s", type(error).__name__)  # noqa: TRY400 - as above
+        except Exception as error:  # noqa: BLE001 - the connection serves all commands
+            logger.error("A command failed: %s", type(error).__name__)  # noqa: TRY400 - a trace could show a credential
             answer = {"ok": False, "error": "The gateway has failed over this message."}
     return json.dumps(answer).encode() + b"\n"

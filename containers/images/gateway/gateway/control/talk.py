@@ -1,6 +1,6 @@
-"""Carries lines between its standard streams and the gateway's socket: the service runs it in the container.
+"""Passes lines between its standard streams and the gateway's socket. The service runs it in the container.
 
-Standard library only, and little of it, so that it starts in some milliseconds: python3 -I -S talk.py [--ping]
+Imports little, and only from the standard library, so that it starts in milliseconds: python3 -I -S talk.py [--ping]
 """
 
 import os

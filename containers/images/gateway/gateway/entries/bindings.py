@@ -1,4 +1,4 @@
-"""Binds a credential to the address that uses it, if nobody can say the address beforehand.
+"""Binds a credential to the address that uses it, if the address cannot be known beforehand.
 
 On a cluster's node the engine assigns an address to a container and reports it to nobody. So the first address that
 shows a credential gets it while requests are in flight, and for some time after that. Any other address is asked to

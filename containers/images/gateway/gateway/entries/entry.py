@@ -66,12 +66,12 @@ class Limits:
     parallel: int = 32
     """Calls to the provider at a time."""
     answer_tokens: int = 4096
-    """The longest answer of a call that does not say how long it may be."""
+    """The longest answer to a call that sets no limit itself."""
     media_tokens: int = 2000
-    """What an image, a sound or a page counts before the provider has said what it costs."""
+    """Tokens reserved for a sound, and the least for an image, a transcription or a text to read aloud."""
     unseen_tokens: int = 200_000
-    """What counts for input that the provider itself adds: stored conversations, its own tools, its files.
-    PDFs that come along count no more, together."""
+    """Tokens reserved for input that the provider itself adds: stored conversations, its own tools, its files.
+    Also the most that is reserved for all PDFs in a request together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Budget:
 class Entry:
     project: str
     address: str | None = None
-    """The source address of the agent's container. None: no address is looked at, unless it is `assigned`."""
+    """The source address of the agent's container. None: any address is accepted, unless the entry is `assigned`."""
     bot: Bot | None = None
     provider: Provider | None = None
     servers: Servers | None = None
@@ -107,12 +107,12 @@ class Entry:
     hosts: frozenset[Target] = frozenset()
     """Other hosts that the agent may reach by CONNECT."""
     spent: tuple[Spent, ...] = ()
-    """What the service has read of this and other stores: a store that was lost is not forgotten."""
+    """What the service has read from this and earlier usage stores, so that the loss of a store loses no counts."""
     leased: bool = False
-    """It counts only while it has a lease."""
+    """Whether the entry is valid only during a lease."""
     assigned: bool = False
-    """The engine gives the agent its address, and another one at each start, so that nobody can say which. Without an
-    address the one counts that uses it. At any other one the agent is asked to come again."""
+    """Whether the engine chooses the agent's address, a different one at each start. If `address` is None, the first
+    address that uses the credential is accepted. From any other address the agent is asked to retry."""
 
 
 def digest(credential: str) -> str:
@@ -120,7 +120,7 @@ def digest(credential: str) -> str:
 
 
 def read_entry(document: object) -> Entry:
-    """The entry that a JSON document describes. Raises EntryError."""
+    """Reads an entry from a JSON document. Raises EntryError."""
     given = read_object(document, "An entry")
     models = given.get("models")
     return Entry(

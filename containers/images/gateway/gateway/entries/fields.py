@@ -1,4 +1,4 @@
-"""Readers of what a JSON document holds. Pure. Each raises EntryError for anything else."""
+"""Reads typed values from a JSON document. Each function raises EntryError for any other value. Pure."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ HEADER_SAFE = re.compile(r"[\x21-\x7e]{1,4096}")
 
 
 class EntryError(ValueError):
-    """The control side has sent something that is no entry. The sentence says what, and quotes no value."""
+    """The control side has sent an invalid entry. The message says what is wrong, and quotes no value."""
 
 
 def read_object(value: object, name: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ LONGEST = 30.0
 @dataclass(frozen=True, slots=True)
 class Lease:
     epoch: str
-    """Of the process whose clock is meant."""
+    """Identifies the process to whose clock `until` refers."""
     until: float
 
 
@@ -47,7 +47,7 @@ class Leases:
         self._epoch = secrets.token_hex(8)
         self._until: dict[str, float] = {}
         self.granted = Event()
-        """Set with each lease, so that others can wait for the end of the first one."""
+        """Set with each new lease, so that the task that watches for ended leases wakes up."""
 
     def as_document(self) -> dict[str, Any]:
         """Returns the epoch and clock from which the service computes the end of a lease."""

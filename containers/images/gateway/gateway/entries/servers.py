@@ -41,9 +41,9 @@ class Servers:
     virtual: str
     """The digest of the virtual credential, which is part of the path."""
     by_id: Mapping[str, Server]
-    """By what stands for each in its path, and for no other one later."""
+    """By the id that stands for a server in the path. An id is never reused for another server."""
     only_hosts: bool
-    """Only those that the entry's hosts allow."""
+    """Whether only servers on the entry's allowed hosts may be called."""
 
 
 def read_servers(document: object) -> Servers:

@@ -1,4 +1,4 @@
-"""What a project has spent in a day or a month, as the service has added it up from what one store has told. Pure."""
+"""A project's spending in a day or a month, which the service has added up from the reports of one store. Pure."""
 
 import re
 from dataclasses import dataclass

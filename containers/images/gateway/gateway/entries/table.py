@@ -1,4 +1,4 @@
-"""The records in memory, found by a virtual credential. The store behind it is written first."""
+"""Keeps the records in memory, where they are found by a virtual credential. Changes are written to the store first."""
 
 import asyncio
 from collections import Counter
@@ -55,7 +55,7 @@ class Table:
         return not entry.leased or self.leases.holds(entry.project)
 
     def counts_from(self, entry: Entry, address: str) -> bool:
-        """Where the engine gives the agent its address."""
+        """Whether an `assigned` entry is valid from this address."""
         return entry.address == address if entry.address else self.bindings.admits(entry.project, address)
 
     def find_address(self, address: str) -> Entry | None:
@@ -83,7 +83,7 @@ class Table:
         }
 
     def renew(self, versions: Mapping[str, int], lease: Lease) -> list[str]:
-        """Returns the projects that have a lease now. A project whose version has changed since gets none."""
+        """Returns the projects that have a lease now. A project whose entry has another version gets none."""
         return [project for project, version in versions.items() if self._grant(project, version, lease)]
 
     def _grant(self, project: str, version: int, lease: Lease) -> bool:
@@ -93,9 +93,11 @@ class Table:
         return self.leases.grant(project, lease)
 
     async def apply(self, changes: Iterable[Change], version: int, lease: Lease | None = None) -> dict[str, int]:
-        """Returns the version that holds for each project now, which is a later one where that came first. Those that
-        hold in this version have the lease. Of an entry and a tombstone of one version the tombstone holds, whichever
-        came first: who asks for a tombstone and is told its own version knows that the project is void.
+        """Applies the changes that are newer than the records, and returns the current version of each project.
+
+        Grants the lease to the projects that now have this version. If an entry and a tombstone have the same version,
+        the tombstone wins, no matter which came first. So if the control side sends a tombstone and gets its version
+        back, the project is void.
 
         On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError.
         """

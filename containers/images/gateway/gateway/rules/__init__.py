@@ -1,1 +1,1 @@
-"""Who asks, what they may ask, and in what shape they are refused."""
+"""Rules for requests: who may send them, what they may contain, how many may come, and how they are refused."""

@@ -1,4 +1,4 @@
-"""The virtual credential in the headers of a call to a provider. Pure."""
+"""Reads the virtual credential from the headers of a call to a provider. Pure."""
 
 from collections.abc import Iterable
 
@@ -7,9 +7,9 @@ LONGEST = 512
 
 
 def read_credential(headers: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """The credential and the header that it came in. None where there is not exactly one.
+    """Returns the credential and the name of its header, or None if there is not exactly one.
 
-    Two that are equal are two: what reads the first and what reads the last of them must not come to differ.
+    Two equal credentials count as two, because another reader could take a different one of them.
     """
     found = [(name.lower(), value) for name, value in headers if name.lower() in PLACES]
     if len(found) != 1:

@@ -1,25 +1,25 @@
-"""How fast the requests of one address are taken, refused ones too, so that no agent keeps the gateway from others."""
+"""Limits the rate of requests from one address, including refused ones, so that no agent slows down the others."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 
 ADDRESSES = 4096
-"""That are remembered. The one that has asked the longest time ago is forgotten."""
+"""How many addresses are remembered. The one whose last request is the oldest is forgotten first."""
 BURST = 4.0
-"""Seconds whose requests may come at once."""
+"""Seconds' worth of requests that may come at once."""
 LONGEST = 10.0
-"""Seconds that a request waits at the most."""
+"""The most seconds that a request waits."""
 
 
 class Pace:
     def __init__(self, rate: float, now: Callable[[], float]) -> None:
-        """`rate`: requests of one address in a second."""
+        """`rate` is the number of requests per second from one address."""
         self._each = 1 / rate
         self._now = now
         self._next: OrderedDict[str, float] = OrderedDict()
 
     def wait_for(self, address: str) -> float:
-        """Counts a request, and returns the seconds until it may be looked at."""
+        """Counts a request, and returns the seconds that it must wait."""
         now = self._now()
         due = max(self._next.get(address, 0.0), now - BURST) + self._each
         self._next[address] = min(due, now + LONGEST)

@@ -1,6 +1,6 @@
-"""What a request asks for, by its path. Paths are compared as they came, so that no two parties read them differently.
+"""Reads from its path what a request asks for. Paths are not decoded, so that the upstream reads them the same way.
 
-Only one escape is taken: clients write the name of a model in a path as models/openai%2Fgpt-5.
+The only escapes allowed are those in a model's name: clients write models/openai%2Fgpt-5.
 """
 
 import re
@@ -20,7 +20,7 @@ _LLM = "/llm/v1/"
 
 
 class Call(Enum):
-    """What an agent asks of a provider."""
+    """The kinds of calls to a provider."""
 
     CHAT = auto()
     RESPONSES = auto()
@@ -30,7 +30,7 @@ class Call(Enum):
     TRANSCRIPTION = auto()
     COUNT = auto()
     LOOK = auto()
-    """Free of charge, by GET."""
+    """A GET request, free of charge."""
 
 
 _POSTS = {
@@ -55,7 +55,7 @@ class TelegramPath:
     rest: str
     """The method's name, or the file's path."""
     query: str
-    """The parameters of the method, where they are not in the body."""
+    """The method's parameters, if they are not in the body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ServerPath:
 
 
 def read_server(target: str) -> ServerPath | None:
-    """One of the servers that an entry has. Each of them is one address, with whatever query."""
+    """Returns the server of the entry that the request is for. A server has exactly one path, with any query."""
     path, _, query = target.partition("?")
     found = _SERVER.fullmatch(path)
     return ServerPath(found["credential"], found["server"], query) if found else None
@@ -84,7 +84,7 @@ def read_telegram(target: str) -> TelegramPath | None:
 
 
 def read_provider(method: str, path: str, kind: Kind) -> tuple[Call, str] | None:
-    """What is asked and the path behind the provider's base, or None for what agents may not ask."""
+    """Returns the kind of call and the path below the provider's base URL, or None if agents may not make this call."""
     if not path.startswith(_LLM):
         return None
     rest = path.removeprefix(_LLM)

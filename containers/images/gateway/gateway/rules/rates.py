@@ -1,4 +1,4 @@
-"""How often, and how often at a time, a project may ask its provider."""
+"""Limits a project's calls per minute, its simultaneous calls, and its share of the processor."""
 
 import math
 import time
@@ -13,13 +13,13 @@ from gateway.rules.share import Share
 MINUTE = 60.0
 OF_READING = 0.03
 OF_PASSING = 0.05
-"""Shares of the gateway's one processor: for reading the requests of a project, and for passing on its answers."""
+"""Each project's shares of the gateway's one processor: for reading its requests, and for passing on its answers."""
 OF_A_BYTE = 1e-9
-"""Seconds that it takes to receive one."""
+"""Seconds of processor time to receive one byte."""
 OF_A_PASSED_BYTE = 5e-9
-"""Seconds that it takes to receive one and to send it on as it came."""
+"""Seconds of processor time to receive one byte and pass it on unchanged."""
 OF_A_PIECE = 2e-5
-"""Seconds that it takes beside for one piece of an answer (`tests/benchmarks/gateway.py`)."""
+"""Seconds of processor time for each piece of an answer, in addition (`tests/benchmarks/gateway.py`)."""
 
 
 class Rates:
@@ -32,12 +32,12 @@ class Rates:
 
     @property
     def is_any_open(self) -> bool:
-        """Whether a call of anybody is under way."""
+        """Whether any project has a call in flight."""
         return any(self._open.values())
 
     @contextmanager
     def count(self, entry: Entry) -> Iterator[None]:
-        """Counts a call while it lasts. Raises RefusedError for one too many."""
+        """Counts a call while it lasts. Raises RefusedError if it exceeds a limit."""
         asked = self._asked[entry.project]
         now = self._now()
         while asked and asked[0] <= now - MINUTE:
@@ -56,14 +56,16 @@ class Rates:
             self._open[entry.project] -= 1
 
     def check_share(self, entry: Entry) -> None:
-        """Raises RefusedError for a project that has taken more than its share of the processor."""
+        """Raises RefusedError if the project has used more than its share of the processor."""
         if wait := self._reading.wait_for(entry.project):
             words = "This agent's requests take too long to read."
             raise RefusedError(Why.RATE, words, retry_after=math.ceil(wait))
 
     @contextmanager
     def reading(self, entry: Entry) -> Iterator[None]:
-        """Counts the processor time of what is done meanwhile. Nothing else can be done meanwhile for anybody."""
+        """Counts the thread's processor time inside the context. The context must not await, or other projects' work
+        would count too.
+        """
         began = time.thread_time()
         try:
             yield
@@ -71,14 +73,16 @@ class Rates:
             self._reading.take(entry.project, time.thread_time() - began)
 
     def received(self, entry: Entry, size: int) -> None:
-        """Counts what it takes to receive so many bytes."""
+        """Counts the processor time for receiving this many bytes."""
         self._reading.take(entry.project, size * OF_A_BYTE)
 
     def passed(self, entry: Entry, size: int) -> None:
-        """Counts what it takes to pass so many bytes on."""
+        """Counts the processor time for passing this many bytes on."""
         self._reading.take(entry.project, size * OF_A_PASSED_BYTE)
 
     def pay(self, entry: Entry, size: int, spent: float = 0.0) -> float:
-        """Counts what it takes to pass a piece of an answer on, and what was `spent` beside to read it. Returns the
-        seconds until the next one may pass."""
+        """Counts the processor time for passing on a piece of an answer, plus the seconds `spent` on reading it.
+
+        Returns the seconds until the next piece may pass.
+        """
         return self._passing.take(entry.project, OF_A_PIECE + size * OF_A_PASSED_BYTE + spent)

@@ -1,4 +1,4 @@
-"""Refusals, each in the shape and the words of the upstream that was asked. Pure."""
+"""Refusals, in the format and the words of the upstream that the request was for. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from gateway.entries.entry import Kind
 
 
 class Why(Enum):
-    """The status, the type of OpenAI and the type of Anthropic."""
+    """The reasons to refuse a request. Each has an HTTP status, an error type of OpenAI and one of Anthropic."""
 
     CREDENTIAL = (401, "invalid_request_error", "authentication_error")
     LATER = (503, "server_error", "overloaded_error")
@@ -34,7 +34,7 @@ _QUOTA_WORDS = {
     Kind.ANTHROPIC: "Your credit balance is too low: ",
     Kind.OPENROUTER: "Insufficient credits: ",
 }
-"""How agents tell that money is at an end, and not that they ask too often."""
+"""Agents recognise by these that the money is used up, and not that they call too often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Refusal:
 
 
 class RefusedError(Exception):
-    """A request is answered here. `words` are for the agent and its owner, and quote nothing secret."""
+    """The gateway refuses a request. `words` are for the agent and its owner, and contain nothing secret."""
 
     def __init__(
         self, why: Why, words: str, *, retry_after: int | None = None, headers: Mapping[str, str] | None = None
@@ -58,6 +58,7 @@ class RefusedError(Exception):
 
 
 def shape_for_provider(error: RefusedError, kind: Kind) -> Refusal:
+    """Returns the refusal as a provider of this kind would write it."""
     why, words, status = error.why, error.words, error.why.status
     if why is Why.QUOTA:
         status = _QUOTA_STATUS.get(kind, status)
@@ -74,17 +75,18 @@ def shape_for_provider(error: RefusedError, kind: Kind) -> Refusal:
 
 
 def shape_in_stream(error: RefusedError, kind: Kind, *, is_response: bool) -> bytes:
-    """As the last event of a stream that has begun. What else headers tell stands beside the words.
+    """Returns the refusal as the last event of a stream that has begun. The event also contains what the headers of
+    the refusal would say.
 
-    `is_response`: it is a stream of OpenAI's responses, whose errors have their facts outside, too.
+    `is_response` means a stream of OpenAI's Responses API, whose error events repeat the fields at the top level.
     """
     document = json.loads(shape_for_provider(error, kind).body)
     facts = document["error"]
     if is_response:
         facts_outside = {name: facts.get(name) for name in ("code", "message", "param")}
         document = {"type": "error", "sequence_number": 0} | facts_outside | document
-    told = {name.removeprefix("X-Berth-").lower(): value for name, value in error.headers.items()}
-    document["error"] = facts | ({"berth": told} if told else {})
+    details = {name.removeprefix("X-Berth-").lower(): value for name, value in error.headers.items()}
+    document["error"] = facts | ({"berth": details} if details else {})
     name = b"event: error\n" if "type" in document else b""
     return name + b"data: " + json.dumps(document).encode() + b"\n\n"
 
@@ -97,8 +99,8 @@ def shape_for_telegram(error: RefusedError) -> Refusal:
 
 
 def shape_for_tunnel(error: RefusedError) -> Refusal:
-    """In plain words: the client of a proxy shows the status, and little more."""
-    # What comes behind is the tunnel's, and no other request.
+    """Returns plain text: the client of a proxy shows the status, and little more."""
+    # Any following bytes are meant for the tunnel and must not be read as another request.
     headers = {"Content-Type": "text/plain; charset=utf-8", "Connection": "close", **error.headers}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)

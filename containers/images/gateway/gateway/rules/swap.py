@@ -1,6 +1,7 @@
-"""What passes of a request's headers and query, and of an answer's headers: lists of what may pass.
+"""Allowlists for a request's headers and query parameters, and for an answer's headers. Pure.
 
-So no way of signing in passes either, and what an upstream and an agent could tell each other behind our back is small.
+They keep every credential of the agent out of the request, and leave an agent and an upstream little room to exchange
+hidden data.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,19 +23,19 @@ LONGEST_QUERY = 2048
 
 
 def request_headers(headers: Iterable[tuple[str, str]], credential: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a call to a provider."""
+    """Returns the headers of a call to a provider, with the real credential."""
     return {**passed_headers(headers, REQUEST_HEADERS), **credential}
 
 
 def passed_headers(headers: Iterable[tuple[str, str]], known: Collection[str]) -> dict[str, str]:
-    """Those that are known and can be sent on. An answer must be readable, so that no encoding is accepted."""
+    """Returns the allowed headers that can be passed on. Asks for an uncompressed answer, so that it can be read."""
     passed = {name.lower(): value for name, value in headers if name.lower() in known}
     plain = {name: value for name, value in passed.items() if value.isascii() and value.isprintable()}
     return {**plain, "accept-encoding": "identity"}
 
 
 def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str]) -> list[tuple[str, str]]:
-    """The headers of an answer, without any that holds the real credential."""
+    """Returns the allowed headers of an answer, without any that contains a real credential."""
     return [
         (name, value)
         for name, value in headers
@@ -44,7 +45,7 @@ def answer_headers(headers: Iterable[tuple[str, str]], secrets: Collection[str])
 
 
 def provider_query(query: str) -> str:
-    """The query of a call to a provider: names that list and page, and nothing else. Raises ValueError."""
+    """Returns the allowed parameters of the query, which only list and page. Raises ValueError if it is too long."""
     if len(query) > LONGEST_QUERY:
         raise ValueError("The query is too long.")
     pairs = [(name, value) for name, value in parse_qsl(query, max_num_fields=50) if name in QUERY]

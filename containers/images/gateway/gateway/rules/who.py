@@ -1,4 +1,4 @@
-"""Who asks: the virtual credential and the source address must both be those of one project."""
+"""Identifies the agent behind a request: virtual credential and source address must belong to the same project."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -11,16 +11,19 @@ from gateway.rules.refusals import RefusedError, Why
 
 ADDRESSES = 4096
 CREDENTIALS = 64
-"""How many unknown credentials are remembered: of so many addresses so many each. The oldest are forgotten."""
+"""How many addresses are remembered, and how many unknown credentials of each. The oldest are forgotten first."""
 
 
 class Stranger(Enum):
+    """Why a request belongs to no agent."""
+
     LATER = auto()
-    """Nobody is known by this credential yet, or not at this address: the entry of a new container may be on its way.
-    Or it has no lease just now, or is void on this node and perhaps on no other."""
+    """The credential is not known yet, or not with this address, because the entry of a new container may be on its
+    way. Or the entry has no lease now, or is void on this node but perhaps on no other."""
     ASTRAY = auto()
-    """The agent itself, most likely, whose address a rule on the host changes. Somebody on the host looks the same."""
+    """Most likely the agent itself, whose address a rule on the host changes. A program on the host looks the same."""
     NOBODY = auto()
+    """The credential or the address is wrong."""
 
 
 _WORDS = {
@@ -30,20 +33,20 @@ _WORDS = {
 
 
 def let_in(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
-    """Raises RefusedError for a stranger: `otherwise` for nobody's."""
+    """Returns the entry. Raises RefusedError for a stranger, which is `otherwise` if credential or address is wrong."""
     if isinstance(found, Entry):
         return found
     if found is Stranger.NOBODY:
         raise otherwise
-    # A connection keeps its address, also when the rule that has changed it is gone.
+    # A connection keeps its changed address, even after the rule is gone.
     headers = {"Connection": "close"} if found is Stranger.ASTRAY else None
     raise RefusedError(Why.LATER, _WORDS[found], retry_after=1, headers=headers)
 
 
 class Comparison:
-    """When the service has last compared with its rows what this gateway knows, and found that it has missed nothing.
+    """Records when the service last compared this gateway's entries with its rows and found none missing or outdated.
 
-    As long as it does not, this gateway cannot tell what counts nowhere from what it alone has not heard of.
+    Until it does, the gateway cannot distinguish a credential that is invalid everywhere from one it has not received.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -58,22 +61,25 @@ class Comparison:
 
 
 class Grace:
-    """How long a credential that does not count has been shown by an address."""
+    """Grace periods for invalid credentials, one for each credential and the address that sends it."""
 
     def __init__(
         self, seconds: float, now: Callable[[], float], *, begins_anew: bool = False, until: Comparison | None = None
     ) -> None:
-        """`begins_anew`: after as many seconds in which it was not shown. It lasts `until` a comparison after it has
-        found nothing.
+        """A grace period lasts so many `seconds`.
+
+        With `begins_anew`, it begins again if the address has not sent the credential for as many seconds. With
+        `until`, it also lasts until a comparison that began after those seconds has found nothing missing.
         """
         self._seconds = seconds
         self._now = now
         self._begins_anew = begins_anew
         self._until = until
         self._seen: OrderedDict[str, OrderedDict[str, tuple[float, float]]] = OrderedDict()
-        """When the first time, and the last."""
+        """By address and credential: when it came for the first time in this period, and for the last time."""
 
     def is_over(self, address: str, virtual: str) -> bool:
+        """Notes that the address has sent the credential, and returns whether its grace period is over."""
         of_address = self._seen.setdefault(address, OrderedDict())
         now = self._now()
         first, last = of_address.get(virtual, (now, now))
@@ -90,19 +96,22 @@ class Grace:
 
 
 class Callers:
-    """Tells agents from strangers.
+    """Distinguishes agents from strangers.
 
-    A right credential from another agent's address is a stolen one. From an address of nobody (the host's, mostly) it
-    may be stolen, or the agent's own, whose packets a rule of address translation on the host has rewritten. Nobody can
-    tell, also while the agent is heard at its own address: connections from before such a rule keep theirs. So it is
-    asked to come again, and never let in: agents that are told that their credential is wrong give up, and blame it.
+    A correct credential from another agent's address is stolen. From an address that no agent has (mostly the host's),
+    it is either stolen, or the agent's own and a NAT rule on the host has changed the address. These two cannot be
+    distinguished, even while the agent also uses its own address, because connections opened before such a rule keep
+    theirs. So the gateway asks it to retry and never admits it: told that its credential is wrong, an agent would give
+    up and report a wrong credential.
     """
 
     def __init__(
         self, table: Table, grace: Grace, returning: Grace, note: Callable[[str, str], None] = lambda *_: None
     ) -> None:
-        """`grace` is of unknown credentials, `returning` of such as may be void on this node alone. `note` is told of a
-        right credential from an address of nobody: the project and that address.
+        """`grace` is for unknown credentials, `returning` for those that may be void on this node only.
+
+        `note` is called with a project and an address if the project's correct credential comes from an address that
+        no agent has.
         """
         self._table = table
         self._grace = grace
@@ -110,7 +119,7 @@ class Callers:
         self._note = note
 
     def identify(self, *, credential: str, address: str) -> Entry | Stranger:
-        """The entry of the project whose credential this is. It may be that of the bot or that of the provider."""
+        """Returns the entry of the project to which the credential belongs: that of its bot, provider or servers."""
         virtual = digest(credential)
         entry = self._table.find(virtual)
         if entry is not None:
@@ -122,7 +131,7 @@ class Callers:
         return Stranger.LATER
 
     def find_address(self, address: str) -> Entry | Stranger:
-        """The entry of the project whose agent has this address."""
+        """Returns the entry of the project whose agent has this address."""
         entry = self._table.find_address(address)
         if entry is not None:
             return self._admit(entry)

@@ -1,1 +1,1 @@
-"""Servers of tools and of searches, asked with credentials that their agents do not have."""
+"""Calls to servers of tools and searches, with credentials that the agents do not have."""

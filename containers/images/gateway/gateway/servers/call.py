@@ -1,4 +1,4 @@
-"""A call to a server that the owner of an agent has named, with the credential that Berth keeps for it."""
+"""Calls a server that the agent's owner has configured, with the credential that Berth keeps for it."""
 
 import asyncio
 from collections import defaultdict
@@ -25,27 +25,27 @@ from gateway.tunnels.target import is_allowed
 
 METHODS = ("GET", "POST", "DELETE")
 LARGEST = 256 * 1024
-"""Bytes of a question: the arguments of a tool."""
+"""The most bytes of a request's body, which contains the arguments of a tool."""
 SILENT_FOR = 120.0
-"""Seconds that a server may think."""
+"""Seconds for which a server may send nothing."""
 
 _HEADERS = frozenset({"accept", "content-type", "last-event-id", "mcp-protocol-version", "mcp-session-id"})
 
 
 class ServerCalls:
     def __init__(self, client: aiohttp.ClientSession, rates: Rates) -> None:
-        """`client` connects to addresses of the internet alone."""
+        """`client` must connect only to addresses of the public internet."""
         self._client = client
         self._rates = rates
         self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
     def end_of(self, project: str) -> None:
-        """Cuts the calls of a project that has other servers or credentials now."""
+        """Cuts the calls of a project whose servers or credentials have changed."""
         for transport in list(self._open.get(project, ())):
             transport.abort()
 
     async def call(self, request: web.BaseRequest, entry: Entry, path: ServerPath) -> web.StreamResponse:
-        """Raises RefusedError before, and BrokenError after the answer has begun."""
+        """Raises RefusedError before the answer has begun, and BrokenError after that."""
         server = _find(entry, path)
         if request.method not in METHODS:
             raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this method on.")

@@ -1,4 +1,4 @@
-"""Finds the addresses of servers, of which only those of the internet are asked: owners name the servers."""
+"""Resolves the names of servers to addresses of the public internet only, because owners choose the names."""
 
 import asyncio
 import socket
@@ -11,25 +11,25 @@ from weakref import WeakValueDictionary
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from gateway.rules.refusals import RefusedError
-from gateway.tunnels.connect import Resolve, ask_for, find_public
+from gateway.tunnels.connect import Resolve, find_public, look_up
 from gateway.tunnels.target import Target
 
 WITHIN = 10.0
-"""Seconds for a name, and for the turn before it."""
+"""Seconds for a lookup, including the wait for other lookups of the project."""
 OF_ONE = 2
-"""Names of a project that are looked up at a time, so that one whose names nobody answers leaves room for others."""
+"""Simultaneous lookups of one project, so that a project whose names get no answer leaves threads for others."""
 ASKER: ContextVar[str] = ContextVar("asker", default="")
-"""The project for which a server is asked."""
+"""The project for which a server is called."""
 
 Look = Callable[[str, int], asyncio.Future[list[str]]]
 _NAMES = ThreadPoolExecutor(32, thread_name_prefix="names-of-servers")
 
 
 class Lookups:
-    """A thread goes on when nobody waits for it any more. It counts until it has ended."""
+    """Limits the lookups of each project. A lookup counts until its thread ends, even if its caller has given up."""
 
     def __init__(self, look: Look | None = None) -> None:
-        self._look = look or partial(ask_for, pool=_NAMES)
+        self._look = look or partial(look_up, pool=_NAMES)
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def resolve(self, host: str, port: int) -> list[str]:
@@ -47,14 +47,17 @@ class Lookups:
 
 
 def _end(turns: asyncio.Semaphore, looking: asyncio.Future[list[str]]) -> None:
-    """What it has found is read, or asyncio would tell that nobody did, with the name."""
+    """Reads the lookup's error, because asyncio logs errors that are never read, and this one contains the name."""
     if not looking.cancelled():
         looking.exception()
     turns.release()
 
 
 class PublicResolver(AbstractResolver):
-    """What it finds is what is connected to. An address in the place of a name never comes here: no entry has one."""
+    """Resolver for aiohttp, which connects to exactly the addresses that it returns.
+
+    aiohttp would not ask it about an IP address instead of a name, but entries contain none.
+    """
 
     def __init__(self, resolve: Resolve | None = None) -> None:
         self._resolve = resolve or Lookups().resolve
@@ -63,9 +66,9 @@ class PublicResolver(AbstractResolver):
         self,
         host: str,
         port: int = 0,
-        family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002 - the library's
+        family: socket.AddressFamily = socket.AF_INET,  # noqa: ARG002 - part of the library's interface
     ) -> list[ResolveResult]:
-        """Raises OSError, of which TimeoutError is one."""
+        """Raises OSError, of which TimeoutError is a subclass."""
         try:
             async with asyncio.timeout(WITHIN):
                 found = await find_public(Target(host, port), self._resolve)
@@ -81,4 +84,4 @@ class PublicResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing: there is nothing to close."""

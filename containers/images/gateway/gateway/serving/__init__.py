@@ -1,1 +1,1 @@
-"""The process: its door for agents, its start and its end."""
+"""The gateway's process: its start and end, and the server that receives agents' requests."""

@@ -1,4 +1,4 @@
-"""Every request of an agent comes in here: who asks, what for, and then on to its upstream."""
+"""Handles each request of an agent: identifies the agent, reads what it asks for, and has the upstream called."""
 
 import asyncio
 import logging
@@ -67,8 +67,8 @@ class Door:
         except ExceededError:
             return _cut(request, within=LAST_WITHIN)
         except (BrokenError, ConnectionError):
-            return _cut(request)  # the second one: the agent has gone
-        except Exception as error:  # noqa: BLE001 - the last one there is
+            return _cut(request)  # a ConnectionError means that the agent has hung up
+        except Exception as error:  # noqa: BLE001 - no other handler follows
             _log(error)
             return _cut(request)
 
@@ -158,12 +158,15 @@ class Door:
 
 @contextmanager
 def _answered(request: web.BaseRequest) -> Iterator[None]:
-    """A fault of the gateway is a refusal like any other, where nothing of the answer is sent yet."""
+    """Turns a fault of the gateway into a refusal, if no part of the answer has been sent.
+
+    Raises RefusedError, BrokenError or ConnectionError.
+    """
     try:
         yield
     except (RefusedError, BrokenError, ConnectionError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the agent waits for an answer
+    except Exception as error:  # noqa: BLE001 - the agent waits for an answer in any case
         _log(error)
         if request.get(BEGUN):
             raise BrokenError from None
@@ -171,7 +174,7 @@ def _answered(request: web.BaseRequest) -> Iterator[None]:
 
 
 def _log(error: Exception) -> None:
-    """Where it was alone: what it says could hold a credential."""
+    """Logs only the error's type and place, because its message could contain a credential."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     logger.error("A request failed: %s at %s:%s", type(error).__name__, place.filename, place.lineno)
 
@@ -179,12 +182,15 @@ def _log(error: Exception) -> None:
 def _answer(request: web.BaseRequest, refusal: Refusal) -> web.Response:
     response = web.Response(status=refusal.status, body=refusal.body, headers=refusal.headers)
     if not request.content.at_eof() or "Connection" in refusal.headers:
-        response.force_close()  # nobody reads the rest of a request that is refused
+        response.force_close()  # the rest of a refused request is not read
     return response
 
 
 def _cut(request: web.BaseRequest, *, within: float = 0.0) -> web.StreamResponse:
-    """The agent must see that its answer is not complete. It has so many seconds to take what was written."""
+    """Closes the connection, so that the agent sees that its answer is incomplete.
+
+    The agent has `within` seconds to receive what was already written.
+    """
     if request.transport is not None and within:
         request.transport.close()
         asyncio.get_running_loop().call_later(within, request.transport.abort)

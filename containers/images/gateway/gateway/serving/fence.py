@@ -1,4 +1,4 @@
-"""Ends what is in flight when what it was allowed by has changed, or counts no more."""
+"""Ends polls, calls and tunnels when the entry that allowed them has changed or is no longer valid."""
 
 import asyncio
 
@@ -12,9 +12,10 @@ from gateway.truth import Truth
 from gateway.tunnels.tunnel import Tunnels
 
 LOOK_EVERY = 0.25
-"""Seconds: the loop's clock stands still while the machine sleeps, and that of leases does not."""
+"""Seconds between checks for ended leases. One long sleep would end late after the machine was suspended: the event
+loop's clock stops then, but the clock of leases does not."""
 POLL_WITHIN = 0.5
-"""Seconds for a poll to end with an empty result, before everything of a project is cut whose lease is over."""
+"""Seconds in which a poll may end with an empty result, before all connections of a project without a lease are cut."""
 
 
 class Fence:
@@ -29,6 +30,7 @@ class Fence:
         self._tunnels = tunnels
 
     async def change(self, old: Entry, new: Entry | None) -> None:
+        """Ends everything that `old` allowed and `new` does not. None means that the project has no valid entry."""
         self._ledger.change(old.project, new)
         if new is None or new.bot != old.bot or new.address != old.address:
             self._polls.end_of(old.project)
@@ -42,7 +44,7 @@ class Fence:
             await self._inside.fence(old.project)
 
     async def silence(self, projects: list[str]) -> None:
-        """Of projects whose leases are over. What was seen of them stays."""
+        """Ends everything of projects whose leases are over. What the gateway has seen of them is kept."""
         for project in projects:
             self._polls.end_of(project)
             self._servers.end_of(project)
@@ -55,7 +57,7 @@ class Fence:
 
 
 async def watch_leases(table: Table, fence: Fence) -> None:
-    """Goes on until it is cancelled."""
+    """Runs until it is cancelled."""
     leases, silencing = table.leases, set[asyncio.Task[None]]()
     while True:
         left = leases.next_end()
@@ -65,7 +67,7 @@ async def watch_leases(table: Table, fence: Fence) -> None:
         else:
             await asyncio.sleep(min(left, LOOK_EVERY))
         if ended := leases.take_ended():
-            # Nobody waits for the end of the one before: others may end meanwhile.
+            # In a task of its own, because other leases may end before this is done.
             task = asyncio.create_task(fence.silence(ended))
             silencing.add(task)
             task.add_done_callback(silencing.discard)

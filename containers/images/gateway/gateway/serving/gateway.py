@@ -1,4 +1,4 @@
-"""The rooms, put together."""
+"""Builds the gateway from its parts, and serves while it is open."""
 
 import asyncio
 import errno
@@ -39,11 +39,11 @@ from gateway.truth import Truth
 from gateway.tunnels.tunnel import Tunnels
 
 IDLE_FOR = 65.0
-"""Seconds that an agent's connection may be without a request, or with half of one's head."""
+"""Seconds for which an agent's connection may have no request, or only part of a request's head."""
 LAST_WORDS_WITHIN = 0.25
-"""Seconds for all else, once nobody is let in any more."""
+"""Seconds in which remaining requests may end, once no new ones are accepted."""
 ADDRESS_WITHIN = 60.0
-"""Seconds that it waits for its address and port."""
+"""Seconds for which the gateway waits for its address and port."""
 _LATER = (errno.EADDRNOTAVAIL, errno.EADDRINUSE)
 
 
@@ -52,11 +52,11 @@ async def open_gateway(
     config: Config, now: Callable[[], float] = time.time, *, listening: socket.socket | None = None
 ) -> AsyncIterator[int]:
     """Serves while the context is open, and yields the port. `now` is the clock by which days and months end.
-    `listening` is at the port already.
+    `listening` is a socket that already listens at the port.
 
-    Where another gateway is at work with the same state it waits until that one has ended.
+    If another gateway uses the same state, waits until that one has ended.
 
-    Raises OSError, and ValueError for a key that is none.
+    Raises OSError, and ValueError if the key is invalid.
     """
     keys, leases, steps = read_keys(config.key_file), Leases(), Steps()
     reception = Reception(leases)
@@ -126,7 +126,7 @@ async def _serve(config: Config, door: Door, polls: Polls, listening: socket.soc
         keepalive_timeout=IDLE_FOR,
         access_log=None,
         lingering_time=0,
-        auto_decompress=False,  # a compressed request is refused, and what it holds could have any length
+        auto_decompress=False,  # a compressed request is refused: decompressed, it could have any length
         max_line_size=8190,
         max_field_size=8190,
     )
@@ -135,14 +135,17 @@ async def _serve(config: Config, door: Door, polls: Polls, listening: socket.soc
         yield serving.sockets[0].getsockname()[1]
     finally:
         serving.close()
-        server.pre_shutdown()  # before its poll ends, so that nobody polls again on the same connection
+        server.pre_shutdown()  # before polls end, so that no agent polls again on the same connection
         polls.end_all()
         await server.shutdown(LAST_WORDS_WITHIN)
 
 
 async def _listen(server: GuardedServer, config: Config, listening: socket.socket | None) -> asyncio.Server:
-    """Its address comes with its network, which a successor joins when its predecessor has left it. A predecessor that
-    was killed and started again may hold the port until it is stopped, though it has no turn any more."""
+    """Waits for address and port if necessary.
+
+    The address is that of the agents' network, which a new gateway joins only when the old one has left it. An old
+    gateway that was killed and restarted may hold the port until it is stopped, although it no longer has the lock.
+    """
     loop = asyncio.get_running_loop()
     if listening is not None:
         return await loop.create_server(server, sock=listening, backlog=QUEUE)

@@ -1,4 +1,4 @@
-"""What the head of a request may be. Pure."""
+"""Checks the head of a request: its version, path and framing headers. Pure."""
 
 from aiohttp import HttpVersion10, HttpVersion11, web
 
@@ -6,13 +6,13 @@ from gateway.rules.refusals import RefusedError, Why
 
 LONGEST_PATH = 8000
 ONCE = ("host", "content-length", "transfer-encoding", "content-type", "content-encoding", "expect")
-"""Headers that must not come twice: two readers could take two of them."""
+"""Headers that must not come twice, because two readers could take different ones."""
 VERSIONS = (HttpVersion10, HttpVersion11)
-"""The parser takes 0.9 and 2.0 too, which nobody speaks by lines of text, and of which the server knows no framing."""
+"""The parser also accepts 0.9 and 2.0, which no client sends in this form and whose framing it does not know."""
 
 
 def check_head(request: web.BaseRequest) -> None:
-    """Raises RefusedError for what no client sends, and what two readers could understand in two ways."""
+    """Raises RefusedError for a head that no real client sends, or that two readers could understand differently."""
     if request.version not in VERSIONS:
         raise RefusedError(Why.BAD, "Bad Request: HTTP/1.1 is spoken here")
     path = request.raw_path

@@ -1,4 +1,4 @@
-"""The requests that are in flight, so that all of a project can be ended."""
+"""Tracks the requests in flight, so that all requests of a project can be ended."""
 
 import asyncio
 from collections import defaultdict
@@ -12,7 +12,7 @@ from gateway.entries.entry import Entry
 from gateway.pipes.piece_filter import BrokenError
 
 FENCED_WITHIN = 5.0
-"""Seconds for the end of calls that are cut. They take milliseconds."""
+"""Seconds to wait until requests that were cut have ended. It takes milliseconds."""
 
 
 class Inside:
@@ -21,7 +21,7 @@ class Inside:
         self._of: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
     async def fence(self, project: str) -> None:
-        """Ends what is in flight of a project whose credentials are void. It has ended when this returns."""
+        """Cuts the requests of a project whose credentials are void. They have ended when this returns."""
         cut = set(self._of.get(project, ()))
         for transport in cut:
             transport.abort()
@@ -32,7 +32,7 @@ class Inside:
 
     @contextmanager
     def counted(self, entry: Entry, request: web.BaseRequest) -> Iterator[Callable[[], None]]:
-        """Yields what ends it before its time."""
+        """Counts a request while it lasts. Yields a function that stops counting it before its end."""
         transport, inside = request.transport, self._of[entry.project]
         if transport is None:
             raise BrokenError
@@ -42,5 +42,5 @@ class Inside:
                 yield lambda: inside.discard(transport)
         finally:
             inside.discard(transport)
-            if not inside and self._of.get(entry.project) is inside:  # who has left early may outlive its set
+            if not inside and self._of.get(entry.project) is inside:  # a newer set may have replaced it meanwhile
                 self._of.pop(entry.project, None)

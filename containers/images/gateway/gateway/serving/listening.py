@@ -1,8 +1,8 @@
-"""The socket at which agents are listened to, open before the rest of the gateway is there.
+"""Opens the socket that listens for agents, before the rest of the gateway is imported.
 
-What comes while the rest is imported, while a gateway waits for its turn, and while a process that was killed is
-followed by another one, waits in the kernel's queue. An agent that is refused instead comes again after a second or
-more, and after twice as long the next time.
+Connections wait in the kernel's queue while the gateway imports its modules, while it waits for the lock on its state,
+and while a killed process is replaced. If they were refused instead, agents would retry only after a second or more,
+and after twice as long each next time.
 """
 
 import socket
@@ -10,12 +10,12 @@ import socket
 from gateway.config import Config
 
 _FREEBIND = 15
-"""IP_FREEBIND of Linux (ip(7)): the address may come later, with its network. It takes no right."""
+"""IP_FREEBIND of Linux (ip(7)): the address may be assigned later, with its network. It needs no privilege."""
 QUEUE = 1024
 
 
 def listen(config: Config) -> socket.socket | None:
-    """None where that is for later: somebody else still has the port, or the host is none that can be listened to."""
+    """Returns None if the port is still in use or the host is not a valid address; `open_gateway` tries again later."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Starts the gateway and ends it."""
+"""Runs the gateway from its settings until a signal ends it."""
 
 import asyncio
 import gc
@@ -15,49 +15,50 @@ from gateway.serving.gateway import open_gateway
 
 MISCONFIGURED = 40
 COLLECT_AFTER = 10_000
-"""Objects that are made before rings of them are looked for. With Python's 700 that took a tenth of the processor time
-of streams, and found nothing."""
+"""Allocations before the garbage collector runs. With Python's default of 700 it took a tenth of the processor time of
+streams and found nothing."""
 
 logger = logging.getLogger("gateway")
 
 
 def main(listening: socket.socket | None = None) -> None:
-    """`listening` is at its port already."""
+    """`listening` is a socket that already listens at the port. Exits with 40 if the gateway cannot start."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    # The library quotes whole requests in its complaints about broken ones.
+    # The library logs malformed requests in full.
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     raise_file_limit()
     gc.set_threshold(COLLECT_AFTER)
     try:
         uvloop.run(serve(read_config(), listening))
     except asyncio.CancelledError:
-        logger.info("stopped before it was at work")
+        logger.info("stopped before it was ready")
     except (OSError, ValueError) as error:
         logger.critical("The gateway cannot start: %s", error)
         sys.exit(MISCONFIGURED)
 
 
 def raise_file_limit() -> None:
-    """An idle poll takes two descriptors."""
+    """Raises the limit of open files to the highest allowed, because an idle poll takes two descriptors."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def serve(config: Config, listening: socket.socket | None = None) -> None:
-    """Runs until SIGTERM. Raises OSError and ValueError where it cannot start, and CancelledError where it is ended
-    before it is at work."""
+    """Runs until SIGTERM or SIGINT. Raises OSError or ValueError if it cannot start, and CancelledError if it is ended
+    before it is ready.
+    """
     is_over, opening = asyncio.Event(), asyncio.current_task()
 
     def end() -> None:
         is_over.set()
-        if opening is not None and not is_at_work:
+        if opening is not None and not is_ready:
             opening.cancel()
 
-    is_at_work = False
+    is_ready = False
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, end)
     async with open_gateway(config, listening=listening) as port:
-        is_at_work = True
+        is_ready = True
         logger.info("listening on port %s", port)
         await is_over.wait()
     logger.info("stopped")

@@ -1,4 +1,4 @@
-"""What a start takes long for, so that its log says why a gateway was away."""
+"""Logs the slow steps of a start, so that the log explains why the gateway was unavailable."""
 
 import logging
 import time
@@ -14,7 +14,7 @@ class Steps:
         self._began = time.monotonic()
 
     def note(self, what: str) -> None:
-        """`what` it has done since the step before."""
+        """Ends a step. `what` completes the sentence "It took 2 s …", such as "to read its entries"."""
         took, self._began = time.monotonic() - self._began, time.monotonic()
         if took >= SLOW:
             logger.warning("It took %.1f s %s.", took, what)

@@ -1,7 +1,7 @@
-"""Runs the gateway in a child, and in another one where the kernel has killed it: it is back before the engine noticed.
+"""Runs the gateway in a child process, and starts another child if one is killed, for example by the kernel.
 
-The parent has imported everything and does nothing, so that the next child serves some milliseconds after its fork, in
-the same container, on the same networks. With the parent the container ends, and the engine starts it again.
+The parent has imported everything and only waits, so that the next child serves a few milliseconds after its fork, in
+the same container and on the same networks. If the parent ends, so does the container, and the engine restarts it.
 """
 
 import gc
@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable
 
 MOST, MINUTE = 20, 60.0
-"""Children that may be killed in a minute. What kills more would kill the next one too: the container ends then, and
-the engine waits longer and longer before it starts it again."""
+"""Children that may be killed in a minute. If more are, the next one would be killed too: the container ends, and the
+engine restarts it after longer and longer pauses."""
 ENDING = (signal.SIGTERM, signal.SIGINT)
 AWAITED = (*ENDING, signal.SIGCHLD)
 
@@ -24,12 +24,12 @@ logger = logging.getLogger("gateway")
 
 
 def supervise(run: Callable[[], None], *, end: Callable[[], object] | None = None) -> int:
-    """Returns with what the container is to end: what the child has returned, or 128 and the signal that killed it.
+    """Returns the container's exit code: that of the last child, or 128 plus the number of the signal that killed it.
 
-    `end` is called when no other child is to follow, before the last one is told to end.
+    Calls `end` before it passes on the first signal to end; no other child follows then.
     """
     supervisor = _Supervisor(end)
-    gc.freeze()  # what is there is shared with the children
+    gc.freeze()  # keeps the memory of existing objects shared with the children
     killed: deque[float] = deque(maxlen=MOST)
     while True:
         code = supervisor.run_child(run)
@@ -43,7 +43,7 @@ def supervise(run: Callable[[], None], *, end: Callable[[], object] | None = Non
 
 
 class _Supervisor:
-    """It handles no signal, it waits for them: none is lost, whenever it comes, and none meets a child that is gone."""
+    """Waits for signals instead of handling them, so that none is lost and none is sent to a child that has ended."""
 
     def __init__(self, end: Callable[[], object] | None) -> None:
         self.is_over = False
@@ -64,7 +64,7 @@ class _Supervisor:
                 if self._end and not self.is_over:
                     self._end()
                 self.is_over = True
-                os.kill(child, came)  # it is not reaped yet, so that the number is its own
+                os.kill(child, came)  # the child is not reaped yet, so no other process can have its number
                 continue
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
@@ -72,14 +72,14 @@ class _Supervisor:
 
 
 def _leave_with(run: Callable[[], None]) -> None:
-    """Never returns into the parent's code."""
+    """Runs the child and ends its process, so that it never returns into the parent's code."""
     code = 1
     try:
         run()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
-    except BaseException:  # noqa: BLE001 - nothing above this line is the child's
+    except BaseException:  # noqa: BLE001 - the code that would handle it is the parent's
         traceback.print_exc()
     finally:
         logging.shutdown()

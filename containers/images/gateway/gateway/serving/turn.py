@@ -1,4 +1,4 @@
-"""Of two gateways with the same state one is at work at a time: the other one waits, with all that it has to import."""
+"""A lock on the gateway's state, so that only one of two gateways serves at a time and the other one waits."""
 
 import asyncio
 import fcntl
@@ -12,7 +12,7 @@ LOOK_EVERY = 0.02
 
 @asynccontextmanager
 async def taken_turn(state: Path) -> AsyncIterator[None]:
-    """Waits until nobody else is at work with this folder. The kernel ends the turn of a process that is gone."""
+    """Waits until no other process holds the lock. The kernel releases the lock of a process that has ended."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(state / "turn", os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -1,1 +1,1 @@
-"""Calls to the Bot API."""
+"""Calls to Telegram's Bot API."""

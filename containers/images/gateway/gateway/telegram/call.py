@@ -1,4 +1,4 @@
-"""A call to the Bot API, with the real token in the place of the virtual one."""
+"""Passes a call on to the Bot API, with the real token instead of the virtual one."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,11 +23,11 @@ from gateway.telegram.polls import Polls
 from gateway.truth import Truth
 
 LARGEST_UPLOAD = 52 * 1024 * 1024
-"""Bytes: Telegram takes files of 50 MB, and a form around them."""
+"""Bytes: Telegram accepts files of 50 MB, and the form around them needs some more."""
 SMALL = 64 * 1024
-"""Bytes that are read at once. What is longer passes in pieces."""
+"""Bytes up to which a request's body is read at once. A longer one is passed on in pieces."""
 SILENT_FOR = 65.0
-"""Seconds: Telegram holds a poll for 50."""
+"""Seconds for which Telegram may send nothing. It holds a poll for 50."""
 
 _HEADERS = frozenset({"accept", "content-type", "range"})
 _NO_WEBHOOK = {"ok": True, "result": True, "description": "Webhook is already deleted"}
@@ -41,7 +41,7 @@ class TelegramCalls:
         self._ledger = ledger
         self._rates = rates
         self._hooked: set[str] = set()
-        """Projects whose bots have a webhook, as Telegram has just said."""
+        """Projects whose bots have a webhook, according to Telegram's last answer to a poll."""
 
     async def call(self, request: web.BaseRequest, entry: Entry, bot: Bot, path: TelegramPath) -> web.StreamResponse:
         """Raises RefusedError."""

@@ -1,4 +1,4 @@
-"""A long poll: held by Telegram, and given up as soon as a newer one comes."""
+"""Runs a long poll of Telegram, and gives it up as soon as a newer one of the same bot comes."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,25 +10,28 @@ from gateway.telegram.polls import Polls
 
 NOTHING = b'{"ok":true,"result":[]}'
 PAUSE = 1.0
-"""Seconds for which a poll that a newer one has ended is held. Two programs that poll one bot, and end each other's
-polls, would otherwise ask as fast as they can."""
+"""Seconds to wait before a poll that a newer one has replaced gets its empty result. Without it, two programs that poll
+the same bot would replace each other's polls as fast as they can."""
 
 REST_WITHIN = 0.25
-"""Seconds that an answer which has begun has for its end once a newer poll waits for it. Agents take theirs in
-milliseconds. One that is cut has confirmed nothing, so that its messages come again, to the newer poll."""
+"""Seconds in which an answer that has begun must end once a newer poll waits. Agents read theirs in milliseconds. If it
+is cut, its messages are not confirmed, so that the newer poll gets them again."""
 
 Ask = Callable[[asyncio.Event], Awaitable[web.StreamResponse]]
-"""Asks Telegram and passes the answer on. Sets the event when the answer has begun."""
+"""Calls Telegram and passes the answer on. Sets the event when the answer has begun."""
 
 
 async def poll(polls: Polls, bot: str, project: str, ask: Ask) -> web.StreamResponse:
+    """Returns Telegram's answer, or an empty result if the poll is ended early. Raises BrokenError if the answer has
+    begun by then and does not end in time.
+    """
     answered = asyncio.Event()
     async with polls.take(bot, project) as mine:
         asking = asyncio.ensure_future(ask(answered))
         over = asyncio.ensure_future(mine.is_over.wait())
         try:
             await asyncio.wait({asking, over}, return_when=asyncio.FIRST_COMPLETED)
-            # An answer that has begun is brought to its end: its messages would otherwise come twice.
+            # An answer that has begun may end, because its messages would otherwise come twice.
             if answered.is_set():
                 await asyncio.wait({asking}, timeout=REST_WITHIN)
             if asking.done():

@@ -1,6 +1,6 @@
-"""One getUpdates at a time per bot. The newest wins; the older one ends with an empty result.
+"""Allows one getUpdates at a time for each bot. The newest wins; the older one ends with an empty result.
 
-Telegram would answer the older one with a 409, on which agents give up.
+Otherwise Telegram would answer the older one with a 409, and agents give up after that.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ class Poll:
         self.is_over = asyncio.Event()
         """Set when a newer poll has come, the bot's entry has changed, or the gateway is stopped."""
         self.is_fenced = False
-        """Whether it is over for another reason than a newer poll."""
+        """Whether it is over for a reason other than a newer poll."""
         self.has_ended = asyncio.Event()
 
 
@@ -25,7 +25,7 @@ class Polls:
 
     @asynccontextmanager
     async def take(self, bot: str, project: str) -> AsyncIterator[Poll]:
-        """This poll is the bot's current one. The one before it has ended when this returns."""
+        """Makes this poll the bot's current one while the context is open. Waits until the one before has ended."""
         poll = Poll(project)
         if self._is_closed:
             self._end([poll])
@@ -46,7 +46,7 @@ class Polls:
         self._end(poll for poll in self._current.values() if poll.project == project)
 
     async def wait_for_end_of(self, project: str, *, within: float) -> None:
-        """Until its polls have ended and are on the way to being answered, or so many seconds have passed."""
+        """Waits at most `within` seconds until the project's polls have ended and their answers are being written."""
         ending = [
             asyncio.ensure_future(poll.has_ended.wait()) for poll in self._current.values() if poll.project == project
         ]
@@ -57,7 +57,9 @@ class Polls:
             await asyncio.sleep(0)
 
     def end_all(self) -> None:
-        """Ends every poll, also later ones, with an empty result: the gateway ends, and agents ask its successor."""
+        """Ends all polls, later ones included, with an empty result, because the gateway is stopping and its successor
+        will poll.
+        """
         self._is_closed = True
         self._end(self._current.values())
 

@@ -1,1 +1,1 @@
-"""CONNECT: the way to the few other hosts that an agent may reach."""
+"""CONNECT tunnels to the hosts that an agent is allowed to reach."""

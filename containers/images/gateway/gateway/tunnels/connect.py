@@ -1,4 +1,4 @@
-"""Opens the far end of a tunnel: the name is resolved here, and what it leads to is looked at before it is asked."""
+"""Opens a tunnel's connection to its host: resolves the name, and checks the addresses before connecting to one."""
 
 import asyncio
 import socket
@@ -9,8 +9,9 @@ from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.target import Target, is_public
 
 WITHIN = 10.0
-"""Seconds for the name and all of its addresses."""
+"""Seconds for resolving the name and trying all of its addresses."""
 EACH_WITHIN = 4.0
+"""Seconds for trying one address, if others are left."""
 
 _NAMES = ThreadPoolExecutor(8, thread_name_prefix="names")
 
@@ -19,22 +20,22 @@ Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """Raises OSError. Names that nobody answers keep other tunnels waiting, and not the way to the upstreams."""
-    return await ask_for(host, port, pool=_NAMES)
+    """Returns the name's addresses. Raises OSError. Slow lookups delay other tunnels, but no calls to upstreams."""
+    return await look_up(host, port, pool=_NAMES)
 
 
-def ask_for(host: str, port: int, *, pool: ThreadPoolExecutor) -> asyncio.Future[list[str]]:
-    """The addresses of a name."""
-    return asyncio.get_running_loop().run_in_executor(pool, _ask_for, host, port)
+def look_up(host: str, port: int, *, pool: ThreadPoolExecutor) -> asyncio.Future[list[str]]:
+    """Returns a future of the name's addresses."""
+    return asyncio.get_running_loop().run_in_executor(pool, _look_up, host, port)
 
 
-def _ask_for(host: str, port: int) -> list[str]:
+def _look_up(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
 async def open_far_end(target: Target, resolve: Resolve = resolve) -> Stream:
-    """Raises RefusedError. An address that is looked at is the very one that is connected to."""
+    """Connects to exactly the address that was checked. Raises RefusedError."""
     try:
         async with asyncio.timeout(WITHIN):
             return await _open_first(await find_public(target, resolve), target.port)
@@ -45,7 +46,7 @@ async def open_far_end(target: Target, resolve: Resolve = resolve) -> Stream:
 
 
 async def find_public(target: Target, resolve: Resolve = resolve) -> list[str]:
-    """The addresses of the internet that the name leads to. Raises RefusedError where there is none, OSError."""
+    """Returns the name's addresses in the public internet. Raises OSError, and RefusedError if there is none."""
     addresses = await resolve(target.host, target.port)
     public = [address for address in addresses if is_public(address)]
     if not public:

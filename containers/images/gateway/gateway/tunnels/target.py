@@ -1,4 +1,4 @@
-"""Where a CONNECT is to lead, and whether it may. Pure."""
+"""Reads the target of a CONNECT, and decides whether it is allowed. Pure."""
 
 import re
 from collections.abc import Collection
@@ -8,13 +8,13 @@ from typing import NamedTuple
 HTTPS = 443
 _LABEL = r"(?!-)[a-z0-9-]{1,63}(?<!-)"
 _NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*\.(?=[a-z0-9-]*[a-z]){_LABEL}")
-"""At least two labels, of which the last one is no number: no address in any way of writing it."""
+"""At least two labels, and the last one is not a number, so that no notation of an IP address matches."""
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _HIGHEST = 65535
 
 _NOT_PUBLIC = tuple(map(IPv4Network, ("168.63.129.16/32", "192.88.99.0/24", "192.0.0.0/24")))
-"""Beyond what IANA does not call globally reachable: Azure's metadata, relays that are no more, and what older versions
-of the library take for global."""
+"""Networks to refuse that `is_global` does not exclude: Azure's metadata service, the former 6to4 relays, and addresses
+that older versions of Python consider global."""
 
 
 class Target(NamedTuple):
@@ -23,7 +23,7 @@ class Target(NamedTuple):
 
 
 def read_target(text: str) -> Target | None:
-    """A name with its port. None for an address, and for what is neither."""
+    """Reads a host name with its port. Returns None for anything else, IP addresses included."""
     name, colon, number = text.rpartition(":")
     name = name.lower()
     if not colon or not _NAME.fullmatch(name) or not _PORT.fullmatch(number) or int(number) > _HIGHEST:
@@ -32,7 +32,9 @@ def read_target(text: str) -> Target | None:
 
 
 def read_host(text: str) -> Target | None:
-    """An allowed host: a name, or `*.` and a name for all below it, with a port unless that is 443."""
+    """Reads an allowed host: a name, or `*.` and a name for all its subdomains, with a port unless it is 443. Returns
+    None for anything else.
+    """
     star, rest = ("*.", text[2:]) if text.startswith("*.") else ("", text)
     found = read_target(rest if ":" in rest else f"{rest}:{HTTPS}")
     return found and Target(star + found.host, found.port)
@@ -48,7 +50,7 @@ def is_allowed(target: Target, hosts: Collection[Target]) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether the IPv4 address is one of the internet. Names may lead anywhere, also to this machine's neighbours."""
+    """Whether the IPv4 address is in the public internet. A name can resolve to any address, even a private one."""
     try:
         found = IPv4Address(address)
     except ValueError:

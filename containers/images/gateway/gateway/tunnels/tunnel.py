@@ -1,4 +1,4 @@
-"""Carries bytes between an agent and a host that it may reach, as fast as both take them."""
+"""Passes bytes between an agent and a host that it may reach, as fast as both accept them."""
 
 import asyncio
 from collections import defaultdict
@@ -18,15 +18,15 @@ from gateway.tunnels.connect import Resolve, open_far_end, resolve
 from gateway.tunnels.target import Target, is_allowed
 
 MOST = 32
-"""Tunnels of a project at a time."""
+"""Simultaneous tunnels of one project."""
 IDLE_FOR = 300.0
-"""Seconds after which a tunnel is closed through which nothing goes."""
+"""Seconds without traffic after which a tunnel is closed."""
 PIECE = 65536
 OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
 
 class Ended(web.StreamResponse):
-    """What is left to say after a tunnel: nothing."""
+    """A response that sends nothing, for a tunnel that has ended."""
 
     async def prepare(self, _request: web.BaseRequest) -> None:
         self.force_close()
@@ -42,7 +42,7 @@ class Tunnels:
         self._open: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
 
     async def call(self, request: web.BaseRequest, entry: Entry, target: Target) -> web.StreamResponse:
-        """Returns when either end has hung up. Raises RefusedError before anything is passed."""
+        """Returns when the tunnel has ended. Raises RefusedError before the tunnel is open."""
         if not is_allowed(target, entry.hosts):
             raise RefusedError(Why.FORBIDDEN, "This agent may not reach that host.")
         near = request.transport
@@ -59,7 +59,7 @@ class Tunnels:
         return Ended()
 
     def end_of(self, project: str) -> None:
-        """Cuts the tunnels of a project that may reach other hosts now."""
+        """Cuts the tunnels of a project whose allowed hosts have changed."""
         for transport in list(self._open.get(project, ())):
             transport.abort()
 
@@ -78,10 +78,10 @@ class Tunnels:
 
 
 class Forwarder:
-    """Takes what comes from the agent, in the place of the server's own parser.
+    """Forwards the agent's bytes to the host. It replaces the server's request parser.
 
-    It pauses the connection, and not the transport itself: the connection has reasons of its own to pause, and who
-    resumes for one reason must know of the others.
+    It pauses the connection, not the transport, because the connection also pauses for other reasons and must not
+    resume while one of them lasts.
     """
 
     def __init__(self, near: BaseProtocol, writer: asyncio.StreamWriter, pay: Pay) -> None:
@@ -97,7 +97,7 @@ class Forwarder:
         self._writer.write(data)
         wait, is_full = self._pay(len(data)), self._writer.transport.get_write_buffer_size() > PIECE
         if wait or is_full:
-            self._near.pause_reading()  # again, where somebody else has let it go on meanwhile
+            self._near.pause_reading()  # again, because the connection may have been resumed meanwhile
             if self._draining is None:
                 self._draining = self._loop.create_task(self._drain(wait))
         return False, b""
@@ -128,7 +128,7 @@ async def _carry(request: web.BaseRequest, forwarder: Forwarder, reader: asyncio
                     piece = await reader.read(PIECE)
             except TimeoutError:
                 if reader.exception() is not None:
-                    raise  # the far end's: it would be raised again at once, and for ever
+                    raise  # the host's connection has failed: the next read would raise the same error at once
                 if loop.time() - forwarder.moved_at >= IDLE_FOR:
                     return
                 continue

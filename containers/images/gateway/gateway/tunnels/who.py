@@ -1,4 +1,4 @@
-"""Which agent asks for a tunnel."""
+"""Reads who asks for a tunnel, and to which target."""
 
 import base64
 import binascii
@@ -14,7 +14,7 @@ UNKNOWN = "Nobody is known here by this address or credential."
 
 
 def wanted_target(text: str) -> Target:
-    """Raises RefusedError."""
+    """Returns the target of a CONNECT. Raises RefusedError if it is not a host name with a port."""
     target = read_target(text)
     if target is None:
         raise RefusedError(Why.BAD, "CONNECT needs the name of a host and a port.")
@@ -22,10 +22,10 @@ def wanted_target(text: str) -> Target:
 
 
 def find_agent(callers: Callers, *, given: Sequence[str], address: str) -> Entry:
-    """By its address, which no other agent can have. Where its entry has none, or one that another agent may have next,
-    a virtual credential is to be given.
+    """Identifies the agent by its address, which no other agent can have. If its entry has no address, or one that
+    another agent may get next, the agent must send a virtual credential.
 
-    `given` are the values of Proxy-Authorization: the credential is the password of the scheme Basic. Raises
+    `given` are the values of Proxy-Authorization, with the credential as the password of Basic authentication. Raises
     RefusedError.
     """
     if len(given) > 1:
