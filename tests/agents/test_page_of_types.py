@@ -17,14 +17,14 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.one_database
 
 PAGES = ("docs/agent-types.md", "docs/assistant.md", "tests/agents/long/README.md")
-PAGE = "\n".join((ROOT / name).read_text() for name in PAGES)
+BYTES_PER_PAGE = "\n".join((ROOT / name).read_text() for name in PAGES)
 WORDS = {4: "four", 5: "five", 8: "eight", 10: "ten"}
 MIB = 1 << 20
 
 
 def prose() -> str:
     """Without blocks of code and without what is quoted and holds a figure, in one line."""
-    text = re.sub(r"^```.*?^```", "", PAGE, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", BYTES_PER_PAGE, flags=re.MULTILINE | re.DOTALL)
     quoted = re.sub(r"`([^`\n]*)`", lambda found: "`…`" if re.search("[0-9]", found[1]) else found[0], text)
     return re.sub(r"\s+", " ", quoted)
 
@@ -70,8 +70,8 @@ def of_the_assistant() -> list[str]:
 def of_the_others() -> list[str]:
     from gateway.entries.entry import Limits
     from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
-    from gateway.providers.bounds import OF_A_PAGE, PAGE
-    from gateway.providers.reading import SECOND
+    from gateway.providers.bounds import BYTES_PER_PAGE, TOKENS_PER_PAGE
+    from gateway.providers.reading import BYTES_PER_SECOND
     from gateway.servers.call import LARGEST
 
     from berth_agent.relay import living
@@ -95,8 +95,9 @@ def of_the_others() -> list[str]:
         f"takes longer than those {living.ANSWER_SECONDS} seconds",
         f"a body of {LARGEST >> 10} KiB",
         (
-            f"for a PDF {OF_A_PAGE:,} tokens for each {PAGE // 1000} kB, up to {Limits().unseen_tokens:,}, "
-            f"and for a sound {AUDIO_TOKENS_PER_SECOND} for each {SECOND} bytes"
+            f"for a PDF {TOKENS_PER_PAGE:,} tokens for each {BYTES_PER_PAGE // 1000} kB, "
+            f"up to {Limits().unseen_tokens:,}, "
+            f"and for a sound {AUDIO_TOKENS_PER_SECOND} for each {BYTES_PER_SECOND} bytes"
         ),
         "too large (413)",
         f"exit code {ExitCode.STOPPED.value}; it remembers",
@@ -156,7 +157,9 @@ def test_measured_figures_are_in_the_benchmarks() -> None:
 
 
 def test_each_documented_command_exists_with_its_options() -> None:
-    said = re.findall(r"`manage\.py ([^`\n]+)`", PAGE) + re.findall(r"^config/bin/manage (.+)$", PAGE, re.M)
+    said = re.findall(r"`manage\.py ([^`\n]+)`", BYTES_PER_PAGE) + re.findall(
+        r"^config/bin/manage (.+)$", BYTES_PER_PAGE, re.M
+    )
     assert len(said) >= 4
     types = {context.type for context in find_contexts()} | {"agent-base", "stub"}
     for command in said:
@@ -165,7 +168,7 @@ def test_each_documented_command_exists_with_its_options() -> None:
         options = vars(parser.parse_args(words))
         named = options.get("types") or [options.get("slug") or options.get("type")]
         assert set(named) <= types, command
-    others = re.findall(r"`(?:\S+ -m pytest|python -m) ([^ `]+)[^`\n]*`", PAGE)
+    others = re.findall(r"`(?:\S+ -m pytest|python -m) ([^ `]+)[^`\n]*`", BYTES_PER_PAGE)
     assert others
     for place in others:
         assert (ROOT / place).exists() or Path(ROOT / f"{place.replace('.', '/')}.py").exists(), place

@@ -14,10 +14,10 @@ from gateway.meters.document_meter import DocumentMeter
 from gateway.meters.meter import Meter
 from gateway.meters.openai import ChatMeter, ResponsesMeter, read_openai_usage
 from gateway.meters.usage import MAX_COUNT, Usage, cost_of
-from gateway.providers.asked import LONGEST_NAME
+from gateway.providers.parsed_call import MAX_NAME_LENGTH
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
-from gateway.providers.writing import ask_for_usage, shorten, write
+from gateway.providers.rewriting import limit_length, request_usage, write_body
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 
@@ -69,19 +69,19 @@ def test_every_request_of_an_agent_is_either_refused_or_countable(call: Call, so
         for entry in ENTRIES:
             where = f"{what} in {place}"
             try:
-                asked = do_at_once(read_call(call, entry, "application/json", body))
+                parsed = run_at_once(read_call(call, entry, "application/json", body))
                 if entry.budget.is_set:
-                    shorten(asked, asked.output, Kind.OPENAI)
-                ask_for_usage(asked, Kind.OPENAI)
-                do_at_once(write(asked))
+                    limit_length(parsed, parsed.output, Kind.OPENAI)
+                request_usage(parsed, Kind.OPENAI)
+                run_at_once(write_body(parsed))
             except RefusedError:
                 continue
             except Exception as error:
                 raise AssertionError(where) from error
-            money = cost_of(Usage(asked.input, asked.output), entry.prices.get("m"))
-            assert all(0 <= each <= MAX_COUNT for each in (asked.input, asked.output, money)), where
-            assert len(asked.model) <= LONGEST_NAME
-            counted.execute("SELECT ?, ?, ?, ?", (asked.model, asked.input, asked.output, money))
+            money = cost_of(Usage(parsed.input, parsed.output), entry.prices.get("m"))
+            assert all(0 <= each <= MAX_COUNT for each in (parsed.input, parsed.output, money)), where
+            assert len(parsed.model) <= MAX_NAME_LENGTH
+            counted.execute("SELECT ?, ?, ?, ?", (parsed.model, parsed.input, parsed.output, money))
     counted.close()
 
 
@@ -89,10 +89,10 @@ def test_every_request_of_an_agent_is_either_refused_or_countable(call: Call, so
 def test_invalid_utf_8_is_refused_because_tokens_are_estimated_from_bytes(encoding: str) -> None:
     text = json.dumps({"model": "m", "messages": [{"role": "user", "content": "\ua000" * 100}]}, ensure_ascii=False)
     with pytest.raises(RefusedError):
-        do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode(encoding)))
-    asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode("utf-8-sig")))
-    do_at_once(write(asked))
-    assert asked.input >= len(asked.body)
+        run_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode(encoding)))
+    parsed = run_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", text.encode("utf-8-sig")))
+    run_at_once(write_body(parsed))
+    assert parsed.input >= len(parsed.body)
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e400", "9" * 5000, "1" + "0" * 400, "-1", "1.5"])
@@ -100,13 +100,13 @@ def test_invalid_utf_8_is_refused_because_tokens_are_estimated_from_bytes(encodi
 def test_nan_and_infinity_are_refused_or_replaced(text: str, name: str) -> None:
     body = f'{{"model":"m","messages":[],"stream":true,"{name}":{text}}}'.encode()
     try:
-        asked = do_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", body))
-        ask_for_usage(asked, Kind.OPENAI)
-        do_at_once(write(asked))
+        parsed = run_at_once(read_call(Call.CHAT, ENTRIES[0], "application/json", body))
+        request_usage(parsed, Kind.OPENAI)
+        run_at_once(write_body(parsed))
     except RefusedError:
         return
     assert name == "stream_options" or text == "-1"
-    assert asked.document["stream_options"] == {"include_usage": True}
+    assert parsed.document["stream_options"] == {"include_usage": True}
 
 
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}, "cost": 0.5}
@@ -174,11 +174,11 @@ def test_a_failing_job_fails_no_other_job_and_the_thread_survives(tmp_path: Path
         connection.execute("INSERT INTO meta VALUES ('from a work that failed', '')")
         raise error
 
-    def write(name: str) -> Work:
+    def write_body(name: str) -> Work:
         return lambda connection: connection.execute("INSERT INTO meta VALUES (?, '')", (name,)).rowcount
 
     disk = Disk(tmp_path / "usage.sqlite3")
-    works = [disk.submit(work) for work in (write("one"), fail, write("two"), fail, write("three"))]
+    works = [disk.submit(work) for work in (write_body("one"), fail, write_body("two"), fail, write_body("three"))]
     assert [type(work.exception(60)) for work in works] == [
         type(None),
         type(error),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry, Limits
-from gateway.providers.bounds import OF_TOOLS, bound_input
+from gateway.providers.bounds import TOOL_OVERHEAD, bound_input
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 
 pytestmark = pytest.mark.one_database
@@ -25,7 +25,7 @@ FORGED: list[Any] = [
 
 
 def bound(document: dict[str, Any]) -> int:
-    return do_at_once(bound_input(document, len(json.dumps(document)), LIMITS)).tokens
+    return run_at_once(bound_input(document, len(json.dumps(document)), LIMITS)).tokens
 
 
 @pytest.mark.parametrize("forged", FORGED)
@@ -80,8 +80,8 @@ def test_options_that_make_the_input_longer_than_it_came_count_what_may_be_unsee
 @pytest.mark.parametrize("name", ["n", "best_of", "n_cmpl"])
 def test_each_of_several_answers_counts_by_whatever_name_they_are_asked_for(name: str) -> None:
     document = {"model": "m", "messages": [], "max_tokens": 100, name: 7}
-    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", json.dumps(document).encode()))
-    assert asked.output == 700
+    parsed = run_at_once(read_call(Call.CHAT, Entry("p"), "application/json", json.dumps(document).encode()))
+    assert parsed.output == 700
 
 
 def pdf_parts(data: str) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ def test_models_that_search_the_internet_count_the_largest_possible_result() -> 
 
 def test_tools_count_the_text_that_a_provider_adds_to_them() -> None:
     for tools in ({"tools": [{"name": "f"}]}, {"functions": [{"name": "f"}]}):
-        assert OF_TOOLS < bound({"messages": [], **tools}) < 2 * OF_TOOLS
+        assert TOOL_OVERHEAD < bound({"messages": [], **tools}) < 2 * TOOL_OVERHEAD
     assert bound({"messages": [], "tools": []}) < 200
 
 
@@ -147,5 +147,5 @@ def test_tools_count_the_text_that_a_provider_adds_to_them() -> None:
 def test_an_answer_without_a_length_is_allowed_more_than_its_thinking(given: int | None, length: int) -> None:
     entry, document = Entry("p"), {"model": "m", "messages": [], "reasoning": {"max_tokens": given}}
     for extra, expected in (({}, length), ({"max_tokens": 500}, 500)):
-        asked = do_at_once(read_call(Call.CHAT, entry, "application/json", json.dumps(document | extra).encode()))
-        assert asked.output == expected
+        parsed = run_at_once(read_call(Call.CHAT, entry, "application/json", json.dumps(document | extra).encode()))
+        assert parsed.output == expected

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Kind, Price, Provider
-from gateway.providers.asked import Asked
-from gateway.providers.fees import UNKNOWN, WORDS
-from gateway.providers.writing import ask_for_usage
+from gateway.providers.fees import FEES_REFUSED, UNKNOWN_PRICE
+from gateway.providers.parsed_call import ParsedCall
+from gateway.providers.rewriting import request_usage
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
@@ -39,7 +39,7 @@ def test_a_call_with_extra_fees_is_refused_under_a_money_budget(document: dict[s
         given = {"model": "m", **document}
         with pytest.raises(RefusedError) as refused:
             read(call, given, models=None)
-        assert (refused.value.why, refused.value.words) == (Why.FORBIDDEN, WORDS)
+        assert (refused.value.why, refused.value.words) == (Why.FORBIDDEN, FEES_REFUSED)
         assert read(call, given, models=None, budget=IN_TOKENS).body
 
 
@@ -79,8 +79,8 @@ def test_a_suffix_for_an_expensive_host_is_removed_unless_staff_keep_its_price()
         "kept:nitro": "kept:nitro", "m": "m",
     }  # fmt: skip
     for name, left in names.items():
-        others = {"models": [name], "fallbacks": [name, {"model": name}]}
-        sent = json.loads(read(Call.CHAT, {"model": name, **others}, models=None, prices=prices).body)
+        fallbacks = {"models": [name], "fallbacks": [name, {"model": name}]}
+        sent = json.loads(read(Call.CHAT, {"model": name, **fallbacks}, models=None, prices=prices).body)
         assert sent["model"] == left
         assert sent["models"] == [left]
         assert sent["fallbacks"] == [left, {"model": left}]
@@ -94,7 +94,7 @@ def test_a_model_without_a_price_is_refused_under_a_money_budget() -> None:
         if kind is Kind.OPENROUTER:
             assert read(Call.CHAT, document, **each).body
             continue
-        with pytest.raises(RefusedError, match=UNKNOWN):
+        with pytest.raises(RefusedError, match=UNKNOWN_PRICE):
             read(Call.CHAT, document, **each)
         assert read(Call.CHAT, document, **each, budget=IN_TOKENS).body
         assert read(Call.CHAT, {"model": "M-20261122", "models": ["b:free"]}, **each).body
@@ -102,14 +102,14 @@ def test_a_model_without_a_price_is_refused_under_a_money_budget() -> None:
 
 def test_openrouter_reports_the_cost_of_a_call_in_spite_of_the_agent_s_options() -> None:
     for call, left in ((Call.CHAT, {"include": True}), (Call.RESPONSES, None), (Call.MESSAGES, None)):
-        asked = read(call, {"model": "m", "usage": {"include": False}})
-        asked.document = json.loads(asked.body)
-        ask_for_usage(asked, Kind.OPENROUTER)
-        assert asked.document.get("usage") == left
-    for wish, hides in (({"include": True}, False), ({"include": False}, True), (None, True), ("a", True)):
-        asked = Asked(Call.CHAT, {"usage": wish}, "m", 1, 1, 1, is_stream=True)
-        ask_for_usage(asked, Kind.OPENROUTER)
-        assert asked.hides_usage is hides
+        parsed = read(call, {"model": "m", "usage": {"include": False}})
+        parsed.document = json.loads(parsed.body)
+        request_usage(parsed, Kind.OPENROUTER)
+        assert parsed.document.get("usage") == left
+    for option, hide_usage in (({"include": True}, False), ({"include": False}, True), (None, True), ("a", True)):
+        parsed = ParsedCall(Call.CHAT, {"usage": option}, "m", 1, 1, 1, is_stream=True)
+        request_usage(parsed, Kind.OPENROUTER)
+        assert parsed.hide_usage is hide_usage
 
 
 def test_fields_that_make_a_proxy_use_another_model_or_server_are_refused() -> None:

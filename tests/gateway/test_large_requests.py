@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from gateway.pipes.memory import PROJECT_LIMIT, SMALL, TOTAL_LIMIT, Memory
-from gateway.providers.call import LARGEST
+from gateway.providers.call import MAX_REQUEST
 from gateway.rules.refusals import RefusedError, Why
 
 from containers.gateway.vocabulary import GatewaySpec
@@ -34,13 +34,13 @@ def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() ->
                 await ends.wait()
 
         ends = [asyncio.Event() for _ in range(5)]
-        sizes = {"one": LARGEST, "two": LARGEST, "three": LARGEST, "four": SMALL + 1, "small": SMALL}
+        sizes = {"one": MAX_REQUEST, "two": MAX_REQUEST, "three": MAX_REQUEST, "four": SMALL + 1, "small": SMALL}
         calls = [
             asyncio.ensure_future(use(name, size, end)) for (name, size), end in zip(sizes.items(), ends, strict=True)
         ]
         await asyncio.sleep(0)
         assert order == ["one", "two", "small"]
-        async with memory.borrow("q", LARGEST):  # another one's
+        async with memory.borrow("q", MAX_REQUEST):  # another one's
             ends[0].set()
             await calls[0]
             while len(order) < 5:
@@ -60,10 +60,10 @@ def test_a_waiter_that_times_out_or_disconnects_releases_everything() -> None:
         memory = Memory(patience=0.01)
         async with memory.borrow("p", PROJECT_LIMIT):
             with pytest.raises(RefusedError) as refused:
-                async with memory.borrow("p", LARGEST):
+                async with memory.borrow("p", MAX_REQUEST):
                     raise AssertionError
             assert (refused.value.why, refused.value.retry_after) == (Why.LATER, 2)
-            gone = asyncio.ensure_future(memory.borrow("p", LARGEST).__aenter__())
+            gone = asyncio.ensure_future(memory.borrow("p", MAX_REQUEST).__aenter__())
             await asyncio.sleep(0)
             gone.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -89,7 +89,7 @@ def test_large_requests_take_no_more_memory_than_the_container_has(
 
     monkeypatch.setattr(provider, "answer", answer)
     begin = peak_of(own_gateway.pid)
-    data = "data:image/png;base64," + "A" * (LARGEST - 10_000)
+    data = "data:image/png;base64," + "A" * (MAX_REQUEST - 10_000)
     part = {"type": "image_url", "image_url": {"url": data}}
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": [part]}]}).encode()
 
@@ -109,8 +109,11 @@ def test_large_requests_take_no_more_memory_than_the_container_has(
 
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(ask, range(2))) == [200, 200]
-    grown, for_a_moment = peak_of(own_gateway.pid) - begin, 4 * LARGEST  # its text, its values, what is written of them
-    assert grown <= 2 * LARGEST + for_a_moment, f"{grown // MEBIBYTE} MiB"
+    grown, for_a_moment = (
+        peak_of(own_gateway.pid) - begin,
+        4 * MAX_REQUEST,
+    )  # its text, its values, what is written of them
+    assert grown <= 2 * MAX_REQUEST + for_a_moment, f"{grown // MEBIBYTE} MiB"
     assert begin + TOTAL_LIMIT + for_a_moment < GatewaySpec(key="").memory
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers import long_texts
-from gateway.providers.asked import Asked
+from gateway.providers import extracted_texts
+from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
-from gateway.providers.writing import write
+from gateway.providers.rewriting import write_body
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 
@@ -24,14 +24,14 @@ JUNK = [
 
 @pytest.fixture(autouse=True)
 def _are_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_texts, "LONG", 40)
-    monkeypatch.setattr(long_texts, "TAKEN", 40)
+    monkeypatch.setattr(extracted_texts, "LONG", 40)
+    monkeypatch.setattr(extracted_texts, "MIN_EXTRACTED", 40)
 
 
-def read(body: bytes) -> Asked:
-    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
-    do_at_once(write(asked))
-    return asked
+def read(body: bytes) -> ParsedCall:
+    parsed = run_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
+    run_at_once(write_body(parsed))
+    return parsed
 
 
 def make_text(chance: random.Random) -> str:
@@ -55,9 +55,9 @@ def test_a_document_with_any_texts_is_written_as_it_was_read() -> None:
             body.decode()
         except UnicodeDecodeError:  # half of a pair as it is, which is no UTF-8
             continue
-        asked = read(body)
-        assert json.loads(asked.body) == expected
-        lifted += len(asked.texts._texts)
+        parsed = read(body)
+        assert json.loads(parsed.body) == expected
+        lifted += len(parsed.texts._texts)
     assert lifted > 400
 
 
@@ -77,12 +77,12 @@ def test_a_placeholder_is_measured_like_its_text() -> None:
         {"type": "text", "text": picture},
     ]
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": parts}]}).encode()
-    asked = read(body)
-    assert len(asked.texts._texts) == 4
+    parsed = read(body)
+    assert len(parsed.texts._texts) == 4
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(long_texts, "LONG", 10**9)
-        assert asked.input == read(body).input
-    assert json.loads(asked.body) == json.loads(body)
+        patch.setattr(extracted_texts, "LONG", 10**9)
+        assert parsed.input == read(body).input
+    assert json.loads(parsed.body) == json.loads(body)
 
 
 def test_a_long_name_of_a_model_is_refused() -> None:
@@ -91,6 +91,6 @@ def test_a_long_name_of_a_model_is_refused() -> None:
 
 
 def test_guessing_a_placeholder_is_useless() -> None:
-    name = long_texts.LongTexts().take(memoryview(b""), "a", 1)
+    name = extracted_texts.ExtractedTexts().add(memoryview(b""), "a", 1)
     body = json.dumps({"model": "m", "messages": [], name: name, "b": [name, "x" * 99]}).encode()
     assert json.loads(read(body).body) == json.loads(body)

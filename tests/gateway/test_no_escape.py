@@ -1,4 +1,4 @@
-"""Whatever stands in any field of a call: it is refused, or no more can be answered and charged than was reserved."""
+"""No field of a call gets a longer or more expensive answer than was reserved: otherwise the call is refused."""
 
 import itertools
 import json
@@ -9,10 +9,10 @@ import pytest
 from gateway.entries.entry import Budget, Entry, Kind, Limits, Price
 from gateway.meters.anthropic import read_anthropic_usage
 from gateway.meters.usage import Usage
-from gateway.providers.asked import Asked
+from gateway.providers import rewriting
+from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
-from gateway.providers.writing import ask_for_usage, keep_headers_to_price, keep_to_price, shorten, write
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 
@@ -39,19 +39,19 @@ FIELDS = (
 MORE: dict[str, Any] = {"128": 128, "129": 129, "priority": "priority", "Priority": "Priority", "a model": ["m"]}
 
 
-def read(call: Call, document: dict[str, Any], **entry: Any) -> Asked:
-    """As it is sent."""
+def read(call: Call, document: dict[str, Any], **entry: Any) -> ParsedCall:
+    """Returns the call as it is sent."""
     entry_of = Entry(**{name: getattr(ALICE, name) for name in ALICE.__slots__} | entry)
-    asked = do_at_once(read_call(call, entry_of, "application/json", json.dumps(document).encode()))
-    shorten(asked, asked.output, Kind.COMPATIBLE)
-    keep_to_price(asked, entry_of.prices)
-    ask_for_usage(asked, Kind.COMPATIBLE)
-    do_at_once(write(asked))
-    return asked
+    parsed = run_at_once(read_call(call, entry_of, "application/json", json.dumps(document).encode()))
+    rewriting.limit_length(parsed, parsed.output, Kind.COMPATIBLE)
+    rewriting.remove_surcharges(parsed, entry_of.prices)
+    rewriting.request_usage(parsed, Kind.COMPATIBLE)
+    run_at_once(rewriting.write_body(parsed))
+    return parsed
 
 
 def number(value: object) -> float:
-    """As the most generous reader takes it."""
+    """Returns the number that the most lenient provider would read."""
     try:
         return float(value)  # type: ignore[arg-type]  # that is the question
     except (TypeError, ValueError, OverflowError):
@@ -59,7 +59,7 @@ def number(value: object) -> float:
 
 
 def longest(call: Call, sent: dict[str, Any]) -> float:
-    """Tokens that a provider may answer with which takes what it can take for a number."""
+    """Returns the tokens of the longest answer from a provider that accepts anything like a number."""
     prompts = sent.get("prompt")
     several = len(prompts) if isinstance(prompts, list) and not all(isinstance(each, int) for each in prompts) else 1
     choices = max(1, number(sent.get("n") or 1), number(sent.get("best_of") or 1)) * max(1, several)
@@ -81,13 +81,13 @@ def test_no_field_makes_an_answer_longer_or_more_expensive_than_reserved(call: C
     taken = 0
     for change in changes():
         try:
-            asked = read(call, {"model": "m", "messages": [], "input": [], **change})
+            parsed = read(call, {"model": "m", "messages": [], "input": [], **change})
         except RefusedError:
             continue
         taken += 1
-        sent = json.loads(asked.body)
-        assert longest(call, sent) <= asked.output, change
-        assert {asked.model, *asked.others} <= {"m", "a"}, change
+        sent = json.loads(parsed.body)
+        assert longest(call, sent) <= parsed.output, change
+        assert {parsed.model, *parsed.fallbacks} <= {"m", "a"}, change
         assert not sent.get("background"), change
         assert sent.get("stream") is None or isinstance(sent["stream"], bool) or not sent["stream"], change
         assert sent.get("service_tier") in (None, "auto", "default", "flex", "standard_only"), change
@@ -134,10 +134,10 @@ def test_content_that_only_looks_stored_is_not_reserved_for() -> None:
         {"content": [{"type": "input_file", "file_data": "data:text/plain;base64,AAAA"}]},
     ]
     for call in LENGTHS:
-        asked = read(
+        parsed = read(
             call, {"model": "m", "messages": talk, "input": talk, "tools": [{"type": "function", "f": schema}]}
         )
-        assert asked.input < 10_000
+        assert parsed.input < 10_000
 
 
 def test_a_picture_counts_by_the_model_that_looks_at_it() -> None:
@@ -146,12 +146,12 @@ def test_a_picture_counts_by_the_model_that_looks_at_it() -> None:
         ("openai/gpt-4o-mini-2024-07-18", [], True), ("m", ["gpt-4o-mini"], True), ("gpt-4o", [], False),
     ):  # fmt: skip
         for name in ("models", "fallbacks"):
-            asked = read(Call.CHAT, {"model": model, name: others, **picture}, models=None, budget=IN_TOKENS)
-            assert (asked.input >= 48_169) == is_dear
+            parsed = read(Call.CHAT, {"model": model, name: others, **picture}, models=None, budget=IN_TOKENS)
+            assert (parsed.input >= 48_169) == is_dear
 
 
 def test_a_fallback_model_must_be_allowed_and_carries_no_options_of_its_own() -> None:
-    assert read(Call.CHAT, {"model": "m", "fallbacks": ["a", {"model": "a"}]}).others == ("a", "a")
+    assert read(Call.CHAT, {"model": "m", "fallbacks": ["a", {"model": "a"}]}).fallbacks == ("a", "a")
     for change in (
         {"fallbacks": ["b"]}, {"fallbacks": [{"model": "b"}]}, {"fallbacks": [{"model": "a", "max_tokens": 9**9}]},
         {"preset": "mine"}, {"models": ["a", {"model": "b"}]},
@@ -159,7 +159,7 @@ def test_a_fallback_model_must_be_allowed_and_carries_no_options_of_its_own() ->
         with pytest.raises(RefusedError):
             read(Call.CHAT, {"model": "m", **change})
     mine = read(Call.CHAT, {"model": "m", "preset": "mine"}, models=None, budget=IN_TOKENS)
-    assert mine.others == ("@preset/mine",)
+    assert mine.fallbacks == ("@preset/mine",)
 
 
 def test_a_long_input_at_twice_the_price_is_refused() -> None:
@@ -168,7 +168,7 @@ def test_a_long_input_at_twice_the_price_is_refused() -> None:
         ("a-1", {"anthropic-beta": "a-1"}), ("", {}),
     ):  # fmt: skip
         headers = {"anthropic-beta": given}
-        keep_headers_to_price(headers)
+        rewriting.remove_surcharge_headers(headers)
         assert headers == left
 
 
@@ -184,8 +184,8 @@ def test_no_more_expensive_host_is_selected_and_data_retention_choices_pass() ->
             *(({name: value}, None) for name, value in dear.items()), (dear | private, private), (private, private),
             ({}, None), ("dear", None), (["dear"], None),
         ):  # fmt: skip
-            asked = read(call, {"model": "m", "messages": [], "input": [], "provider": given})
-            assert json.loads(asked.body).get("provider") == left, given
+            parsed = read(call, {"model": "m", "messages": [], "input": [], "provider": given})
+            assert json.loads(parsed.body).get("provider") == left, given
 
 
 def test_content_written_alongside_an_answer_counts_too() -> None:

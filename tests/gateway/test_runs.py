@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers import documents, runs
-from gateway.providers.asked import Asked
-from gateway.providers.documents import read_json
+from gateway.providers import incremental_json, json_documents
+from gateway.providers.json_documents import read_json
+from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
-from gateway.providers.writing import write
+from gateway.providers.rewriting import write_body
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
@@ -26,9 +26,9 @@ BLANKS = ("", " ", "\n\t\r  ", " " * 40)
 @pytest.fixture
 def _of_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that runs end anywhere."""
-    monkeypatch.setattr(documents, "IN_ONE_GO", 0)
-    for module in (documents, runs):
-        monkeypatch.setattr(module, "RUN", 7)
+    monkeypatch.setattr(json_documents, "MAX_AT_ONCE", 0)
+    for module in (json_documents, incremental_json):
+        monkeypatch.setattr(module, "STEP_SIZE", 7)
 
 
 def spell(value: Any, chance: random.Random) -> str:
@@ -57,13 +57,15 @@ def test_a_document_read_in_runs_equals_the_one_read_at_once() -> None:
             expected = json.loads(body.decode())
         except UnicodeDecodeError:
             with pytest.raises(RefusedError):
-                do_at_once(read_json(body))
+                run_at_once(read_json(body))
             continue
         for mark in (b"", b"\xef\xbb\xbf"):
-            found = do_at_once(read_json(mark + body))
+            found = run_at_once(read_json(mark + body))
             assert found == expected
             assert list(found) == list(expected)
-        assert json.loads(do_at_once(documents.write_json(found | {"a": 1}, in_runs=True))) == expected | {"a": 1}
+        assert json.loads(run_at_once(json_documents.write_json(found | {"a": 1}, incrementally=True))) == expected | {
+            "a": 1
+        }
 
 
 @pytest.mark.usefixtures("_of_few_bytes")
@@ -71,29 +73,29 @@ def test_a_document_that_is_no_json_object_is_refused_at_any_cut() -> None:
     whole = b'{"model": "m", "a": [1, {"b": "\xc3\xa4"}, 1.5e3], "c": {"d": [true]}} '
     for end in range(len(whole) - 1):
         with pytest.raises(RefusedError):
-            do_at_once(read_json(whole[:end]))
+            run_at_once(read_json(whole[:end]))
     changed = [
         whole + b"1", b"[]", b'"a"', b"", b"  ", b"{,}", b'{"a":[1 2]}', b'{"a"}', b'{"a":1,}', b'{1:2}', b'{"a":[1,]}',
         b'{"a":[,]}', b"[[[", b'{"a":NaN}', b'{"a":[1e999]}', b'{"a":"\xff"}', b'{"a":"\n"}', b'{"a":' + b"[" * 99_000,
     ]  # fmt: skip
     for body in changed:
         with pytest.raises(RefusedError):
-            do_at_once(read_json(body))
-    assert do_at_once(read_json(b'{"a":1,"a":[2]}')) == {"a": [2]}
-    assert do_at_once(read_json(b" { } ")) == {}
+            run_at_once(read_json(body))
+    assert run_at_once(read_json(b'{"a":1,"a":[2]}')) == {"a": [2]}
+    assert run_at_once(read_json(b" { } ")) == {}
 
 
-def read(document: dict[str, Any]) -> Asked:
-    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", json.dumps(document).encode()))
-    do_at_once(write(asked))
-    return asked
+def read(document: dict[str, Any]) -> ParsedCall:
+    parsed = run_at_once(read_call(Call.CHAT, Entry("p"), "application/json", json.dumps(document).encode()))
+    run_at_once(write_body(parsed))
+    return parsed
 
 
 def test_a_conversation_of_a_million_tokens_passes_in_short_messages() -> None:
     words = 'Она сказала: "да, {нет}, [может быть]". '
     talk = [{"role": "user", "content": words * 40}] * 1500  # 9 MB with its escapes
-    asked = read({"model": "m", "messages": talk})
-    assert json.loads(asked.body) == asked.document == {"model": "m", "messages": talk}
+    parsed = read({"model": "m", "messages": talk})
+    assert json.loads(parsed.body) == parsed.document == {"model": "m", "messages": talk}
     with pytest.raises(RefusedError) as refused:
         read({"model": "m", "messages": [{"role": "user", "content": [{"a": {}}]}] * 30_000})
     assert refused.value.why is Why.TOO_LARGE
@@ -103,25 +105,25 @@ def test_a_conversation_of_a_million_tokens_passes_in_short_messages() -> None:
 def test_a_lone_surrogate_does_not_lengthen_the_document(half: str) -> None:
     text = "é漢\U0001f600" * 500
     body = f'{{"model":"m","messages":[{{"role":"user","content":"{text}{half}"}}],"{half}":1}}'.encode()
-    asked = do_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
-    do_at_once(write(asked))
-    assert asked.body == body
+    parsed = run_at_once(read_call(Call.CHAT, Entry("p"), "application/json", body))
+    run_at_once(write_body(parsed))
+    assert parsed.body == body
 
 
 def test_the_number_of_values_read_at_once_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """Though all of them are in the last half of what may be one element."""
-    marks, decoder = [], runs.DECODER
+    marks, decoder = [], incremental_json.DECODER
 
     def decode(text: str, at: int) -> tuple[Any, int]:
-        marks.append(sum(map(text.count, runs.MARKS)))
+        marks.append(sum(map(text.count, incremental_json.VALUE_MARKS)))
         found: tuple[Any, int] = decoder.raw_decode(text, at)
         return found
 
-    monkeypatch.setattr(runs, "DECODER", SimpleNamespace(raw_decode=decode))
+    monkeypatch.setattr(incremental_json, "DECODER", SimpleNamespace(raw_decode=decode))
     texts = ",".join(['"' + "x" * 8000 + '"'] * 263)
     for filler in ("{}", "1"):
-        rest = ",".join([filler] * ((runs.MOST_OF_ONE - len(texts) - 3000) // (len(filler) + 1)))
+        rest = ",".join([filler] * ((incremental_json.MAX_ELEMENT - len(texts) - 3000) // (len(filler) + 1)))
         with pytest.raises(RefusedError) as refused:
-            do_at_once(runs.read_in_runs(f'{{"a":[[{texts},{rest}]]}}'.encode()))
+            run_at_once(incremental_json.read_incrementally(f'{{"a":[[{texts},{rest}]]}}'.encode()))
         assert refused.value.why is Why.TOO_LARGE
-    assert max(marks) <= runs.MOST_VALUES + runs.RUN
+    assert max(marks) <= incremental_json.MAX_VALUES + incremental_json.STEP_SIZE

@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers.long_texts import MOST_LEFT
+from gateway.providers.extracted_texts import MAX_REMAINDER
+from gateway.providers.incremental_json import MAX_ELEMENT, MAX_VALUES
 from gateway.providers.reading import read_call
-from gateway.providers.runs import MOST_OF_ONE, MOST_VALUES
-from gateway.providers.slices import Turns, do, do_at_once
-from gateway.providers.writing import write
+from gateway.providers.rewriting import write_body
+from gateway.providers.time_slices import Turns, run_at_once, run_in_slices
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
 pytestmark = pytest.mark.one_database
 
 ENTRY = Entry("p")
-EACH = MOST_VALUES // 4
+EACH = MAX_VALUES // 4
 SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "objects": (20, {"a": [{"type": "text"}] * EACH}),
     "empty parts": (20, {"messages": [{"content": [{}] * EACH}]}),
     "parts": (40, {"messages": [{"content": [{"type": "image_url"}] * EACH}]}),
     "tools": (40, {"tools": [{"type": "function"}] * EACH}),
-    "lists": (10, {"a": [[[1]]] * (MOST_VALUES // 6)}),
+    "lists": (10, {"a": [[[1]]] * (MAX_VALUES // 6)}),
     "levels": (1, {"a": json.loads("[" * 900 + "]" * 900)}),
     "a text": (4, {"a": "a" * (4 << 20)}),
     "texts of escapes": (15, {"a": ['"' + "\n" * 100_000] * 20}),
@@ -67,7 +67,7 @@ def test_others_have_their_turn_while_a_large_request_is_read(shape: str) -> Non
                 await asyncio.sleep(0)
 
         beside = asyncio.ensure_future(others())
-        await do(read_call(Call.CHAT, ENTRY, "application/json", body), counted)
+        await run_in_slices(read_call(Call.CHAT, ENTRY, "application/json", body), counted)
         beside.cancel()
         assert next(turns) >= slices - 1
 
@@ -76,20 +76,20 @@ def test_others_have_their_turn_while_a_large_request_is_read(shape: str) -> Non
 
 
 def test_a_request_that_would_block_everybody_is_not_read() -> None:
-    for most, is_one in ((MOST_LEFT, False), (MOST_OF_ONE, True)):
+    for most, is_one in ((MAX_REMAINDER, False), (MAX_ELEMENT, True)):
         for size, is_read in ((most // 4000 - 10, True), (most // 4000 + (100 if is_one else 10), False)):
             texts = ["\n" * 1998] * size
-            body = json.dumps({"model": "m", "a": [texts] if is_one else texts, "b": "x" * MOST_LEFT}).encode()
+            body = json.dumps({"model": "m", "a": [texts] if is_one else texts, "b": "x" * MAX_REMAINDER}).encode()
             check_whether_it_is_read(body, is_read=is_read)
 
 
 def check_whether_it_is_read(body: bytes, *, is_read: bool) -> None:
     work = read_call(Call.CHAT, ENTRY, "application/json", body)
     if is_read:
-        assert do_at_once(work).model == "m"
+        assert run_at_once(work).model == "m"
         return
     with pytest.raises(RefusedError) as refused:
-        do_at_once(work)
+        run_at_once(work)
     assert refused.value.why is Why.TOO_LARGE
     assert "shorter than 8 kB" in refused.value.words
 
@@ -116,7 +116,7 @@ def test_an_abandoned_or_failed_turn_passes_to_the_next() -> None:
 
         async def fail() -> None:
             async with turns.taken("a"):
-                await do(read_call(Call.CHAT, ENTRY, "application/json", b"["), uncounted)
+                await run_in_slices(read_call(Call.CHAT, ENTRY, "application/json", b"["), uncounted)
 
         with pytest.raises(RefusedError):
             await fail()
@@ -135,11 +135,11 @@ def test_an_abandoned_or_failed_turn_passes_to_the_next() -> None:
 @pytest.mark.parametrize("text", ['"\\ud800"', "9" * 30, "[" * 600 + "]" * 600, '"é\\u0000"', "1.0", "-0.0", "1e300"])
 def test_the_written_document_equals_the_one_that_was_read(text: str) -> None:
     body = f'{{"model":"m","messages":[],"a":{text}}}'.encode()
-    asked = do_at_once(read_call(Call.CHAT, ENTRY, "application/json", body))
-    do_at_once(write(asked))
-    assert json.loads(asked.body) == json.loads(body)
+    parsed = run_at_once(read_call(Call.CHAT, ENTRY, "application/json", body))
+    run_at_once(write_body(parsed))
+    assert json.loads(parsed.body) == json.loads(body)
 
 
 def test_an_endless_number_is_refused_while_it_is_read() -> None:
     with pytest.raises(RefusedError):
-        do_at_once(read_call(Call.CHAT, ENTRY, "application/json", b'{"model":"m","a":1e999}'))
+        run_at_once(read_call(Call.CHAT, ENTRY, "application/json", b'{"model":"m","a":1e999}'))

@@ -8,12 +8,12 @@ from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Budget, Entry, Kind, Limits
 from gateway.meters.openai import read_openai_usage
 from gateway.meters.usage import Usage
-from gateway.providers.asked import Asked
-from gateway.providers.bill import Bill
-from gateway.providers.choose import choose_meter
-from gateway.providers.longer import Longer
+from gateway.providers.call_cost import CallCost
+from gateway.providers.length_watch import LengthWatch
+from gateway.providers.meter_choice import choose_meter
+from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.truth import Truth
 
@@ -31,7 +31,7 @@ def bound(size: int) -> int:
     parts = {"model": b"gpt-4o-transcribe", "file": bytes(size)}
     head = '--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
     body = b"".join((head % name).encode() + value + b"\r\n" for name, value in parts.items()) + b"--x--\r\n"
-    return do_at_once(read_call(Call.TRANSCRIPTION, Entry("p"), "multipart/form-data; boundary=x", body)).input
+    return run_at_once(read_call(Call.TRANSCRIPTION, Entry("p"), "multipart/form-data; boundary=x", body)).input
 
 
 @pytest.mark.parametrize("kilobits", [6, 16, 32, 128])
@@ -48,7 +48,7 @@ def test_an_ordinary_voice_message_fits_the_smallest_plan_easily() -> None:
 
 def spoken(text: str, **options: object) -> int:
     body = json.dumps({"model": "gpt-4o-mini-tts", "input": text, "voice": "a"} | options).encode()
-    return do_at_once(read_call(Call.SPEECH, Entry("p"), "application/json", body)).output
+    return run_at_once(read_call(Call.SPEECH, Entry("p"), "application/json", body)).output
 
 
 def test_a_text_that_is_read_aloud_is_reserved_by_its_length_and_slowness() -> None:
@@ -73,18 +73,18 @@ def test_a_sound_that_has_no_room_as_a_whole_is_not_asked_for(alice: Agent, prov
 def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Path) -> None:
     """A budget of exactly that has room for all of it."""
     entry = Entry("p", budget=Budget(day_tokens=bound(60_000)))
-    asked = Asked(Call.TRANSCRIPTION, {}, "m", bound(60_000), output=0, choices=1, is_stream=False)
+    parsed = ParsedCall(Call.TRANSCRIPTION, {}, "m", bound(60_000), output=0, choices=1, is_stream=False)
     delta = {"type": "transcript.text.delta", "delta": "so many words "}
 
     async def test(ledger: Ledger) -> None:
-        bill = Bill(await ledger.reserve(entry, "m", input_tokens=asked.input, min_output=0, max_output=0))
-        meter = choose_meter(asked, {"Content-Type": "text/event-stream"})
-        longer = Longer(ledger, Truth(Clock(2026, 11, 22)), entry, Kind.OPENAI, asked, bill)
+        cost = CallCost(await ledger.reserve(entry, "m", input_tokens=parsed.input, min_output=0, max_output=0))
+        meter = choose_meter(parsed, {"Content-Type": "text/event-stream"})
+        length_watch = LengthWatch(ledger, Truth(Clock(2026, 11, 22)), entry, Kind.OPENAI, parsed, cost)
         for _ in range(300):
             meter.feed(b"data: " + json.dumps(delta).encode() + b"\n\n")
-            assert longer.end(meter) == b""
-        bill.is_broken(meter)
-        assert bill.usage.tokens == bound(60_000)
+            assert length_watch.check(meter) == b""
+        cost.mark_broken(meter)
+        assert cost.usage.tokens == bound(60_000)
 
     run(tmp_path, Clock(2026, 11, 22), test)
 

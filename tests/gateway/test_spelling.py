@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.providers import asked, fees, reading, thoughts, unseen, writing
+from gateway.providers import fees, hidden_input, parsed_call, reading, reasoning, rewriting
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
-from gateway.providers.spelling import KNOWN
+from gateway.providers.spelling import KNOWN_OPTIONS
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
@@ -27,7 +27,7 @@ OF_PARTS = {"data"}
 
 def read(document: dict[str, object]) -> None:
     entry = Entry("p", models=frozenset({"m"}))
-    do_at_once(read_call(Call.CHAT, entry, "application/json", json.dumps(document).encode()))
+    run_at_once(read_call(Call.CHAT, entry, "application/json", json.dumps(document).encode()))
 
 
 @pytest.mark.parametrize("name", ["MODEL", "Max_Tokens", "max_toKens", "N", "\u017ftream", "N_Predict", "Background"])
@@ -54,12 +54,19 @@ def test_a_model_that_is_not_allowed_is_not_reached_by_another_spelling(
 def looked_at() -> Iterator[str]:
     for file in (GATEWAY.folder / "gateway" / "providers").glob("*.py"):
         yield from LOOKED_AT.findall(file.read_text())
-    for names in asked.LENGTHS.values():
+    for names in parsed_call.LENGTH_OPTIONS.values():
         yield from names
-    for more in (asked.CHOICES, fees._PAID, reading._DETOURS, thoughts._WISHES, unseen._UNSEEN, writing._NOT_DEARER):
+    for more in (
+        parsed_call.CHOICE_OPTIONS,
+        fees._PAID_OPTIONS,
+        reading._REDIRECTING_OPTIONS,
+        reasoning._OPTIONS,
+        hidden_input._OPTIONS,
+        rewriting._STANDARD_VALUES,
+    ):
         yield from more
-    yield from (writing._HOSTS, "stream_options", "messages", "input")
+    yield from (rewriting._HOST_OPTIONS, "stream_options", "messages", "input")
 
 
 def test_all_names_at_which_the_gateway_looks_are_known() -> None:
-    assert set(looked_at()) - OF_PARTS == KNOWN
+    assert set(looked_at()) - OF_PARTS == KNOWN_OPTIONS

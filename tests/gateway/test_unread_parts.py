@@ -11,8 +11,8 @@ from gateway.meters.meter import EventMeter
 from gateway.meters.openai import ChatMeter, ResponsesMeter
 from gateway.meters.usage import Usage
 from gateway.providers.reading import read_call
-from gateway.providers.slices import do_at_once
-from gateway.providers.thoughts import may_think
+from gateway.providers.reasoning import may_reason
+from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 
 from tests.gateway.test_meters import stream
@@ -92,7 +92,7 @@ def test_hidden_thinking_counts_by_its_duration(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.parametrize(
-    ("asked", "thinks"),
+    ("document", "reasons"),
     [
         ({"model": "gpt-4.1"}, False),
         ({"model": "model-a"}, True),
@@ -115,8 +115,8 @@ def test_hidden_thinking_counts_by_its_duration(monkeypatch: pytest.MonkeyPatch,
         *(({"model": name}, True) for name in ("gemma-4-27b", "gpt-40", "a-model-of-tomorrow")),
     ],
 )
-def test_models_that_may_think_silently(asked: dict[str, Any], thinks: bool) -> None:
-    assert may_think(asked) == thinks
+def test_models_that_may_think_silently(document: dict[str, Any], reasons: bool) -> None:
+    assert may_reason(document) == reasons
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_models_that_may_think_silently(asked: dict[str, Any], thinks: bool) -> 
     ],
 )  # fmt: skip
 def test_models_that_never_think(model: str) -> None:
-    assert not any(may_think({"model": model} | extra) for extra in ({}, {"reasoning_effort": "none"}))
+    assert not any(may_reason({"model": model} | extra) for extra in ({}, {"reasoning_effort": "none"}))
 
 
 OFF: dict[str, dict[str, Any]] = {
@@ -157,8 +157,8 @@ def test_models_with_thinking_turned_off(call: Call, kind: Kind, obeyed: set[str
     provider = Provider("", "", kind, "")
     for name, said in OFF.items():
         body = json.dumps({"model": "gpt-5.4", "messages": [], **said}).encode()
-        asked = do_at_once(read_call(call, Entry("p", provider=provider), "application/json", body))
-        assert asked.may_think == (name not in obeyed), name
+        parsed = run_at_once(read_call(call, Entry("p", provider=provider), "application/json", body))
+        assert parsed.may_reason == (name not in obeyed), name
         for model in ("openai/o3", "gpt-5-mini", "gemini-2.5-pro", "gemini-flash-latest", "codex-mini-latest",
                       "openrouter/auto", "@preset/a", "x-ai/grok-4"):  # fmt: skip
-            assert may_think({"model": model, **said}, call, kind), model
+            assert may_reason({"model": model, **said}, call, kind), model

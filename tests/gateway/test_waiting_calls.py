@@ -13,10 +13,10 @@ from gateway.budgets.rows import Reservation
 from gateway.entries.entry import Budget, Entry, Kind, Provider
 from gateway.meters.usage import Usage
 from gateway.providers import call
-from gateway.providers.asked import Asked
 from gateway.providers.call import ProviderCalls
-from gateway.providers.long_texts import LONG, TAKEN
-from gateway.providers.wish import Wish
+from gateway.providers.extracted_texts import LONG, MIN_EXTRACTED
+from gateway.providers.parsed_call import ParsedCall
+from gateway.providers.provider_request import ProviderRequest
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
 from gateway.truth import Truth
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.one_database
 BODIES = {
     "at once": "short \U0001f600",
     "in turn": "longer \U0001f600" * 10_000,
-    "with a long text": "\U0001f600" * (LONG // 4 + TAKEN),
+    "with a long text": "\U0001f600" * (LONG // 4 + MIN_EXTRACTED),
 }
 
 
@@ -39,7 +39,7 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
 ) -> None:
     document = {"model": "m", "max_tokens": 50, "messages": [{"role": "user", "content": BODIES[shape]}]}
     body = json.dumps(document, ensure_ascii=False).encode()
-    read, sent = list[Asked](), list[Asked]()
+    read, sent = list[ParsedCall](), list[ParsedCall]()
 
     async def reserve(
         entry: Entry, model: str, *, input_tokens: int, max_output: int, on_wait: Any, **_: Any
@@ -49,22 +49,22 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
             on_wait()
             assert not read[0].document
             assert not read[0].texts._texts
-            assert read[0].came is body
+            assert read[0].received is body
         return Reservation(1, entry.project, 0, model, input_tokens, max_output, 0)
 
-    async def ask(self: ProviderCalls, wish: Wish, asked: Asked, *_: object) -> Any:
-        assert not any(each.came for each in [*read, asked])
-        sent.append(asked)
+    async def ask(self: ProviderCalls, request: ProviderRequest, parsed: ParsedCall, *_: object) -> Any:
+        assert not any(each.received for each in [*read, parsed])
+        sent.append(parsed)
 
     monkeypatch.setattr(ProviderCalls, "_ask", ask)
     monkeypatch.setattr(call, "read_body", lambda *_: asyncio.sleep(0, body))
-    understand = ProviderCalls._understand
+    parse = ProviderCalls._parse
 
-    async def note(self: ProviderCalls, *given: Any) -> Asked:
-        read.append(await understand(self, *given))
+    async def note(self: ProviderCalls, *given: Any) -> ParsedCall:
+        read.append(await parse(self, *given))
         return read[-1]
 
-    monkeypatch.setattr(ProviderCalls, "_understand", note)
+    monkeypatch.setattr(ProviderCalls, "_parse", note)
 
     async def scene() -> None:
         ledger = SimpleNamespace(reserve=reserve, settle=lambda *_, **__: None)
@@ -72,7 +72,7 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
         entry = Entry("p", provider=Provider("", "", Kind.OPENAI, ""), budget=Budget(day_tokens=10**9))
         request = SimpleNamespace(headers={}, content_length=len(body))
         assert entry.provider
-        await calls.answer(Wish(cast(Any, request), entry, entry.provider, Call.CHAT, ""))
+        await calls.answer(ProviderRequest(cast(Any, request), entry, entry.provider, Call.CHAT, ""))
 
     asyncio.run(scene())
     assert len(read) == 1 + waits_for_others

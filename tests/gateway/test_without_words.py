@@ -7,9 +7,9 @@ import pytest
 from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Budget, Entry, Kind
 from gateway.meters.openai import ChatMeter, ResponsesMeter
-from gateway.providers.asked import Asked
-from gateway.providers.bill import Bill
-from gateway.providers.longer import Longer
+from gateway.providers.call_cost import CallCost
+from gateway.providers.length_watch import LengthWatch
+from gateway.providers.parsed_call import ParsedCall
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
 from gateway.truth import Truth
@@ -35,20 +35,20 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
     entry = Entry("p", budget=Budget(day_tokens=budget))
 
     async def test(ledger: Ledger) -> None:
-        asked = Asked(Call.CHAT, {}, "m", 0, 16, 1, is_stream=True)
-        bill = Bill(await ledger.reserve(entry, "m", input_tokens=0, min_output=16, max_output=16))
+        parsed = ParsedCall(Call.CHAT, {}, "m", 0, 16, 1, is_stream=True)
+        cost = CallCost(await ledger.reserve(entry, "m", input_tokens=0, min_output=16, max_output=16))
         await ledger.read_since(0)
-        longer = Longer(ledger, Truth(Clock(*NOW)), entry, Kind.OPENAI, asked, bill)
+        length_watch = LengthWatch(ledger, Truth(Clock(*NOW)), entry, Kind.OPENAI, parsed, cost)
         meter, last = ChatMeter(), b""
         for _ in range(20):
             meter.feed(event(text))
-            last = last or longer.end(meter)
+            last = last or length_watch.check(meter)
         assert (b"it resets on" in last) == (budget == 1000)
-        longer.is_broken(meter)
-        assert bill.usage.is_estimated
-        assert bill.usage.output >= 50_000
-        assert budget == 1000 or bill.usage.output <= bill.reservation.output <= budget
-        ledger.settle(bill.reservation, bill.usage, entry=entry)
+        length_watch.mark_broken(meter)
+        assert cost.usage.is_estimated
+        assert cost.usage.output >= 50_000
+        assert budget == 1000 or cost.usage.output <= cost.reservation.output <= budget
+        ledger.settle(cost.reservation, cost.usage, entry=entry)
         with pytest.raises(RefusedError):
             await ledger.reserve(entry, "m", input_tokens=0, min_output=60_000, max_output=60_000)
 

@@ -28,7 +28,7 @@ async def pass_on(
     secrets: Collection[str],
     meter: Meter,
     pay: PayFor,
-    hides: bool = False,
+    hide_usage: bool = False,
     end: Callable[[], bytes] = lambda: b"",
 ) -> web.StreamResponse:
     """Passes on an answer. Returns when the agent has received it completely.
@@ -37,7 +37,7 @@ async def pass_on(
     bytes mean that the answer may continue; others are sent as its end. Raises RefusedError before anything was sent,
     and BrokenError after that.
     """
-    response = _begin(request, answer, secrets, hides=hides)
+    response = _begin(request, answer, secrets, hide_usage=hide_usage)
     piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, end)
     request[BEGUN] = True
     try:
@@ -78,7 +78,7 @@ async def _send_last(response: web.StreamResponse, last: bytes) -> None:
 
 
 def _begin(
-    request: web.BaseRequest, answer: aiohttp.ClientResponse, secrets: Collection[str], *, hides: bool
+    request: web.BaseRequest, answer: aiohttp.ClientResponse, secrets: Collection[str], *, hide_usage: bool
 ) -> web.StreamResponse:
     _refuse_unusable(answer)
     coding = coding_of(answer)
@@ -87,7 +87,7 @@ def _begin(
     response = web.StreamResponse(status=answer.status)
     response.headers.extend(answer_headers(answer.headers.items(), secrets))
     length = None if coding else answer.content_length
-    if length is not None and not hides:
+    if length is not None and not hide_usage:
         response.content_length = length
     elif request.version >= aiohttp.HttpVersion11:
         response.enable_chunked_encoding()

@@ -1,1 +1,1 @@
-"""Calls to model providers."""
+"""Handles agents' calls to model providers."""

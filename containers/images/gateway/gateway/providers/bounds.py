@@ -1,8 +1,8 @@
-"""The most that a call can cost in tokens, before it is asked. Pure.
+"""Computes the most tokens that the input of a call can have, before the call is sent. Pure.
 
-A token stands for at least one byte of text, so that a request has no more of them than bytes. Pictures and sounds have
-another measure; they count a flat number each, and PDFs by their pages. They are taken for such only where a provider
-reads them as such: what an agent calls a picture in the description of a tool, say, is text that the model reads.
+A token stands for at least one byte of text, so a request has no more tokens than bytes. Images and audio count a flat
+number of tokens each, and PDFs count by their pages. They count like this only in places where a provider reads them as
+media. Anywhere else, such as in the description of a tool, they are text that the model reads.
 """
 
 import re
@@ -10,100 +10,114 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from gateway.entries.entry import Limits
-from gateway.providers.slices import Slices
-from gateway.providers.unseen import AT_A_TIME, TELLING, adds_unseen, is_one_of, leads_elsewhere, names_in
+from gateway.providers.hidden_input import (
+    OBJECTS_PER_SLICE,
+    RELEVANT_KEYS,
+    adds_hidden_input,
+    is_one_of,
+    models_in,
+    refers_to_hidden_input,
+)
+from gateway.providers.time_slices import Slices
 
 _PICTURES = frozenset({"image", "image_url", "input_image"})
 _OTHER_MEDIA = frozenset({"audio", "input_audio", "document", "file", "input_file", "video_url"})
 _BY_ADDRESS = frozenset({"image_url", "input_image"})
 LengthOf = Callable[[str], int]
 _HOLDERS = (dict, list)
-OF_A_PICTURE = 5000
-"""Tokens of the largest picture: 3,779 of `nano` models (OpenAI, 1,536 patches at 2.46), 5,000 of Claude Opus 4.7 and
-later (Anthropic, 3.75 megapixels), 4,128 of Gemini."""
-_DEAR_PICTURES = (
+TOKENS_PER_PICTURE = 5000
+"""Tokens of the largest image: 3,779 for `nano` models (OpenAI, 1,536 patches at 2.46), 5,000 for Claude Opus 4.7 and
+later (Anthropic, 3.75 megapixels), 4,128 for Gemini."""
+_LARGE_PICTURES = (
     (re.compile(r"gpt-4o-mini\b", re.IGNORECASE), 48_169),
     (re.compile(r"gpt-(?:5\.[4-9]|[6-9]|\d\d|latest)(?!.*-(?:mini|nano))", re.IGNORECASE), 10_000),
 )
-"""Models whose pictures have more tokens: 2,833 and 5,667 for each of up to eight tiles, and 10,000 patches in their
+"""Models whose images have more tokens: 2,833 and 5,667 for each of up to eight tiles, and 10,000 patches in their
 `original` detail (OpenAI, "Images and vision")."""
-OF_TOOLS = 1000
-"""Tokens that a provider writes around the tools of an agent. Anthropic tells up to 804 of them ("Tool use")."""
-PIECE = 100_000
-"""Characters of an encoded picture or sound, beyond which each as many count once more: a sound may be long."""
-OF_A_PAGE = 5000
-"""Tokens of a PDF's page: up to 3,000 of its text, and some 1,600 of the picture of it (Anthropic, "PDF support")."""
-PAGE = 2000
-"""Bytes. Programs write no page of so much text, or with a picture, in less: text is packed to a third of its size."""
+TOOL_OVERHEAD = 1000
+"""Tokens that a provider adds to the definitions of an agent's tools. Anthropic documents up to 804 ("Tool use")."""
+MEDIA_SIZE = 100_000
+"""Characters of encoded media that count as one more image or sound, because audio may be long."""
+TOKENS_PER_PAGE = 5000
+"""Tokens of a PDF's page: up to 3,000 for its text, and about 1,600 for its image (Anthropic, "PDF support")."""
+BYTES_PER_PAGE = 2000
+"""The fewest bytes in which programs write a page with that much text or an image. Text is compressed to a third."""
 _PDF = re.compile(r"(?:data:application/pdf;base64,)?JVBERi")
-"""How a PDF begins that is encoded."""
+"""The start of an encoded PDF."""
 
 
 class Bound(NamedTuple):
     tokens: int
     is_cached: bool
-    """Whether the provider may be asked to keep some of the input, which makes that dearer."""
+    """Whether the provider may write some of the input to a cache, which costs more."""
 
 
 def bound_input(document: dict[str, Any], size: int, limits: Limits, length_of: LengthOf = len) -> Slices[Bound]:
-    """What the input of a call has at the most. `size` is that of the request in bytes, and `length_of` says it of a
-    text that the document stands for."""
-    pictures, media, is_cached, is_elsewhere = yield from _look_at_objects(document)
-    is_unseen = is_elsewhere or (yield from adds_unseen(document))
-    encoded, files = yield from _look_at_parts(document, length_of)
+    """Returns the most tokens that the input can have.
+
+    `size` is the size of the request in bytes. `length_of` returns the length of the text that a placeholder in the
+    document stands for.
+    """
+    pictures, media, is_cached, is_elsewhere = yield from _scan_objects(document)
+    is_unseen = is_elsewhere or (yield from adds_hidden_input(document))
+    encoded, files = yield from _scan_parts(document, length_of)
     added = (
-        (limits.unseen_tokens if is_unseen else 0) + (OF_TOOLS if _has_tools(document) else 0) + _pages(files, limits)
+        (limits.unseen_tokens if is_unseen else 0)
+        + (TOOL_OVERHEAD if _has_tools(document) else 0)
+        + _page_tokens(files, limits)
     )
-    media += sum(length // PIECE for length in encoded)
-    added += media * limits.media_tokens + (pictures * _of_a_picture(document, limits) if pictures else 0)
+    media += sum(length // MEDIA_SIZE for length in encoded)
+    added += media * limits.media_tokens + (pictures * _tokens_per_picture(document, limits) if pictures else 0)
     return Bound(max(0, size - sum(encoded) - sum(files)) + added, is_cached)
 
 
-def _of_a_picture(document: dict[str, Any], limits: Limits) -> int:
-    names = list(names_in(document))
-    dear = [tokens for known, tokens in _DEAR_PICTURES if any(map(known.search, names))]
-    return max(limits.media_tokens, OF_A_PICTURE, *dear)
+def _tokens_per_picture(document: dict[str, Any], limits: Limits) -> int:
+    names = list(models_in(document))
+    dear = [tokens for known, tokens in _LARGE_PICTURES if any(map(known.search, names))]
+    return max(limits.media_tokens, TOKENS_PER_PICTURE, *dear)
 
 
-def _pages(files: list[int], limits: Limits) -> int:
-    """Tokens of encoded PDFs of these lengths. All together have no more than such that the provider fetches itself,
-    which is what a model can read at a time."""
-    return min(limits.unseen_tokens, OF_A_PAGE * sum(1 + length * 3 // 4 // PAGE for length in files))
+def _page_tokens(files: list[int], limits: Limits) -> int:
+    """Returns the tokens of encoded PDFs with these lengths.
+
+    Together they count no more than files that the provider fetches itself, which is the most that a model can read.
+    """
+    return min(limits.unseen_tokens, TOKENS_PER_PAGE * sum(1 + length * 3 // 4 // BYTES_PER_PAGE for length in files))
 
 
 def _has_tools(document: dict[str, Any]) -> bool:
     return bool(document.get("tools") or document.get("functions"))
 
 
-def _look_at_objects(document: dict[str, Any]) -> Slices[tuple[int, int, bool, bool]]:
-    """Returns of all objects in the document: how many are pictures and how many are other media, whether one is to be
-    kept, and whether one leads elsewhere."""
+def _scan_objects(document: dict[str, Any]) -> Slices[tuple[int, int, bool, bool]]:
+    """Looks at all objects in the document. Returns the number of images and of other media, whether the provider may
+    cache input, and whether an object refers to hidden input."""
     pictures, media, is_cached, is_elsewhere, seen = 0, 0, False, False, 0
     left: list[Any] = [document]
     while left:
-        taken = left[-AT_A_TIME:]
-        del left[-AT_A_TIME:]
+        taken = left[-OBJECTS_PER_SLICE:]
+        del left[-OBJECTS_PER_SLICE:]
         for each in taken:
             is_object = isinstance(each, dict)
-            if is_object and not TELLING.isdisjoint(each):
+            if is_object and not RELEVANT_KEYS.isdisjoint(each):
                 pictures += is_one_of(each.get("type"), _PICTURES)
                 media += is_one_of(each.get("type"), _OTHER_MEDIA)
-                is_elsewhere = is_elsewhere or leads_elsewhere(each)
+                is_elsewhere = is_elsewhere or refers_to_hidden_input(each)
                 is_cached = is_cached or "cache_control" in each
             values = each.values() if is_object else each
             left += [value for value in values if value and isinstance(value, _HOLDERS)]
         seen += len(taken)
-        if seen >= AT_A_TIME:
+        if seen >= OBJECTS_PER_SLICE:
             seen = 0
             yield
     return pictures, media, is_cached, is_elsewhere
 
 
-def _look_at_parts(document: dict[str, Any], length_of: LengthOf) -> Slices[tuple[list[int], list[int]]]:
-    """The lengths of what is encoded in the parts of messages: of pictures and sounds, and of PDFs."""
+def _scan_parts(document: dict[str, Any], length_of: LengthOf) -> Slices[tuple[list[int], list[int]]]:
+    """Returns the lengths of encoded images and audio in the parts of messages, and the lengths of encoded PDFs."""
     encoded, files = list[int](), list[int]()
     for number, part in enumerate(_parts(document), 1):
-        if number % AT_A_TIME == 0:
+        if number % OBJECTS_PER_SLICE == 0:
             yield
         if part:
             encoded += map(length_of, _encoded(part))
@@ -112,7 +126,7 @@ def _look_at_parts(document: dict[str, Any], length_of: LengthOf) -> Slices[tupl
 
 
 def _parts(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The parts of messages, and of what tools have answered."""
+    """Yields the parts of messages and of tool results."""
     for holder in ("messages", "input"):
         for message in _dicts(document.get(holder)):
             for part in (*_dicts(message.get("content")), *_dicts(message.get("output"))):
@@ -125,7 +139,7 @@ def _dicts(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _encoded(part: dict[str, Any]) -> Iterator[str]:
-    """The strings in this part that are no text but a picture or a sound, in base64."""
+    """Yields the strings in this part that are an image or audio in base64."""
     kind, source, sound = part.get("type"), part.get("source"), part.get("input_audio")
     if kind == "image" and isinstance(source, dict) and source.get("type") == "base64":
         yield _text(source.get("data"))
@@ -139,7 +153,7 @@ def _encoded(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _pdf(part: dict[str, Any]) -> str:
-    """The PDF in this part, in base64. Other files are text that the model reads."""
+    """Returns the PDF in this part in base64, or "". Other files are text that the model reads."""
     kind, source, data = part.get("type"), part.get("source"), None
     if kind == "document" and isinstance(source, dict) and source.get("media_type") == "application/pdf":
         data = source.get("data")

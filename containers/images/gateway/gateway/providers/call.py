@@ -1,4 +1,5 @@
-"""A call to a model provider: allowed, reserved, asked with the real key, passed on, counted."""
+"""Handles a call to a model provider: checks it, reserves its cost, sends it with the real key, passes on the answer
+and counts the usage."""
 
 import asyncio
 from functools import partial
@@ -14,28 +15,28 @@ from gateway.pipes.guard import length_of, read_body
 from gateway.pipes.memory import Lease, Memory
 from gateway.pipes.piece_filter import ExceededError
 from gateway.pipes.upstream import NotConnectedError, ask
-from gateway.providers.asked import Asked
-from gateway.providers.bill import Bill
-from gateway.providers.choose import choose_meter
-from gateway.providers.long_texts import LongTexts
-from gateway.providers.longer import Longer, note_refusal
+from gateway.providers.call_cost import CallCost
+from gateway.providers.extracted_texts import ExtractedTexts
+from gateway.providers.length_watch import LengthWatch, note_refusal
+from gateway.providers.meter_choice import choose_meter
+from gateway.providers.parsed_call import ParsedCall
+from gateway.providers.provider_request import ProviderRequest, headers_of
 from gateway.providers.reading import read_call
-from gateway.providers.slices import Turns, do, do_at_once
-from gateway.providers.wish import Wish, headers_of
-from gateway.providers.writing import ask_for_usage, keep_to_price, shorten, write
+from gateway.providers.rewriting import limit_length, remove_surcharges, request_usage, write_body
+from gateway.providers.time_slices import Turns, run_at_once, run_in_slices
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
 from gateway.truth import Truth
 
-LARGEST = 28 * 1024 * 1024
-"""Bytes: a file of 20 MB, the largest that Telegram gives a bot, has 26.7 MB in base64."""
-LARGEST_SOUND = 26 * 1024 * 1024
-"""Bytes: OpenAI takes sounds of 25 MB."""
+MAX_REQUEST = 28 * 1024 * 1024
+"""Bytes. The largest file that Telegram gives a bot, 20 MB, has 26.7 MB in base64."""
+MAX_AUDIO = 26 * 1024 * 1024
+"""Bytes. OpenAI accepts audio files of 25 MB."""
 LIGHT = 32 * 1024
-"""Bytes of a request that is read at once: two milliseconds at the worst."""
-LEAST_ANSWER = 16
-"""Tokens. An answer that would have to be shorter is not asked for."""
+"""Bytes. A smaller request is parsed in one go, which takes two milliseconds at worst."""
+MIN_ANSWER = 16
+"""Tokens. If the budget has room only for a shorter answer, the call is not sent."""
 
 
 class ProviderCalls:
@@ -49,139 +50,138 @@ class ProviderCalls:
         self._is_over = False
 
     async def bring_to_end(self, *, within: float) -> None:
-        """Waits for the answers under way, and begins no other."""
+        """Waits up to `within` seconds for the answers in flight, and refuses new calls."""
         self._is_over = True
         until = asyncio.get_running_loop().time() + within
         while self._rates.is_any_open and asyncio.get_running_loop().time() < until:
             await asyncio.sleep(0.02)
 
-    async def answer(self, wish: Wish) -> web.StreamResponse:
+    async def answer(self, request: ProviderRequest) -> web.StreamResponse:
         """Raises RefusedError before, and BrokenError after the answer has begun."""
         if self._is_over:
-            raise RefusedError(Why.LATER, "The gateway is starting anew.", retry_after=1)
-        with self._rates.count(wish.entry):
-            if wish.call in (Call.LOOK, Call.COUNT):
-                return await self._look(wish)
-            most = LARGEST_SOUND if wish.call is Call.TRANSCRIPTION else LARGEST
-            size = length_of(wish.request, most)
-            async with self._memory.borrow(wish.entry.project, most if size is None else size) as lease:
-                body = await self._read(wish, most)
-                wish = wish.renewed()
-                return await self._reserve(wish, await self._understand(wish, body), lease)
+            raise RefusedError(Why.LATER, "The gateway is restarting.", retry_after=1)
+        with self._rates.count(request.entry):
+            if request.call in (Call.LOOK, Call.COUNT):
+                return await self._pass_free_call(request)
+            most = MAX_AUDIO if request.call is Call.TRANSCRIPTION else MAX_REQUEST
+            size = length_of(request.http, most)
+            async with self._memory.borrow(request.entry.project, most if size is None else size) as lease:
+                body = await self._read(request, most)
+                request = request.renewed()
+                return await self._reserve(request, await self._parse(request, body), lease)
 
-    async def _understand(self, wish: Wish, body: bytes) -> Asked:
-        """A light request is read at once."""
-        work = read_call(wish.call, wish.entry, wish.request.headers.get("Content-Type", ""), body)
+    async def _parse(self, request: ProviderRequest, body: bytes) -> ParsedCall:
+        """Parses a light request at once, and others in slices, one at a time."""
+        work = read_call(request.call, request.entry, request.http.headers.get("Content-Type", ""), body)
         if len(body) <= LIGHT:
-            with self._rates.reading(wish.entry):
-                asked = do_at_once(work)
+            with self._rates.reading(request.entry):
+                parsed = run_at_once(work)
         else:
-            async with self._turns.taken(wish.entry.project):
-                asked = await do(work, partial(self._rates.reading, wish.entry))
-        asked.came = b"" if wish.call is Call.TRANSCRIPTION else body
-        return asked
+            async with self._turns.taken(request.entry.project):
+                parsed = await run_in_slices(work, partial(self._rates.reading, request.entry))
+        parsed.received = b"" if request.call is Call.TRANSCRIPTION else body
+        return parsed
 
-    async def _reserve(self, wish: Wish, asked: Asked, lease: Lease) -> web.StreamResponse:
-        least = asked.output  # of a sound, which nobody can ask to be shorter
-        if asked.has_length:
-            least = min(least, (LEAST_ANSWER + max(0, asked.thoughts)) * asked.choices)
+    async def _reserve(self, request: ProviderRequest, parsed: ParsedCall, lease: Lease) -> web.StreamResponse:
+        least = parsed.output  # the length of audio cannot be limited
+        if parsed.has_length:
+            least = min(least, (MIN_ANSWER + max(0, parsed.reasoning_tokens)) * parsed.choices)
         try:
             reservation = await self._ledger.reserve(
-                wish.entry, asked.model, input_tokens=asked.input, min_output=least, max_output=asked.output,
-                fallbacks=asked.others, is_cached=asked.is_cached, on_wait=asked.put_aside,
+                request.entry, parsed.model, input_tokens=parsed.input, min_output=least, max_output=parsed.output,
+                fallbacks=parsed.fallbacks, is_cached=parsed.is_cached, on_wait=parsed.release_document,
             )  # fmt: skip
         except RefusedError as error:
-            note_refusal(self._truth, wish.entry, error)
+            note_refusal(self._truth, request.entry, error)
             raise
-        if wish.entry.budget.is_set:
-            self._truth.note_room(wish.entry.project)
-        bill = Bill(reservation)
+        if request.entry.budget.is_set:
+            self._truth.note_room(request.entry.project)
+        cost = CallCost(reservation)
         try:
-            came, asked.came = asked.came, b""
-            if asked.is_aside:
-                wish = wish.renewed()
-                asked = await self._understand(wish, came)
-            came = asked.came = b""
-            await self._write(wish, asked, reservation.output)
-            return await self._ask(wish, asked, bill, lease)
+            received, parsed.received = parsed.received, b""
+            if parsed.is_released:
+                request = request.renewed()
+                parsed = await self._parse(request, received)
+            received = parsed.received = b""
+            await self._write(request, parsed, reservation.output)
+            return await self._ask(request, parsed, cost, lease)
         except NotConnectedError:
-            bill.is_free()
+            cost.mark_free()
             raise
         finally:
-            self._settle(wish, asked, bill)
+            self._settle(request, parsed, cost)
 
-    def _settle(self, wish: Wish, asked: Asked, bill: Bill) -> None:
+    def _settle(self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost) -> None:
         self._ledger.settle(
-            bill.reservation, bill.usage, entry=wish.entry, is_error=bill.is_error, fallbacks=asked.others,
-            reported_model=bill.model,
+            cost.reservation, cost.usage, entry=request.entry, is_error=cost.is_error, fallbacks=parsed.fallbacks,
+            reported_model=cost.model,
         )  # fmt: skip
 
-    async def _write(self, wish: Wish, asked: Asked, output: int) -> None:
-        if wish.entry.budget.is_set:
-            shorten(asked, output, wish.provider.kind)
-        if wish.call is not Call.TRANSCRIPTION:  # a form passes as it came
-            if wish.entry.budget.is_of_money:
-                keep_to_price(asked, wish.entry.prices)
-            ask_for_usage(asked, wish.provider.kind)
-            # In no turn: the sooner it is written, the sooner what was read is no longer in memory.
-            await do(write(asked), partial(self._rates.reading, wish.entry))
-            asked.document, asked.texts = {}, LongTexts()  # a large one is not kept twice
+    async def _write(self, request: ProviderRequest, parsed: ParsedCall, output: int) -> None:
+        if request.entry.budget.is_set:
+            limit_length(parsed, output, request.provider.kind)
+        if request.call is not Call.TRANSCRIPTION:  # a form is passed on unchanged
+            if request.entry.budget.is_of_money:
+                remove_surcharges(parsed, request.entry.prices)
+            request_usage(parsed, request.provider.kind)
+            # Does not wait for its turn, because the document stays in memory until the body is written.
+            await run_in_slices(write_body(parsed), partial(self._rates.reading, request.entry))
+            parsed.document, parsed.texts = {}, ExtractedTexts()  # do not keep a large request twice
 
-    async def _ask(self, wish: Wish, asked: Asked, bill: Bill, lease: Lease) -> web.StreamResponse:
-        bill.is_asked()
-        async with ask(self._client, "POST", wish.url, headers=headers_of(wish), body=asked.body) as answer:
-            asked.forget()
+    async def _ask(
+        self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, lease: Lease
+    ) -> web.StreamResponse:
+        cost.mark_sent()
+        async with ask(self._client, "POST", request.url, headers=headers_of(request), body=parsed.body) as answer:
+            parsed.clear()
             lease.end()
-            self._truth.note_provider(wish.entry.project, answer.status)
+            self._truth.note_provider(request.entry.project, answer.status)
             if answer.status >= 300:
-                bill.is_free()
-                return (await pass_redacted(answer, secrets=(wish.provider.key,)))[1]
-            meter = choose_meter(asked, answer.headers)
-            longer = Longer(self._ledger, self._truth, wish.entry, wish.provider.kind, asked, bill)
+                cost.mark_free()
+                return (await pass_redacted(answer, secrets=(request.provider.key,)))[1]
+            meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
+            length_watch = LengthWatch(self._ledger, self._truth, request.entry, request.provider.kind, parsed, cost)
             try:
                 response = await pass_on(
-                    wish.request,
-                    answer,
-                    secrets=(wish.provider.key,),
-                    meter=meter,
-                    pay=partial(self._rates.pay, wish.entry),
-                    hides=asked.hides_usage,
-                    end=partial(longer.end, meter),
-                )
+                    request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay,
+                    hide_usage=parsed.hide_usage, end=partial(length_watch.check, meter),
+                )  # fmt: skip
             except ExceededError:
-                longer.is_broken(meter)
+                length_watch.mark_broken(meter)
                 raise
             except BaseException:
-                wish.leave()
-                longer.is_left(meter, await drain(answer, meter, partial(self._rates.pay, wish.entry)))
+                request.leave()
+                length_watch.mark_abandoned(meter, await drain(answer, meter, pay))
                 raise
-            longer.is_complete(meter)
+            length_watch.mark_complete(meter)
             return response
 
-    async def _look(self, wish: Wish) -> web.StreamResponse:
-        """What costs nothing."""
-        if wish.call is not Call.COUNT:
-            return await self._pass_look(wish, None)
-        size = length_of(wish.request, LARGEST)
-        async with self._memory.borrow(wish.entry.project, LARGEST if size is None else size):
-            body = await self._read(wish, LARGEST)
-            return await self._pass_look(wish.renewed(), body)
+    async def _pass_free_call(self, request: ProviderRequest) -> web.StreamResponse:
+        """Passes on a call that costs nothing."""
+        if request.call is not Call.COUNT:
+            return await self._forward_free_call(request, None)
+        size = length_of(request.http, MAX_REQUEST)
+        async with self._memory.borrow(request.entry.project, MAX_REQUEST if size is None else size):
+            body = await self._read(request, MAX_REQUEST)
+            return await self._forward_free_call(request.renewed(), body)
 
-    async def _read(self, wish: Wish, most: int) -> bytes:
+    async def _read(self, request: ProviderRequest, most: int) -> bytes:
         try:
-            body = await read_body(wish.request, most)
+            body = await read_body(request.http, most)
         except RefusedError:
-            self._rates.received(wish.entry, most)
+            self._rates.received(request.entry, most)
             raise
-        self._rates.received(wish.entry, len(body))
+        self._rates.received(request.entry, len(body))
         return body
 
-    async def _pass_look(self, wish: Wish, body: bytes | None) -> web.StreamResponse:
-        request, secrets = wish.request, (wish.provider.key,)
-        async with ask(self._client, request.method, wish.url, headers=headers_of(wish), body=body) as answer:
-            self._truth.note_provider(wish.entry.project, answer.status)
-            if answer.status >= 300 or wish.url.endswith("/key"):
+    async def _forward_free_call(self, request: ProviderRequest, body: bytes | None) -> web.StreamResponse:
+        secrets = (request.provider.key,)
+        async with ask(
+            self._client, request.http.method, request.url, headers=headers_of(request), body=body
+        ) as answer:
+            self._truth.note_provider(request.entry.project, answer.status)
+            if answer.status >= 300 or request.url.endswith("/key"):
                 return (await pass_redacted(answer, secrets=secrets))[1]
             return await pass_on(
-                request, answer, secrets=secrets, meter=BlindMeter(), pay=partial(self._rates.pay, wish.entry)
+                request.http, answer, secrets=secrets, meter=BlindMeter(), pay=partial(self._rates.pay, request.entry)
             )

@@ -1,7 +1,7 @@
-"""What a provider charges beside tokens: for searches, for programs that it runs, for pictures that a tool makes. Pure.
+"""Detects fees beyond tokens: for searches, for programs that a provider runs, for images from a tool. Pure.
 
-Nobody can say beforehand how much that will be. Most providers do not say it afterwards either, and none to an agent
-that hangs up.
+The amount is unknown beforehand. Most providers do not report it afterwards either, and none report it to an agent that
+hangs up.
 """
 
 import re
@@ -10,31 +10,32 @@ from typing import Any
 
 from gateway.budgets.prices import FREE, highest_price
 from gateway.entries.entry import Entry, Kind
-from gateway.providers.slices import Slices
-from gateway.providers.unseen import AT_A_TIME, OF_AGENTS, SEARCHING, names_in
+from gateway.providers.hidden_input import AGENT_TOOL_KEYS, OBJECTS_PER_SLICE, SEARCHING_MODEL, models_in
+from gateway.providers.time_slices import Slices
 from gateway.rules.refusals import RefusedError, Why
 
 _FREE_TOOLS = re.compile(
     r"function|custom|namespace|tool_search|mcp|mcp_toolset|local_shell|apply_patch|computer|computer_use_preview"
     r"|(?:bash|text_editor|computer|memory|web_fetch|tool_search_tool_regex|tool_search_tool_bm25)_\d{8}"
 )
-"""Types of tools that the agent runs itself, or that cost their tokens alone."""
-_PAID = ("preset", "web_search_options", "search_parameters", "enable_search")
-"""Names by which a provider is told to search, or to take what it has kept under a name, tools among it: of OpenRouter,
-OpenAI, xAI and Qwen."""
-WORDS = (
-    "This agent's budget is one of money, and what tools of the provider cost beside tokens cannot be counted. "
-    "Ask without them."
+"""Types of tools that the agent runs itself, or that cost only their tokens."""
+_PAID_OPTIONS = ("preset", "web_search_options", "search_parameters", "enable_search")
+"""Options of OpenRouter, OpenAI, xAI and Qwen that make the provider search, or use a stored configuration, which may
+contain tools."""
+FEES_REFUSED = (
+    "This agent's budget limits money, and the fees for the provider's own tools cannot be counted. "
+    "Send the request without them."
 )
-UNKNOWN = "This agent's budget is one of money, and staff keep no price for this model, so that nobody can count it."
+UNKNOWN_PRICE = "This agent's budget limits money, and this model has no price, so its cost cannot be counted."
 
 
 def may_have_fees(document: dict[str, Any]) -> Slices[bool]:
+    """Whether a provider may charge more than tokens for this call."""
     return (
-        any(_is_on(name, document.get(name)) for name in _PAID)
+        any(_is_on(name, document.get(name)) for name in _PAID_OPTIONS)
         or bool(document.get("plugins"))
         or isinstance(document.get("prompt"), dict)
-        or any(map(SEARCHING.search, names_in(document)))
+        or any(map(SEARCHING_MODEL.search, models_in(document)))
         or (yield from _has_paid_tool(document))
     )
 
@@ -42,26 +43,26 @@ def may_have_fees(document: dict[str, Any]) -> Slices[bool]:
 def _is_on(name: str, value: object) -> bool:
     if value is None or value is False:
         return False
-    return not (name == "search_parameters" and isinstance(value, dict) and value.get("mode") == "off")  # of xAI
+    return not (name == "search_parameters" and isinstance(value, dict) and value.get("mode") == "off")  # at xAI
 
 
 def _has_paid_tool(document: dict[str, Any]) -> Slices[bool]:
-    """Also within others: in a `namespace`, or in what a `tool_search` of the agent has found, an item of the input."""
+    """Also looks for nested tools: in a `namespace`, or in an input item with results of the agent's `tool_search`."""
     left, items = list(_list(document.get("tools"))), _list(document.get("input"))
-    for begin in range(0, len(items), AT_A_TIME):
-        left += _within(items[begin : begin + AT_A_TIME])
+    for begin in range(0, len(items), OBJECTS_PER_SLICE):
+        left += _nested_tools(items[begin : begin + OBJECTS_PER_SLICE])
         yield
     while left:
-        taken = left[-AT_A_TIME:]
-        del left[-AT_A_TIME:]
+        taken = left[-OBJECTS_PER_SLICE:]
+        del left[-OBJECTS_PER_SLICE:]
         if any(map(_is_paid, taken)):
             return True
-        left += _within(taken)
+        left += _nested_tools(taken)
         yield
     return False
 
 
-def _within(holders: list[Any]) -> list[Any]:
+def _nested_tools(holders: list[Any]) -> list[Any]:
     return [tool for holder in holders if isinstance(holder, dict) for tool in _list(holder.get("tools"))]
 
 
@@ -74,22 +75,25 @@ def _is_paid(tool: object) -> bool:
         return False
     kind = tool.get("type")
     if kind is None:
-        return OF_AGENTS.isdisjoint(tool)
+        return AGENT_TOOL_KEYS.isdisjoint(tool)
     return not (isinstance(kind, str) and _FREE_TOOLS.fullmatch(kind))
 
 
 def check_fees(entry: Entry) -> None:
-    """Of a call that may have some. Raises RefusedError where money is bounded."""
+    """Refuses a call that may have fees. Raises RefusedError if the budget limits money."""
     if entry.budget.is_of_money:
-        raise RefusedError(Why.FORBIDDEN, WORDS)
+        raise RefusedError(Why.FORBIDDEN, FEES_REFUSED)
 
 
 def check_prices(entry: Entry, models: Sequence[str]) -> None:
-    """Raises RefusedError where money is bounded and nobody says what one of them costs: staff keep no price for it,
-    and of all providers OpenRouter alone tells what a call has cost."""
+    """Raises RefusedError if the budget limits money and the cost of a model is unknown.
+
+    The cost is known if staff have set a price, or if the provider is OpenRouter, the only one that reports the cost of
+    a call.
+    """
     tells = entry.provider is not None and entry.provider.kind is Kind.OPENROUTER
     if entry.budget.is_of_money and not tells and not all(_has_price(entry, model) for model in models):
-        raise RefusedError(Why.FORBIDDEN, UNKNOWN)
+        raise RefusedError(Why.FORBIDDEN, UNKNOWN_PRICE)
 
 
 def _has_price(entry: Entry, model: str) -> bool:

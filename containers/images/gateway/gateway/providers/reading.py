@@ -1,85 +1,85 @@
-"""Reads what an agent asks of its provider, and refuses what its entry does not allow."""
+"""Parses an agent's call to its provider, and refuses what the agent's entry does not allow."""
 
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
-from gateway.providers.asked import Asked, read_asked, read_name
-from gateway.providers.documents import IN_ONE_GO, read_json
+from gateway.providers.audio_forms import read_form_model
+from gateway.providers.extracted_texts import extract_texts
 from gateway.providers.fees import check_fees, check_prices, may_have_fees
-from gateway.providers.long_texts import take_out
-from gateway.providers.slices import Slices
-from gateway.providers.sounds import read_model
+from gateway.providers.json_documents import MAX_AT_ONCE, read_json
+from gateway.providers.parsed_call import ParsedCall, parse_options, read_model_name
+from gateway.providers.reasoning import may_reason, reasoning_budget
 from gateway.providers.spelling import check_spelling
-from gateway.providers.thoughts import least_of, may_think
+from gateway.providers.time_slices import Slices
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-_DETOURS = frozenset({
+_REDIRECTING_OPTIONS = frozenset({
     "api_base", "api_key", "base_url", "content_policy_fallbacks", "context_window_fallback_dict",
     "context_window_fallbacks", "custom_llm_provider", "extra_body", "extra_headers", "extra_query", "headers",
     "model_list", "user_config",
 })  # fmt: skip
-"""Names by which LiteLLM, as a server, takes another model, length, server or key than the ones that were looked at."""
-MOST_OTHERS = 100
-"""Models that may answer in the place of the first one. OpenRouter takes a few."""
-SECOND = 750
-"""Bytes that a second has at the least: 6 kbit/s, the least for which Opus is made (RFC 6716). Of pure silence more
-may fit in."""
+"""Options by which a LiteLLM server would use another model, length, server or key than those that were checked."""
+MAX_FALLBACKS = 100
+"""The most models that may answer instead of the first one. OpenRouter accepts a few."""
+BYTES_PER_SECOND = 750
+"""The fewest bytes per second of audio: 6 kbit/s, the lowest rate of Opus (RFC 6716). Only silence needs less."""
 
 
-def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slices[Asked]:
-    """Raises RefusedError."""
+def read_call(call: Call, entry: Entry, content_type: str, body: bytes) -> Slices[ParsedCall]:
+    """Returns the parsed call. Raises RefusedError if it is invalid or not allowed."""
     if call is Call.TRANSCRIPTION:
         return _read_form(entry, content_type, body)
-    short, texts = yield from take_out(body)
+    short, texts = yield from extract_texts(body)
     document = yield from read_json(short)
     check_spelling(document)
-    if found := _DETOURS & document.keys():
+    if found := _REDIRECTING_OPTIONS & document.keys():
         raise RefusedError(Why.BAD, f"{min(found)} is no option of a request, and the gateway does not pass it on.")
-    asked = yield from read_asked(call, document, len(body), entry.limits, texts)
-    asked.is_large = len(short) > IN_ONE_GO
-    _check_model(entry, asked.model)
-    asked.others = (
-        *_read_others(document.get("models"), "models"),
-        *_read_others(document.get("fallbacks"), "fallbacks"),
+    parsed = yield from parse_options(call, document, len(body), entry.limits, texts)
+    parsed.is_large = len(short) > MAX_AT_ONCE
+    _check_model(entry, parsed.model)
+    parsed.fallbacks = (
+        *_read_fallbacks(document.get("models"), "models"),
+        *_read_fallbacks(document.get("fallbacks"), "fallbacks"),
         *_read_preset(document.get("preset")),
     )
-    for other in asked.others:
+    for other in parsed.fallbacks:
         _check_model(entry, other)
     kind = entry.provider.kind if entry.provider else Kind.COMPATIBLE
-    asked.may_think, asked.thoughts = may_think(document, call, kind), least_of(document)
+    parsed.may_reason, parsed.reasoning_tokens = may_reason(document, call, kind), reasoning_budget(document)
     if (yield from may_have_fees(document)):
         check_fees(entry)
-    check_prices(entry, (asked.model, *asked.others))
-    return asked
+    check_prices(entry, (parsed.model, *parsed.fallbacks))
+    return parsed
 
 
-def _read_others(others: object, name: str) -> list[str]:
-    """Models of which one is taken where the first one is busy: by OpenRouter (`models`), Anthropic or LiteLLM."""
-    if others is None:
+def _read_fallbacks(fallbacks: object, name: str) -> list[str]:
+    """Returns the models that may answer instead of the first one, at OpenRouter (`models`), Anthropic or LiteLLM."""
+    if fallbacks is None:
         return []
-    if not isinstance(others, list) or len(others) > MOST_OTHERS:
-        raise RefusedError(Why.BAD, f"{name} must be a list of up to {MOST_OTHERS} names.")
-    # Beside the name nothing: it could say how long the answer may be.
+    if not isinstance(fallbacks, list) or len(fallbacks) > MAX_FALLBACKS:
+        raise RefusedError(Why.BAD, f"{name} must be a list of up to {MAX_FALLBACKS} names.")
+    # Other options next to the name are refused, because they could raise the limit of the answer.
     return [
-        read_name(each["model"] if isinstance(each, dict) and each.keys() == {"model"} else each) for each in others
+        read_model_name(each["model"] if isinstance(each, dict) and each.keys() == {"model"} else each)
+        for each in fallbacks
     ]
 
 
 def _read_preset(preset: object) -> list[str]:
-    """What an account at OpenRouter has kept under a name, a model among it. As a model it is called so."""
-    return [] if preset is None else [f"@preset/{read_name(preset)}"]
+    """Returns the model name that stands for a preset, a configuration stored in an account at OpenRouter."""
+    return [] if preset is None else [f"@preset/{read_model_name(preset)}"]
 
 
-def _read_form(entry: Entry, content_type: str, body: bytes) -> Asked:
-    """A form passes as it came. It counts as the longest sound that it can hold."""
-    model = read_model(content_type, body)
+def _read_form(entry: Entry, content_type: str, body: bytes) -> ParsedCall:
+    """Reads a form, which is passed on unchanged. It counts as the longest audio that it can contain."""
+    model = read_form_model(content_type, body)
     if model is None:
         raise RefusedError(Why.BAD, "The form must name one model.")
-    read_name(model)
+    read_model_name(model)
     _check_model(entry, model)
     check_prices(entry, (model,))
-    count = max(entry.limits.media_tokens, AUDIO_TOKENS_PER_SECOND * -(-len(body) // SECOND))
-    return Asked(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
+    count = max(entry.limits.media_tokens, AUDIO_TOKENS_PER_SECOND * -(-len(body) // BYTES_PER_SECOND))
+    return ParsedCall(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
 
 
 def _check_model(entry: Entry, model: str) -> None:

@@ -15,7 +15,7 @@ from gateway.pipes.agent_connection import address_of
 from gateway.pipes.forwarding import LAST_WITHIN
 from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError
 from gateway.providers.call import ProviderCalls
-from gateway.providers.wish import read_wish
+from gateway.providers.provider_request import read_provider_request
 from gateway.rules.credentials import read_credential
 from gateway.rules.pace import Pace
 from gateway.rules.paths import ServerPath, TelegramPath, is_for_anthropic, read_server, read_telegram
@@ -96,10 +96,10 @@ class Door:
                 check_head(request)
                 entry, provider = self._find_provider(request)
                 kind = kind if kind is Kind.ANTHROPIC else provider.kind
-                wish = read_wish(request, entry, provider)
+                provider_request = read_provider_request(request, entry, provider)
                 with self._inside.counted(entry, request) as leave:
                     find = partial(self._find_provider, request)
-                    return await self._providers.answer(replace(wish, leave=leave, find=find))
+                    return await self._providers.answer(replace(provider_request, leave=leave, find=find))
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, kind))
 

@@ -1,4 +1,4 @@
-"""Reads a JSON object in runs, element by element of its lists, so that no run keeps others waiting. Pure."""
+"""Parses a JSON object in steps, element by element of its lists, so that no step blocks others for long. Pure."""
 
 import codecs
 import json
@@ -7,25 +7,27 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from gateway.providers.slices import Slices
+from gateway.providers.time_slices import Slices
 from gateway.rules.refusals import RefusedError, Why
 
-RUN = 256 * 1024
-MOST_OF_ONE = 4 * 1024 * 1024
-"""Characters of one element, which is read at once: some 20 milliseconds at the worst."""
-MOST_VALUES = 100_000
-"""In lists and objects: of more, however short, there would be no room in memory. In what is read at once commas and
-brackets are counted instead, also those in its texts."""
-OF_AN_EXPONENT = 2
-"""Characters of a number that are not read as its own until there are digits behind them: of 1e-7."""
-MARKS = ",[{"
+STEP_SIZE = 256 * 1024
+"""Characters."""
+MAX_ELEMENT = 4 * 1024 * 1024
+"""Characters. An element is read in one go, which takes about 20 milliseconds at worst."""
+MAX_VALUES = 100_000
+"""The most values in lists and objects, because more of them, however short, would not fit into memory. Where a
+document is read in one go, `VALUE_MARKS` are counted instead, including those in its texts."""
+EXPONENT_LOOKAHEAD = 2
+"""Characters that may belong to a number although the decoder stops before them: `e-` in `1e-7`."""
+VALUE_MARKS = ",[{"
+"""Each value in a list or object follows one of these."""
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _MANY = "The request has too many values."
 _LARGE = "One message may have 4 MB of texts that are shorter than 8 kB: send it in several."
 
 
 def _read_float(text: str) -> float:
-    """Raises ValueError for one that is too large to be written again."""
+    """Returns the number. Raises ValueError if it is too large to be written again."""
     value = float(text)
     if math.isinf(value):
         raise ValueError(text)
@@ -40,7 +42,7 @@ DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_read_fl
 
 
 class _Reader:
-    """Reads one value after the other, and no more at a time than it needs. Raises ValueError for what is no JSON."""
+    """Reads one value after another, and decodes no more of the body than needed. Raises ValueError if invalid."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -48,11 +50,11 @@ class _Reader:
         self._given = 0
         self._text = ""
         self._at = 0
-        self._run = 0
+        self._step = 0
         self._values = 0
 
     def value(self) -> Slices[Any]:
-        """The next one."""
+        """Returns the next value."""
         yield from self.peek()
         while True:
             try:
@@ -61,22 +63,22 @@ class _Reader:
                 found, end = None, len(self._text)
                 if not self._has_more:
                     raise
-            if end < len(self._text) - OF_AN_EXPONENT or not self._has_more:  # else there may be more of it
+            if end < len(self._text) - EXPONENT_LOOKAHEAD or not self._has_more:  # otherwise the value may continue
                 break
             self._take_more()
             yield
-        self._run += end - self._at
+        self._step += end - self._at
         self._at = end
         self._values += sum(1 for _ in _values_of(found))
-        if self._values > MOST_VALUES:
+        if self._values > MAX_VALUES:
             raise RefusedError(Why.TOO_LARGE, _MANY)
-        if self._run > RUN:
-            self._run = 0
+        if self._step > STEP_SIZE:
+            self._step = 0
             yield
         return found
 
     def expect(self, either: str) -> Slices[str]:
-        """The sign that comes next, which is one of these."""
+        """Consumes and returns the next character, which must be one of these."""
         found = yield from self.peek()
         if not found or found not in either:
             raise ValueError(found)
@@ -84,7 +86,7 @@ class _Reader:
         return found
 
     def peek(self) -> Slices[str]:
-        """The sign that comes next; empty at the end."""
+        """Returns the next character without consuming it; empty at the end."""
         while True:
             blanks = _BLANKS.match(self._text, self._at)
             self._at = blanks.end() if blanks else self._at
@@ -100,20 +102,22 @@ class _Reader:
         return self._given < len(self._body)
 
     def _take_more(self) -> None:
-        """As much again as there is of what has begun, so that nothing is read many times; less of what may have too
-        many values."""
+        """Doubles the text of an incomplete value, so that it is not decoded many times.
+
+        Takes less if the text may have too many values. Raises RefusedError if the value is too large.
+        """
         rest = self._text[self._at :]
-        marks = sum(map(rest.count, MARKS))
-        if len(rest) > RUN and marks > MOST_VALUES:
+        marks = sum(map(rest.count, VALUE_MARKS))
+        if len(rest) > STEP_SIZE and marks > MAX_VALUES:
             raise RefusedError(Why.TOO_LARGE, _MANY)
-        if len(rest) >= MOST_OF_ONE:
+        if len(rest) >= MAX_ELEMENT:
             raise RefusedError(Why.TOO_LARGE, _LARGE)
-        size = max(RUN, min(len(rest), MOST_OF_ONE - len(rest)))
+        size = max(STEP_SIZE, min(len(rest), MAX_ELEMENT - len(rest)))
         if (
-            marks + sum(self._body.count(each.encode(), self._given, self._given + size) for each in MARKS)
-            > MOST_VALUES
+            marks + sum(self._body.count(each.encode(), self._given, self._given + size) for each in VALUE_MARKS)
+            > MAX_VALUES
         ):
-            size = RUN
+            size = STEP_SIZE
         begin, self._given = self._given, min(len(self._body), self._given + size)
         self._text, self._at = rest + self._decode(self._body[begin : self._given], not self._has_more), 0
 
@@ -127,8 +131,8 @@ def _values_of(value: object) -> Iterator[object]:
             left += each.values() if isinstance(each, dict) else each
 
 
-def read_in_runs(body: bytes) -> Slices[dict[str, Any]]:
-    """Raises RefusedError and ValueError, as the decoder does."""
+def read_incrementally(body: bytes) -> Slices[dict[str, Any]]:
+    """Returns the JSON object. Raises ValueError if the body is not one, and RefusedError if it is too large."""
     reader = _Reader(body)
     document: dict[str, Any] = {}
     yield from reader.expect("{")
@@ -138,7 +142,7 @@ def read_in_runs(body: bytes) -> Slices[dict[str, Any]]:
     while end != "}":
         name = yield from reader.value()
         if not isinstance(name, str):
-            raise ValueError(name)  # noqa: TRY004 - as all that is no JSON
+            raise ValueError(name)  # noqa: TRY004 - the same error as for any invalid JSON
         yield from reader.expect(":")
         is_list = (yield from reader.peek()) == "["
         document[name] = (yield from _read_list(reader)) if is_list else (yield from reader.value())

@@ -8,48 +8,48 @@ from gateway.meters.usage import Usage
 from gateway.pipes.draining import Drained
 
 
-class Bill:
-    """Zero until the provider is asked, then the whole reservation, until the answer reports its cost."""
+class CallCost:
+    """The usage is zero until the provider is asked, then the whole reservation until the answer reports its usage."""
 
     def __init__(self, reservation: Reservation) -> None:
         self.reservation = reservation
         self.usage = Usage()
         self.is_error = True
-        self.is_beyond = False
+        self.exceeds_request = False
         """Whether the answer is certainly longer than requested."""
         self.model = ""
-        """The model that has answered, as far as the answer names it."""
+        """The model that answered; empty if the answer does not name it."""
 
     @property
     def _bound(self) -> Usage:
         return Usage(self.reservation.input, self.reservation.output)
 
-    def is_asked(self) -> None:
+    def mark_sent(self) -> None:
         self.usage = replace(self._bound, is_estimated=True)
 
-    def is_longer(self, reservation: Reservation) -> None:
+    def mark_extended(self, reservation: Reservation) -> None:
         """Records that more was reserved for an answer that is longer than requested."""
-        self.reservation, self.is_beyond = reservation, True
-        self.is_asked()
+        self.reservation, self.exceeds_request = reservation, True
+        self.mark_sent()
 
-    def is_free(self) -> None:
+    def mark_free(self) -> None:
         """Records that the provider was not reached or has refused."""
         self.usage = Usage()
 
-    def is_complete(self, meter: Meter) -> None:
-        self.is_told(meter)
+    def mark_complete(self, meter: Meter) -> None:
+        self.mark_reported(meter)
         self.is_error = False
 
-    def is_told(self, meter: Meter) -> None:
+    def mark_reported(self, meter: Meter) -> None:
         """Records a complete answer, even if the agent has not read it."""
         self.usage, self.model = meter.final(self._bound), meter.model
 
-    def is_left(self, meter: Meter, rest: Drained) -> None:
+    def mark_abandoned(self, meter: Meter, drained: Drained) -> None:
         """Records that the agent is gone. If the answer arrives too fast to be read, the whole reservation counts."""
-        if rest is Drained.COMPLETE:
-            self.is_told(meter)
-        elif rest is Drained.INCOMPLETE:
-            self.is_broken(meter)
+        if drained is Drained.COMPLETE:
+            self.mark_reported(meter)
+        elif drained is Drained.INCOMPLETE:
+            self.mark_broken(meter)
 
-    def is_broken(self, meter: Meter) -> None:
+    def mark_broken(self, meter: Meter) -> None:
         self.usage, self.model = meter.estimate(self._bound), meter.model

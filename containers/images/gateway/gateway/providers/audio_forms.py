@@ -1,21 +1,21 @@
-"""Reads the form of a sound upload. The form itself is passed on unchanged."""
+"""Reads the form of an audio upload. The form itself is passed on unchanged."""
 
 import re
 
 _BOUNDARY = re.compile(r'boundary=(?:"([^"\r\n]{1,70})"|([^\s;",]{1,70}))')
 _HIDDEN_NAME = re.compile(rb"[;\s]name\s*\*", re.IGNORECASE)
-"""A second way of writing a field's name, which not every parser supports."""
-MOST_PARTS = 100
+"""Another way to write a field's name (`name*`), which not every parser supports."""
+MAX_PARTS = 100
 _NAME = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="?([^";\r\n]*)"?', re.IGNORECASE)
 
 
-def read_model(content_type: str, body: bytes) -> str | None:
+def read_form_model(content_type: str, body: bytes) -> str | None:
     """Returns the model named in a form, or None unless it names exactly one."""
     found = _BOUNDARY.search(content_type)
     if not content_type.lower().startswith("multipart/form-data") or found is None or not content_type.isascii():
         return None
     boundary = b"--" + (found[1] or found[2]).encode()
-    if content_type.lower().count("boundary") > 1 or body.count(boundary) > MOST_PARTS:
+    if content_type.lower().count("boundary") > 1 or body.count(boundary) > MAX_PARTS:
         return None
     models = []
     for part in body.split(boundary):

@@ -1,4 +1,4 @@
-"""Runs long computations in slices, so that others get their turn between two slices. One computation at a time."""
+"""Runs long computations in slices, so that other tasks can run between two slices."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Generator
@@ -8,13 +8,12 @@ from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 Slices = Generator[None, None, T]
-"""Yields whenever others may have their turn, and returns the result."""
+"""A computation that yields whenever other tasks may run, and returns the result."""
 
 
 class Turns:
-    """Lets one computation of each project wait for its turn, so that a project's many large requests wait for each
-    other.
-    """
+    """Lets one computation run at a time. Each project has at most one in the queue, so its many large requests wait
+    for each other and not for those of other projects."""
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
@@ -27,8 +26,8 @@ class Turns:
             yield
 
 
-async def do(work: Slices[T], counted: Callable[[], AbstractContextManager[None]]) -> T:
-    """Raises the errors of the computation. `counted` is entered around each slice."""
+async def run_in_slices(work: Slices[T], counted: Callable[[], AbstractContextManager[None]]) -> T:
+    """Returns the result. Raises the errors of the computation. Enters `counted` around each slice."""
     while True:
         with counted():
             try:
@@ -39,7 +38,7 @@ async def do(work: Slices[T], counted: Callable[[], AbstractContextManager[None]
         await asyncio.sleep(0)
 
 
-def do_at_once(work: Slices[T]) -> T:
+def run_at_once(work: Slices[T]) -> T:
     while True:
         try:
             next(work)
