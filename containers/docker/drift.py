@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from containers.docker_api.answers import read_flag, read_text
 from containers.docker_api.errors import EngineFailedError
 from containers.errors import AddressUnusableError, EngineRefusedError
 from containers.firewall.boot import restarts_by_engine
@@ -20,11 +21,11 @@ _REFUSED = re.compile(r"address already in use|invalid address|user specified ip
 
 _LIMITS = re.compile(r"\d{1,18} \d{1,18} \d{1,9}", re.ASCII)
 
+_OFF = ("Privileged", "PublishAllPorts")
 _EMPTY = (
-    "Privileged", "CapAdd", "GroupAdd", "Devices", "DeviceRequests", "DeviceCgroupRules", "Binds", "VolumesFrom",
-    "PortBindings", "PublishAllPorts",
+    "CapAdd", "GroupAdd", "Devices", "DeviceRequests", "DeviceCgroupRules", "Binds", "VolumesFrom", "PortBindings",
 )  # fmt: skip
-"""Settings that are empty in every agent that Berth creates."""
+"""Settings that are off or empty in every agent that Berth creates."""
 
 _OWN_SPACES = frozenset({"", "private"})
 
@@ -39,12 +40,12 @@ def wanted_policy() -> str:
 def read_networks(answer: Mapping[str, Any]) -> tuple[str, frozenset[str]]:
     """Returns the network with which the container was created, and the networks that it is on now.
 
-    `answer` is a row of a list or an inspection. If the engine does not say which networks the container is on, it is
-    taken to be on its own. Raises `TypeError` for names that are not text.
+    `answer` is a row of a list or an inspection. If the engine does not say which networks the container is on, or with
+    which one it was created, it is taken to be on its own. Raises `TypeError` for names that are not text.
     """
     made_with = (answer.get("HostConfig") or {}).get("NetworkMode") or ""
     networks = (answer.get("NetworkSettings") or {}).get("Networks")
-    if networks is None:
+    if networks is None or made_with == "":
         networks = {made_with: None}
     if not isinstance(networks, Mapping) or not all(isinstance(name, str) for name in (made_with, *networks)):
         raise TypeError
@@ -128,19 +129,39 @@ def _made_with(labels: Mapping[str, str]) -> dict[str, int]:
 
 
 def _differs(name: str, found: object, made: int) -> bool:
-    if found is None or (name != "PidsLimit" and found in {0, -1}):
+    if found is None:
         return False
-    return found != made
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise TypeError
+    return found != made and (name == "PidsLimit" or found not in {0, -1})
 
 
 def has_more_privileges(answer: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Returns whether it may do more than any agent of Berth: someone recreated it by hand with the same labels."""
+    """Returns whether it may do more than any agent of Berth: someone recreated it by hand with the same labels.
+
+    Raises `LookupError` or `TypeError` for an answer that does not say so, because an agent must not be created again
+    for that.
+    """
     if not _made_with(labels):
         return False
-    host = answer.get("HostConfig") or {}
-    is_open = not host.get("ReadonlyRootfs") or _is_unconfined(host.get("SecurityOpt") or [])
+    host = answer["HostConfig"]
+    is_open = not read_flag(host["ReadonlyRootfs"]) or _is_unconfined(_read_words(host["SecurityOpt"]))
     mounts = host.get("Mounts") or []
-    return is_open or _is_shared(host) or any(map(host.get, _EMPTY)) or not all(map(_is_own_volume, mounts))
+    return is_open or _is_shared(host) or _has_any(host) or not all(map(_is_own_volume, mounts))
+
+
+def _read_words(value: object) -> list[str]:
+    if value is not None and not isinstance(value, list):
+        raise TypeError
+    return [read_text(each) for each in value or ()]
+
+
+def _has_any(host: Mapping[str, Any]) -> bool:
+    """Returns whether any of the settings is there that Berth never makes."""
+    found = [host.get(name) for name in _EMPTY]
+    if not all(each is None or isinstance(each, list | Mapping) for each in found):
+        raise TypeError
+    return any(found) or any(read_flag(host.get(name) or False) for name in _OFF)
 
 
 def _is_unconfined(security: Collection[str]) -> bool:
@@ -151,12 +172,12 @@ def _is_unconfined(security: Collection[str]) -> bool:
 
 def _is_shared(host: Mapping[str, Any]) -> bool:
     """Returns whether it shares a namespace with the host or another container. Its own one is empty or "private"."""
-    spaces = [host.get(name) or "" for name in ("PidMode", "IpcMode", "UTSMode", "UsernsMode")]
-    network = str(host.get("NetworkMode") or "")
+    spaces = [read_text(host.get(name) or "") for name in ("PidMode", "IpcMode", "UTSMode", "UsernsMode")]
+    network = read_text(host.get("NetworkMode") or "")
     return not _OWN_SPACES.issuperset(spaces) or network == "host" or network.startswith("container:")
 
 
 def _is_own_volume(mount: Mapping[str, Any]) -> bool:
     """Returns whether the mount is a plain volume. Options could make it a host folder; Berth sets only a size."""
     driver = (mount.get("VolumeOptions") or {}).get("DriverConfig") or {}
-    return mount["Type"] in {"volume", "tmpfs"} and set(driver.get("Options") or {}) <= {"size"}
+    return read_text(mount["Type"]) in {"volume", "tmpfs"} and set(driver.get("Options") or {}) <= {"size"}

@@ -9,7 +9,7 @@ from typing import Any
 from containers.agent_contract import AGENT_USER
 from containers.agent_reports import parse_report, parse_time
 from containers.docker.drift import has_changed, has_other_address, has_strayed
-from containers.docker_api.answers import read_labels, read_number, read_text
+from containers.docker_api.answers import read_flag, read_labels, read_number, read_text
 from containers.docker_api.errors import understand_answer
 from containers.vocabulary import AgentReport, ContainerState, Health, Observation
 
@@ -61,7 +61,7 @@ def read_details(answer: Mapping[str, Any]) -> Details:
                 state=status,
                 health=_health(state.get("Health")),
                 exit_code=read_number(state["ExitCode"]) if _has_exited(status) else None,
-                oom_killed=bool(state["OOMKilled"]),
+                oom_killed=read_flag(state["OOMKilled"]),
                 restart_count=max(0, read_number(answer["RestartCount"])),
                 image_id=_image_id(answer.get("Image")),
                 created_at=parse_time(answer["Created"]),
@@ -89,16 +89,24 @@ def read_rows(answer: object) -> list[Observation]:
 
 
 def _read_row(row: Mapping[str, Any]) -> Observation:
-    summary, labels = row["Status"], read_labels(row["Labels"])
+    summary, labels, names = row["Status"], read_labels(row["Labels"]), row["Names"]
+    if not isinstance(names, list):
+        raise TypeError
     return Observation(
-        name=read_text(row["Names"][0]).removeprefix("/"),
+        name=read_text(names[0]).removeprefix("/"),
         container_id=_id(row["Id"]),
         labels=labels,
         state=ContainerState(row["State"]),
         health=next((verdict for word, verdict in _HEALTH_WORDS.items() if summary.endswith(word)), Health.NONE),
-        created_at=datetime.fromtimestamp(row["Created"], UTC),
+        created_at=_from_seconds(row["Created"]),
         has_drifted=has_strayed(row) or has_other_address(row, labels),
     )
+
+
+def _from_seconds(value: object) -> datetime:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError
+    return datetime.fromtimestamp(value, UTC)
 
 
 def _id(value: object) -> str:

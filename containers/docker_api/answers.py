@@ -25,8 +25,14 @@ def read_labels(value: object) -> dict[str, str]:
 
 def read_number(value: object) -> int:
     """Returns the number, which must fit into 32 bits like all numbers of the engine. Raises `ValueError` otherwise."""
-    if not isinstance(value, int) or abs(value) > _LARGEST_NUMBER:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST_NUMBER:
         raise ValueError
+    return value
+
+
+def read_flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError
     return value
 
 
