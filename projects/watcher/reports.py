@@ -53,9 +53,15 @@ class Reports(LastingThread):
             while not self._stopped.is_set():
                 self._beat.expect(STEP)
                 streams.follow(self._running)
-                self._tell(streams.wait(WAIT))
+                self._tell(streams.wait(self._until_next()))
         finally:
             streams.close()
+
+    def _until_next(self) -> float:
+        """Returns the seconds for which to wait for reports: until it is time for one that came too early."""
+        now = time.monotonic()
+        waits = [self._looked_at[key] + EACH_EVERY - now for key in self._late & self._looked_at.keys()]
+        return min(WAIT, max(0.0, min(waits, default=WAIT)))
 
     def _tell(self, reported: set[str]) -> None:
         """Triggers inspections. If it is too early for an agent, does so later, because its last report counts."""

@@ -5,7 +5,7 @@ recorded without it, because the engine answers quickly about a container with w
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from threading import BoundedSemaphore
 
@@ -23,6 +23,7 @@ from projects.watcher.ends.run_ends import Ends
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.reconcile.changed_keys import ChangedKeys
 from projects.watcher.reconcile.inspection import AT_ONCE, inspect
+from projects.watcher.reconcile.repeated_inspections import Answer, RepeatedInspections
 from projects.watcher.threads import LastingThread
 
 log = logging.getLogger(__name__)
@@ -32,12 +33,6 @@ WAIT = 1.0
 
 WITHIN = 0.5
 """Seconds for the engine to answer about one container. If it takes longer, it is busy with that container."""
-
-LATER_WITHIN = 1.5
-"""Seconds for later attempts after the engine did not answer in time."""
-
-MOST_TRIES = 30
-"""The maximum of attempts for one container, about one a second. A round may take most of a minute."""
 
 ALL_WITHIN = 10.0
 """Seconds for questions that other threads have begun. A thread without memory never gets an answer."""
@@ -59,7 +54,7 @@ class ReportInspections(LastingThread):
         super().__init__(name="looks at reports", end_within=2 * WAIT, beat=self._beat)
         self._leads, self._ends, self._leave = leads, ends, leave
         self._reported = ChangedKeys()
-        self._late: dict[str, int] = {}
+        self._repeats = RepeatedInspections(self._reported.wake.set)
         self._places = BoundedSemaphore(AT_ONCE)
 
     def look_at(self, key: str) -> None:
@@ -74,7 +69,7 @@ class ReportInspections(LastingThread):
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._beat.expect(IDLE)
-            if not (self._reported.wake.wait(WAIT) or self._late) or self._stopped.is_set():
+            if not (self._reported.wake.wait(WAIT) or self._repeats) or self._stopped.is_set():
                 continue
             self._reported.wake.clear()
             self._beat.expect(STEP)
@@ -87,52 +82,71 @@ class ReportInspections(LastingThread):
                 connections.close_all()
 
     def step(self) -> None:
-        """Inspects all agents that have reported, and again some about which the engine did not answer."""
+        """Inspects all agents that have reported, and begins to ask again about those without an answer."""
         with self._reported.taking() as keys:
-            known = self._ends.keys_of_ended()
-            ended = keys & known
+            ended = keys & self._ends.keys_of_ended()
         self._leave(*ended)
         left = keys - ended
-        self._late = {key: tries for key, tries in self._late.items() if key not in known and tries < MOST_TRIES}
-        again = sorted(self._late.keys() - left, key=self._late.__getitem__)[:AT_ONCE]  # they are also left to a round
-        prompt = sorted(left)[:MOST] + again
+        prompt = sorted(left)[:MOST]
         try:
             for first in range(0, len(prompt), AT_ONCE):
-                asked = prompt[first : first + AT_ONCE]
-                done = set(self._take_over(asked))
-                left = (left - done) | (set(asked) - done - self._late.keys())
+                left -= self._take_over(prompt[first : first + AT_ONCE])
+            self._repeat()
         except DatabaseError:  # the rounds log it
             log.info("The reports of %d agents are left to the next round.", len(left))
         finally:
             self._leave(*left)
 
-    def _take_over(self, keys: Sequence[str]) -> Iterator[str]:
-        """Inspects the agents and records what changed. Yields the keys that are done."""
-        if not keys or not self._leads():
-            self._late.clear()
-            return
+    def _take_over(self, keys: Sequence[str]) -> set[str]:
+        """Inspects the agents and records what changed. Returns the keys that are done.
+
+        Leaves out those that have ended meanwhile, because they would delay the others.
+        """
+        ended = self._ends.keys_of_ended()
+        asked = [key for key in keys if key not in ended]
+        if not asked or not self._leads():
+            return set()
         self._beat.expect(STEP)
         at = clock.now()
         unanswered: set[str] = set()
-        look = partial(_look, tried=dict(self._late), unanswered=unanswered)
-        answers = do_side_by_side(look, keys, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
-        seen = dict(zip(keys, answers, strict=True))
-        tried = {key: self._late.pop(key, 0) for key in keys}
-        self._late |= {key: tried[key] + 1 for key in unanswered}
-        rows = Project.objects.filter(pk__in=map(as_uuid, keys), instance=settings.BERTH_INSTANCE)
+        look = partial(_look, unanswered=unanswered)
+        answers = do_side_by_side(look, asked, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
+        self._repeats.add(unanswered)
+        return self._record({key: Answer(seen=seen, at=at) for key, seen in zip(asked, answers, strict=True)})
+
+    def _repeat(self) -> None:
+        """Records the answers that have come late, and asks again about others. No report waits for that.
+
+        A round asks about them, too, because it may be quicker.
+        """
+        self._repeats.forget(self._ends.keys_of_ended())
+        answers = self._repeats.take_answers()
+        if (answers or self._repeats) and not self._leads():
+            self._repeats.clear()
+            return
+        self._leave(*(answers.keys() - self._record(answers)))
+        self._repeats.begin_more()
+
+    def _record(self, answers: Mapping[str, Answer]) -> set[str]:
+        """Records what changed. Returns the keys that are done."""
+        done: set[str] = set()
+        if not answers:
+            return done
+        rows = Project.objects.filter(pk__in=map(as_uuid, answers), instance=settings.BERTH_INSTANCE)
         for project in rows.select_related("owner"):
             self._beat.expect(STEP)
-            found = seen[project.container_key]
-            if found is None or project.operation or not _is_same_run(project, found):
+            found = answers[project.container_key]
+            if found.seen is None or project.operation or not _is_same_run(project, found.seen):
                 continue
-            if not differs(project, found) or record_observation(project, found, at=at):
-                yield project.container_key
+            if not differs(project, found.seen) or record_observation(project, found.seen, at=found.at):
+                done.add(project.container_key)
+        return done
 
 
-def _look(key: str, *, tried: Collection[str], unanswered: set[str]) -> Observation | None:
-    """Inspects a container. Returns None also if the engine does not answer in time, which is longer if `tried`."""
+def _look(key: str, *, unanswered: set[str]) -> Observation | None:
+    """Inspects a container. Returns None also if the engine does not answer in time."""
     try:
-        return inspect(key, within=LATER_WITHIN if key in tried else WITHIN)
+        return inspect(key, within=WITHIN)
     except EngineError:
         unanswered.add(key)
         return None

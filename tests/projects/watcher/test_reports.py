@@ -126,6 +126,21 @@ def test_an_agent_that_reports_endlessly_is_inspected_sometimes_and_once_at_the_
     assert len(looks) <= 2
 
 
+def test_a_report_soon_after_another_one_does_not_wait_longer_than_it_must(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[str] = []
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    heard = Reports(looks.append)
+    assert heard._until_next() == reports.WAIT
+    heard._tell({"noisy"})
+    clock[0] += 0.75
+    heard._tell({"noisy"})
+    assert heard._until_next() == reports.EACH_EVERY - 0.75
+    clock[0] += 0.25
+    heard._tell(set())
+    assert (looks, heard._until_next()) == (["noisy"] * 2, reports.WAIT)
+
+
 def _is_heard(engine: MemoryEngine, heard: threading.Event) -> bool:
     engine.report("an agent", "degraded")
     return heard.is_set()
