@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from gateway.entries.entry import Entry
-from gateway.rules.pace import ADDRESSES, BURST, LONGEST, Pace
+from gateway.rules.allowlist import REQUEST_HEADERS, request_headers
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import REQUEST_HEADERS, request_headers
+from gateway.rules.throttle import ADDRESSES, BURST, LONGEST, Throttle
 
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
@@ -31,17 +31,17 @@ class Now:
 
 def test_only_the_address_that_sends_too_fast_waits() -> None:
     now = Now()
-    pace = Pace(64, now)
-    waits = [pace.wait_for("a") for _ in range(5000)]
+    throttle = Throttle(64, now)
+    waits = [throttle.wait_for("a") for _ in range(5000)]
     assert set(waits[: int(64 * BURST)]) == {0}
     assert waits[int(64 * BURST) + 64] > 0.9
     assert max(waits) <= LONGEST
-    assert pace.wait_for("b") == 0
+    assert throttle.wait_for("b") == 0
     now.seconds += LONGEST + BURST
-    assert [pace.wait_for("a") for _ in range(int(64 * BURST))] == [0] * int(64 * BURST)
+    assert [throttle.wait_for("a") for _ in range(int(64 * BURST))] == [0] * int(64 * BURST)
     for number in range(2 * ADDRESSES):
-        pace.wait_for(str(number))
-    assert len(pace._next) == ADDRESSES
+        throttle.wait_for(str(number))
+    assert len(throttle._next) == ADDRESSES
 
 
 def test_only_the_sender_of_slow_requests_is_asked_to_retry(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from gateway.entries.entry import Entry
 from gateway.pipes.guard import GuardedServer
-from gateway.rules.pace import BURST, LONGEST, Pace
-from gateway.rules.rates import OF_A_PASSED_BYTE, OF_READING, Rates
+from gateway.rules.cpu_share import BURST as BURST_OF_SHARE
+from gateway.rules.cpu_share import REMEMBERED, CpuShare
+from gateway.rules.rates import READING_SHARE, SECONDS_TO_PASS_A_BYTE, Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.share import BURST as BURST_OF_SHARE
-from gateway.rules.share import REMEMBERED, Share
+from gateway.rules.throttle import BURST, LONGEST, Throttle
 from gateway.telegram.call import LARGEST_UPLOAD, SMALL, TelegramCalls
 
 from tests.gateway.test_fairness import Now
@@ -57,7 +57,10 @@ def test_only_the_endless_uploader_is_slowed_down() -> None:
         upload(calls, alice, 48 << 20)
     assert (refused.value.why, bool(refused.value.retry_after)) == (Why.RATE, True)
     seconds = 100 * 0.1
-    assert passed * OF_A_PASSED_BYTE <= OF_READING * (BURST_OF_SHARE + seconds) + LARGEST_UPLOAD * OF_A_PASSED_BYTE
+    assert (
+        passed * SECONDS_TO_PASS_A_BYTE
+        <= READING_SHARE * (BURST_OF_SHARE + seconds) + LARGEST_UPLOAD * SECONDS_TO_PASS_A_BYTE
+    )
     assert passed > 0
     assert upload(calls, bob, 48 << 20) == 48 << 20
     assert len(PIECE) > SMALL
@@ -89,7 +92,7 @@ def test_only_the_connections_of_an_address_that_opens_too_many_are_cut() -> Non
         return not transport.is_cut
 
     async def flood() -> None:
-        server = GuardedServer(handle, most=128, pace=Pace(64, now), share=Share(0.03, now))
+        server = GuardedServer(handle, most=128, throttle=Throttle(64, now), share=CpuShare(0.03, now))
         let_in = 0
         for _ in range(10_000):  # a thousand in a second
             now.seconds += 0.001
@@ -104,7 +107,7 @@ def test_only_the_connections_of_an_address_that_opens_too_many_are_cut() -> Non
 
 def test_a_share_holds_over_time_and_belongs_to_one_address() -> None:
     now = Now()
-    share = Share(0.05, now)
+    share = CpuShare(0.05, now)
     taken = 0.0
     for _ in range(1000):
         if not share.wait_for("a"):

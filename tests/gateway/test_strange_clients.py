@@ -8,8 +8,8 @@ import pytest
 from aiohttp import web
 from gateway.pipes.guard import GuardedServer
 from gateway.pipes.leak_detector import LeakDetector, encodings_of
-from gateway.rules.pace import Pace
-from gateway.rules.share import Share
+from gateway.rules.cpu_share import CpuShare
+from gateway.rules.throttle import Throttle
 
 from tests.fakes.messages import Answer
 from tests.fakes.streaming import StreamingProvider
@@ -90,8 +90,8 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
     monkeypatch.setattr("gateway.pipes.agent_connection.time.thread_time", lambda: next(processor))
 
     async def send() -> None:
-        share = Share(1.0, time.monotonic)
-        server = GuardedServer(nobody, most=9, pace=Pace(9, time.monotonic), share=share)
+        share = CpuShare(1.0, time.monotonic)
+        server = GuardedServer(nobody, most=9, throttle=Throttle(9, time.monotonic), share=share)
         connection, transport = server(), Transport()
         connection.connection_made(transport)
         connection.data_received(b"GET / HTTP/1.1\r\n")
@@ -112,8 +112,8 @@ def test_the_time_to_receive_bytes_is_charged_to_the_address_across_connections(
     monkeypatch.setattr("gateway.pipes.agent_connection.time.thread_time", lambda: 0.0)
 
     async def send() -> None:
-        share = Share(1.0, lambda: 1000.0)
-        server = GuardedServer(nobody, most=9, pace=Pace(9, time.monotonic), share=share)
+        share = CpuShare(1.0, lambda: 1000.0)
+        server = GuardedServer(nobody, most=9, throttle=Throttle(9, time.monotonic), share=share)
         (first, transport), (other, beside) = [(server(), Transport()) for _ in range(2)]
         first.connection_made(transport)
         first.data_received(b"GET / HTTP/1.1\r\nA: ")

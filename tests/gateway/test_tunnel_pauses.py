@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 from gateway.entries.entry import Entry
 from gateway.pipes.agent_connection import AgentConnection
+from gateway.rules.cpu_share import CpuShare
 from gateway.rules.rates import Rates
-from gateway.rules.share import Share
 from gateway.tunnels.target import Target
 from gateway.tunnels.tunnel import Tunnels
 
@@ -69,7 +69,7 @@ class Asked(dict[Any, Any]):
 def test_a_pause_of_the_tunnel_outlasts_all_others(paused_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         loop, near, far, reader = asyncio.get_running_loop(), Near(), FarWriter(), asyncio.StreamReader()
-        connection = AgentConnection(web.Server(nothing), Share(0.03, loop.time), loop=loop)
+        connection = AgentConnection(web.Server(nothing), CpuShare(0.03, loop.time), loop=loop)
         connection.connection_made(near)
         connection._upgraded = True
         if paused_for == "the share":

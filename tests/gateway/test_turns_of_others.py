@@ -12,7 +12,7 @@ from gateway.pipes.forwarding import _pass_pieces
 from gateway.pipes.leak_detector import LeakDetector
 from gateway.pipes.piece_filter import PieceFilter, TimedMeter
 from gateway.pipes.upstream_connection import SHORT_READ, UpstreamConnection
-from gateway.rules.rates import OF_A_PIECE
+from gateway.rules.rates import SECONDS_FOR_A_PIECE
 
 pytestmark = pytest.mark.one_database
 
@@ -104,8 +104,8 @@ def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
     assert timed_meter.feed(b"a") == b"a"
     assert timed_meter.take() == 0.0
     timed_meter.feed(b"a" * (SHORT_READ + 1))
-    assert timed_meter.take() == 1.0 - OF_A_PIECE
+    assert timed_meter.take() == 1.0 - SECONDS_FOR_A_PIECE
     piece_filter = PieceFilter(LeakDetector("secret"), BlindMeter(), pay, lambda: b"")
     piece_filter.feed(b"a" * (SHORT_READ + 1))
     piece_filter.pay(SHORT_READ + 1, 2.0)
-    assert paid == [3.0 - OF_A_PIECE]
+    assert paid == [3.0 - SECONDS_FOR_A_PIECE]

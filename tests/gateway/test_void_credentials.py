@@ -6,7 +6,7 @@ import pytest
 from cryptography.fernet import Fernet, MultiFernet
 from gateway.entries.store import Store
 from gateway.entries.table import Table
-from gateway.rules.who import Callers, Comparison, Grace, Stranger
+from gateway.rules.callers import Callers, Comparison, GracePeriods, Stranger
 
 from tests.gateway.test_entries import PROJECT, apply, entry
 
@@ -20,7 +20,7 @@ def test_a_credential_void_on_this_node_is_asked_to_retry_for_a_while(tmp_path: 
     apply(table, 1, entry() | {"leased": True}, entry("w", "other"))
     apply(table, 2, void=(PROJECT, "other"))
     for each in (table, Table(Store(tmp_path, keys))):
-        callers = Callers(each, Grace(10, lambda: now[0]), Grace(10, lambda: now[0], begins_anew=True))
+        callers = Callers(each, GracePeriods(10, lambda: now[0]), GracePeriods(10, lambda: now[0], can_restart=True))
         for _ in range(2):
             now[0] += 100
             told = [callers.identify(credential="v", address="10.0.0.7")]
@@ -38,7 +38,9 @@ def test_a_node_without_comparison_neither_refuses_permanently_nor_admits(tmp_pa
     table = Table(Store(tmp_path, MultiFernet([Fernet(Fernet.generate_key())])))
     apply(table, 1, entry() | {"leased": True})
     apply(table, 2, void=(PROJECT,))
-    unknown, returning = (Grace(10, lambda: now[0], begins_anew=each, until=comparison) for each in (False, True))
+    unknown, returning = (
+        GracePeriods(10, lambda: now[0], can_restart=each, until=comparison) for each in (False, True)
+    )
     callers = Callers(table, unknown, returning)
 
     def told() -> list[object]:
@@ -49,7 +51,7 @@ def test_a_node_without_comparison_neither_refuses_permanently_nor_admits(tmp_pa
         comparison.begin()
         now[0] += 1
         if not missed:
-            comparison.find_equal()
+            comparison.confirm_equal()
 
     compare(missed=False)
     for _ in range(50):

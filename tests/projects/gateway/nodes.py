@@ -13,7 +13,7 @@ from gateway.control.commands import Commands
 from gateway.entries.leases import Leases
 from gateway.entries.store import Store
 from gateway.entries.table import Table
-from gateway.rules.who import Comparison
+from gateway.rules.callers import Comparison
 from gateway.truth import Truth
 
 from containers.errors import EngineUnavailableError

@@ -23,7 +23,7 @@ from gateway.entries.leases import read_lease
 from gateway.entries.table import Change, Table
 from gateway.node.cgroups import read_counters
 from gateway.node.wires import count_bytes
-from gateway.rules.who import Comparison
+from gateway.rules.callers import Comparison
 from gateway.truth import Truth
 
 
@@ -81,7 +81,7 @@ class Commands:
 
     async def _tell_truth(self, message: dict[str, Any]) -> dict[str, Any]:
         if message.get("missed_nothing") is True:
-            self._comparison.find_equal()
+            self._comparison.confirm_equal()
         return self._truth.as_document()
 
     async def _count(self, message: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp.web_protocol import RequestHandler
 
-from gateway.rules.share import Share
+from gateway.rules.cpu_share import CpuShare
 
 SECONDS_PER_BYTE = 5e-9
 """The processor time to receive a byte, in the kernel and for memory."""
@@ -27,7 +27,7 @@ SHORTEST_HOLD = 0.01
 class AgentConnection(RequestHandler):
     __slots__ = ("_address", "_deferred", "_has_turn", "_held", "_share")
 
-    def __init__(self, manager: Any, share: Share, **options: Any) -> None:
+    def __init__(self, manager: Any, share: CpuShare, **options: Any) -> None:
         super().__init__(manager, **options)
         self._share = share
         self._address = ""

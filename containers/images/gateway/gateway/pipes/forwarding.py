@@ -11,8 +11,8 @@ from agent_contract import redact_credentials
 from gateway.pipes.leak_detector import LeakDetector, encodings_of
 from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError, Meter, PayFor, PieceFilter
 from gateway.pipes.relay import Relay
+from gateway.rules.allowlist import answer_headers
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import answer_headers
 
 LARGEST_ERROR = 64 * 1024
 READABLE = ("", "gzip", "deflate")

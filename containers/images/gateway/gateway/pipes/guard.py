@@ -9,16 +9,16 @@ from aiohttp import HttpVersion11, web
 from aiohttp.web_protocol import RequestHandler
 
 from gateway.pipes.agent_connection import AgentConnection, address_of
-from gateway.rules.pace import Pace
+from gateway.rules.cpu_share import CpuShare
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.share import Share
+from gateway.rules.throttle import Throttle
 
 SILENCE = 20.0
 """Seconds that an agent may take for the next piece of a body."""
 BODY_WITHIN = 120.0
 """Seconds for a body that is read completely before the upstream is asked."""
 TOO_FAST = 1.0
-"""Seconds by which the new connections of an address may be ahead of its pace, beyond the allowed burst."""
+"""Seconds by which the new connections of an address may be ahead of their rate, beyond the allowed burst."""
 
 
 class GuardedServer(web.Server):
@@ -27,11 +27,11 @@ class GuardedServer(web.Server):
     So one agent cannot use up the file descriptors or the processor for all others.
     """
 
-    def __init__(self, handler: Any, *, most: int, pace: Pace, share: Share, **options: Any) -> None:
+    def __init__(self, handler: Any, *, most: int, throttle: Throttle, share: CpuShare, **options: Any) -> None:
         super().__init__(handler, **options)
         self._most = most
         self._share = share
-        self._pace = pace
+        self._throttle = throttle
         self._open: defaultdict[str, int] = defaultdict(int)
         self._counted: dict[RequestHandler, str] = {}
 
@@ -43,7 +43,7 @@ class GuardedServer(web.Server):
         address = address_of(transport)
         self._counted[handler] = address
         self._open[address] += 1
-        if self._open[address] > self._most or self._pace.wait_for(address) > TOO_FAST:
+        if self._open[address] > self._most or self._throttle.wait_for(address) > TOO_FAST:
             transport.abort()
 
     def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:

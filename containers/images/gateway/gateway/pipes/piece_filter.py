@@ -8,7 +8,7 @@ from aiohttp import web
 
 from gateway.pipes.leak_detector import LeakDetector
 from gateway.pipes.upstream_connection import SECONDS_PER_BYTE, SHORT_READ, CpuTime
-from gateway.rules.rates import OF_A_PIECE
+from gateway.rules.rates import SECONDS_FOR_A_PIECE
 
 BEGUN = web.RequestKey("begun", bool)
 """A request has this key if part of its answer may have been sent."""
@@ -44,7 +44,7 @@ class ExceededError(BrokenError):
 
 
 class TimedMeter:
-    """Measures the processor time that a meter takes beyond the flat charge per piece, `OF_A_PIECE`.
+    """Measures the processor time that a meter takes beyond the flat charge per piece, `SECONDS_FOR_A_PIECE`.
 
     A single piece can contain thousands of events.
     """
@@ -58,7 +58,7 @@ class TimedMeter:
         clock = time.monotonic if is_short else time.thread_time
         began = clock()
         passed = self._meter.feed(piece)
-        took = clock() - began - OF_A_PIECE
+        took = clock() - began - SECONDS_FOR_A_PIECE
         if took > 0:
             self._cpu_time.add(min(took, len(piece) * SECONDS_PER_BYTE) if is_short else took)
         return passed

@@ -7,10 +7,10 @@ from aiohttp import web
 
 from gateway.entries.entry import Entry, Kind, Provider
 from gateway.providers.rewriting import remove_surcharge_headers
+from gateway.rules.allowlist import provider_query, request_headers
 from gateway.rules.credentials import read_credential
 from gateway.rules.paths import Call, read_provider
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import provider_query, request_headers
 
 
 @dataclass(frozen=True, slots=True)

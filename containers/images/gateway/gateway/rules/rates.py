@@ -7,18 +7,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gateway.entries.entry import Entry
+from gateway.rules.cpu_share import CpuShare
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.share import Share
 
 MINUTE = 60.0
-OF_READING = 0.03
-OF_PASSING = 0.05
+READING_SHARE = 0.03
+PASSING_SHARE = 0.05
 """Each project's shares of the gateway's one processor: for reading its requests, and for passing on its answers."""
-OF_A_BYTE = 1e-9
+SECONDS_TO_RECEIVE_A_BYTE = 1e-9
 """Seconds of processor time to receive one byte."""
-OF_A_PASSED_BYTE = 5e-9
+SECONDS_TO_PASS_A_BYTE = 5e-9
 """Seconds of processor time to receive one byte and pass it on unchanged."""
-OF_A_PIECE = 2e-5
+SECONDS_FOR_A_PIECE = 2e-5
 """Seconds of processor time for each piece of an answer, in addition (`tests/benchmarks/gateway.py`)."""
 
 
@@ -27,8 +27,8 @@ class Rates:
         self._now = now
         self._asked: defaultdict[str, deque[float]] = defaultdict(deque)
         self._open: defaultdict[str, int] = defaultdict(int)
-        self._reading = Share(OF_READING, now)
-        self._passing = Share(OF_PASSING, now)
+        self._reading = CpuShare(READING_SHARE, now)
+        self._passing = CpuShare(PASSING_SHARE, now)
 
     @property
     def is_any_open(self) -> bool:
@@ -74,15 +74,15 @@ class Rates:
 
     def received(self, entry: Entry, size: int) -> None:
         """Counts the processor time for receiving this many bytes."""
-        self._reading.take(entry.project, size * OF_A_BYTE)
+        self._reading.take(entry.project, size * SECONDS_TO_RECEIVE_A_BYTE)
 
     def passed(self, entry: Entry, size: int) -> None:
         """Counts the processor time for passing this many bytes on."""
-        self._reading.take(entry.project, size * OF_A_PASSED_BYTE)
+        self._reading.take(entry.project, size * SECONDS_TO_PASS_A_BYTE)
 
     def pay(self, entry: Entry, size: int, spent: float = 0.0) -> float:
         """Counts the processor time for passing on a piece of an answer, plus the seconds `spent` on reading it.
 
         Returns the seconds until the next piece may pass.
         """
-        return self._passing.take(entry.project, OF_A_PIECE + size * OF_A_PASSED_BYTE + spent)
+        return self._passing.take(entry.project, SECONDS_FOR_A_PIECE + size * SECONDS_TO_PASS_A_BYTE + spent)

@@ -16,10 +16,10 @@ from gateway.pipes.forwarding import pass_on, pass_redacted
 from gateway.pipes.guard import read_body
 from gateway.pipes.piece_filter import BrokenError
 from gateway.pipes.upstream import ask
+from gateway.rules.allowlist import LONGEST_QUERY, passed_headers
 from gateway.rules.paths import ServerPath
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import LONGEST_QUERY, passed_headers
 from gateway.servers.names import ASKER
 from gateway.tunnels.target import is_allowed
 

@@ -16,8 +16,8 @@ from gateway.pipes.forwarding import LAST_WITHIN
 from gateway.pipes.piece_filter import BEGUN, BrokenError, ExceededError
 from gateway.providers.call import ProviderCalls
 from gateway.providers.provider_request import read_provider_request
+from gateway.rules.callers import Callers, admit
 from gateway.rules.credentials import read_credential
-from gateway.rules.pace import Pace
 from gateway.rules.paths import ServerPath, TelegramPath, is_for_anthropic, read_server, read_telegram
 from gateway.rules.refusals import (
     Refusal,
@@ -27,7 +27,7 @@ from gateway.rules.refusals import (
     shape_for_telegram,
     shape_for_tunnel,
 )
-from gateway.rules.who import Callers, let_in
+from gateway.rules.throttle import Throttle
 from gateway.servers.call import ServerCalls
 from gateway.serving.heads import check_head
 from gateway.serving.inside import Inside
@@ -48,7 +48,7 @@ class Door:
         providers: ProviderCalls,
         servers: ServerCalls,
         tunnels: Tunnels,
-        pace: Pace,
+        throttle: Throttle,
         inside: Inside,
     ) -> None:
         self._callers = callers
@@ -56,12 +56,12 @@ class Door:
         self._providers = providers
         self._servers = servers
         self._tunnels = tunnels
-        self._pace = pace
+        self._throttle = throttle
         self._inside = inside
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            if wait := self._pace.wait_for(address_of(request.transport)):
+            if wait := self._throttle.wait_for(address_of(request.transport)):
                 await asyncio.sleep(wait)
             return await self._choose(request)(request)
         except ExceededError:
@@ -153,7 +153,7 @@ class Door:
 
     def _identify(self, request: web.BaseRequest, credential: str, words: str) -> Entry:
         found = self._callers.identify(credential=credential, address=address_of(request.transport))
-        return let_in(found, otherwise=RefusedError(Why.CREDENTIAL, words))
+        return admit(found, otherwise=RefusedError(Why.CREDENTIAL, words))
 
 
 @contextmanager

@@ -21,10 +21,10 @@ from gateway.entries.table import Table
 from gateway.pipes.guard import GuardedServer
 from gateway.pipes.upstream import open_client
 from gateway.providers.call import ProviderCalls
-from gateway.rules.pace import Pace
+from gateway.rules.callers import Callers, Comparison, GracePeriods
+from gateway.rules.cpu_share import CpuShare
 from gateway.rules.rates import Rates
-from gateway.rules.share import Share
-from gateway.rules.who import Callers, Comparison, Grace
+from gateway.rules.throttle import Throttle
 from gateway.servers.call import ServerCalls
 from gateway.servers.names import PublicResolver
 from gateway.serving.door import Door
@@ -88,14 +88,14 @@ async def _at_work(
         telegram = TelegramCalls(client, polls, truth, ledger, rates)
         providers = ProviderCalls(client, ledger, truth, rates)
         tunnels = Tunnels(rates)
-        pace = Pace(config.connections / 2, loop.time)
+        throttle = Throttle(config.connections / 2, loop.time)
         servers = ServerCalls(careful, rates)
         comparison = Comparison(loop.time)
-        returning = Grace(config.grace, loop.time, begins_anew=True, until=comparison)
-        unknown = Grace(config.grace, loop.time, until=comparison if config.control_port else None)
+        returning = GracePeriods(config.grace, loop.time, can_restart=True, until=comparison)
+        unknown = GracePeriods(config.grace, loop.time, until=comparison if config.control_port else None)
         callers = Callers(table, unknown, returning, truth.note_astray)
         inside = Inside(table.bindings)
-        door = Door(callers, telegram, providers, servers, tunnels, pace, inside)
+        door = Door(callers, telegram, providers, servers, tunnels, throttle, inside)
         fence = Fence(inside, polls, truth, ledger, servers, tunnels)
         table.tell(fence.change)
         async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
@@ -120,8 +120,8 @@ async def _serve(config: Config, door: Door, polls: Polls, listening: socket.soc
     server = GuardedServer(
         door,
         most=config.connections,
-        pace=Pace(config.connections / 2, asyncio.get_running_loop().time),
-        share=Share(config.share, asyncio.get_running_loop().time),
+        throttle=Throttle(config.connections / 2, asyncio.get_running_loop().time),
+        share=CpuShare(config.share, asyncio.get_running_loop().time),
         handler_cancellation=True,
         keepalive_timeout=IDLE_FOR,
         access_log=None,

@@ -13,10 +13,10 @@ from gateway.meters.document_meter import BlindMeter
 from gateway.pipes.forwarding import pass_on, pass_redacted
 from gateway.pipes.guard import length_of, pieces_of, read_body
 from gateway.pipes.upstream import ask
+from gateway.rules.allowlist import passed_headers
 from gateway.rules.paths import TelegramPath
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.swap import passed_headers
 from gateway.telegram.methods import check_method, is_message, is_poll, is_webhook_removal
 from gateway.telegram.polling import poll
 from gateway.telegram.polls import Polls

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from gateway.entries.entry import Entry
+from gateway.rules.callers import Callers, admit
 from gateway.rules.refusals import RefusedError, Why
-from gateway.rules.who import Callers, let_in
 from gateway.tunnels.target import Target, read_target
 
 UNKNOWN = "Nobody is known here by this address or credential."
@@ -34,7 +34,7 @@ def find_agent(callers: Callers, *, given: Sequence[str], address: str) -> Entry
         found = callers.identify(credential=_read_password(given[0]), address=address)
     else:
         found = callers.find_address(address)
-    return let_in(found, otherwise=RefusedError(Why.FORBIDDEN, UNKNOWN))
+    return admit(found, otherwise=RefusedError(Why.FORBIDDEN, UNKNOWN))
 
 
 def _read_password(value: str) -> str:

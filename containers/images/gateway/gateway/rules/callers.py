@@ -32,7 +32,7 @@ _WORDS = {
 }
 
 
-def let_in(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
+def admit(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
     """Returns the entry. Raises RefusedError for a stranger, which is `otherwise` if credential or address is wrong."""
     if isinstance(found, Entry):
         return found
@@ -56,24 +56,24 @@ class Comparison:
     def begin(self) -> None:
         self._began = self._now()
 
-    def find_equal(self) -> None:
+    def confirm_equal(self) -> None:
         self.found_equal_at = self._began
 
 
-class Grace:
+class GracePeriods:
     """Grace periods for invalid credentials, one for each credential and the address that sends it."""
 
     def __init__(
-        self, seconds: float, now: Callable[[], float], *, begins_anew: bool = False, until: Comparison | None = None
+        self, seconds: float, now: Callable[[], float], *, can_restart: bool = False, until: Comparison | None = None
     ) -> None:
         """A grace period lasts so many `seconds`.
 
-        With `begins_anew`, it begins again if the address has not sent the credential for as many seconds. With
+        With `can_restart`, it begins again if the address has not sent the credential for as many seconds. With
         `until`, it also lasts until a comparison that began after those seconds has found nothing missing.
         """
         self._seconds = seconds
         self._now = now
-        self._begins_anew = begins_anew
+        self._can_restart = can_restart
         self._until = until
         self._seen: OrderedDict[str, OrderedDict[str, tuple[float, float]]] = OrderedDict()
         """By address and credential: when it came for the first time in this period, and for the last time."""
@@ -83,7 +83,7 @@ class Grace:
         of_address = self._seen.setdefault(address, OrderedDict())
         now = self._now()
         first, last = of_address.get(virtual, (now, now))
-        if self._begins_anew and now - last >= self._seconds:
+        if self._can_restart and now - last >= self._seconds:
             first = now
         of_address[virtual] = (first, now)
         self._seen.move_to_end(address)
@@ -106,7 +106,11 @@ class Callers:
     """
 
     def __init__(
-        self, table: Table, grace: Grace, returning: Grace, note: Callable[[str, str], None] = lambda *_: None
+        self,
+        table: Table,
+        grace: GracePeriods,
+        returning: GracePeriods,
+        note: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
         """`grace` is for unknown credentials, `returning` for those that may be void on this node only.
 

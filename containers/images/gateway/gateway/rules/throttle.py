@@ -11,7 +11,7 @@ LONGEST = 10.0
 """The most seconds that a request waits."""
 
 
-class Pace:
+class Throttle:
     def __init__(self, rate: float, now: Callable[[], float]) -> None:
         """`rate` is the number of requests per second from one address."""
         self._each = 1 / rate

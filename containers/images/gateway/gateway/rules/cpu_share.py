@@ -9,7 +9,7 @@ BURST = 5.0
 """The share of this many seconds may be used at once."""
 
 
-class Share:
+class CpuShare:
     def __init__(self, share: float, now: Callable[[], float]) -> None:
         """`share` is a fraction of the processor's time."""
         self._share = share
