@@ -35,3 +35,15 @@ def clean_email(email: str) -> str:
     if not on_the_wire.isascii() or len(on_the_wire) > LONGEST_EMAIL:
         raise ValidationError("No mail can be sent to this address.", code="invalid")
     return address
+
+
+def clean_own_email(email: str) -> str:
+    """Returns the normalised address of someone who has entered it themselves. Raises ValidationError.
+
+    Staff may enter an address of this machine or of a bare IP address. A stranger must not send mail there.
+    """
+    address = clean_email(email)
+    domain = address.rpartition("@")[2]
+    if domain.startswith("[") or domain.rpartition(".")[2] == "localhost":
+        raise ValidationError("Give an address with a public domain, such as name@example.org.", code="invalid")
+    return address

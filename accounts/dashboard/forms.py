@@ -10,7 +10,7 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest
 
 from accounts.credentials.passwords import LONGEST_PASSWORD
-from accounts.emails import LONGEST_EMAIL, clean_email
+from accounts.emails import LONGEST_EMAIL, clean_own_email
 from accounts.errors import InvalidCredentialsError, TooManyAttemptsError
 from accounts.http import client_address
 from accounts.models import Scope, User
@@ -63,7 +63,7 @@ class SignUpForm(forms.Form):
     )
 
     def clean_email(self) -> str:
-        return clean_email(self.cleaned_data["email"])
+        return clean_own_email(self.cleaned_data["email"])
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic for the type checker only

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from accounts.dashboard.forms import password_field
 from accounts.dashboard.pending_sign_in import find_user
-from accounts.emails import LONGEST_EMAIL, clean_email
+from accounts.emails import LONGEST_EMAIL, clean_own_email
 from accounts.errors import InvalidCredentialsError, SecondFactorUnreadableError, TooManyAttemptsError, WrongCodeError
 from accounts.http import client_address
 from accounts.models import User
@@ -121,7 +121,7 @@ class NewEmailForm(PasswordAndAnyCodeForm):
     field_order = ("email", "password", "code")
 
     def clean_email(self) -> str:
-        email = clean_email(self.cleaned_data["email"])
+        email = clean_own_email(self.cleaned_data["email"])
         if email == self.user.email:
             raise ValidationError("This is your email already.", code="same")
         return email

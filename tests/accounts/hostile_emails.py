@@ -60,6 +60,12 @@ DOMAINS = {
     "an emoji": "\U0001f600" * 20 + ".org",
 }
 
+OF_THIS_MACHINE = [
+    "localhost", "LOCALHOST", "localhost.", "\u24db\u24de\u24d2\u24d0\u24db\u24d7\u24de\u24e2\u24e3", "mail.localhost",
+    "[127.0.0.1]", "[::1]", "[IPv6:::1]", "[IPv6:::ffff:127.0.0.1]", "[10.0.0.1]", "[169.254.169.254]", "127.0.0.1",
+    "127.1", "0x7f.1", "\uff3b127.0.0.1\uff3d",
+]  # fmt: skip
+
 WHOLE = ["", "@", "@@", "x", "x@", "x" * 254, "x" * 100_000, "@".join(["x"] * 200), "\x00", "a@b@c.org", " @ . "]
 
 HOSTILE_EMAILS = sorted({*(f"{name}@{domain}" for name, domain in product(NAMES.values(), DOMAINS.values())), *WHOLE})

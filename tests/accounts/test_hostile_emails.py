@@ -14,7 +14,8 @@ from accounts.emails import LONGEST_EMAIL, clean_email
 from accounts.models import User
 from accounts.services import sign_up
 from accounts.throttling import login_attempts
-from tests.accounts.hostile_emails import CJK, FEW, HOSTILE_EMAILS
+from tests.accounts.hostile_emails import CJK, FEW, HOSTILE_EMAILS, OF_THIS_MACHINE
+from tests.canaries import CANARY_PASSWORD
 from tests.factories import UserFactory
 from tests.mailing import deliver
 
@@ -75,6 +76,30 @@ def test_no_address_breaks_a_door(door: str) -> None:
         assert len(message.to) == 1
         assert len(sanitize_address(message.to[0], "utf-8")) <= LONGEST_EMAIL
         assert message.message().as_bytes()
+
+
+@pytest.mark.either_database
+def test_a_stranger_sends_no_mail_to_this_machine() -> None:
+    for domain in OF_THIS_MACHINE:
+        answer = send_sign_up(f"root@{domain}")
+        assert "error" in answer.content.decode(), domain
+    deliver()
+    assert mail.outbox == []
+    assert not User.objects.filter(is_superuser=False).exists()
+
+
+@pytest.mark.either_database
+def test_a_user_takes_no_address_of_this_machine(settings: Any) -> None:
+    settings.BERTH_SENDS_MAIL = True
+    client, user = Client(), UserFactory.create()
+    client.force_login(user)
+    for domain in OF_THIS_MACHINE:
+        client.post("/settings/email", {"email": f"root@{domain}", "password": CANARY_PASSWORD})
+    deliver()
+    assert mail.outbox == []
+    client.post("/settings/email", {"email": "root@example.org", "password": CANARY_PASSWORD})
+    deliver()
+    assert [message.to for message in mail.outbox] == [["root@example.org"]]
 
 
 def test_every_accepted_address_can_be_mailed_and_stored() -> None:
