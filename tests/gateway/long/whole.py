@@ -2,17 +2,18 @@
 
     python -m tests.gateway.long.whole service [--kills 50] [--down 600]
     python -m tests.gateway.long.whole gateway [--kills 50]
-    python -m tests.gateway.long.whole engine [--kills 50]       takes an engine of its own, as root
+    python -m tests.gateway.long.whole engine [--kills 50]       starts an engine of its own, as root
 
-`--down` is for how many seconds the service is away at the end; after `--within` seconds no other kill is begun. Each
-message is answered, and by nobody twice but where the gateway was killed with the answer on its way. Five to
-twenty-five minutes.
+`--down` is for how many seconds the service is away at the end; after `--within` seconds no other kill is begun. With
+`--into FILE` several runs share the kills: each adds what it has seen to the file and shows the sums. Each message is
+answered, and by nobody twice except if the gateway was killed with the answer on its way. Five to twenty-five minutes.
+
+The engine that `DOCKER_HOST` names has the images; `engine` copies them from there into its own.
 """
 
 import argparse
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ from tests.engines import USUAL, connect
 from tests.gateway.long.beside import going_on
 from tests.gateway.long.kills import Kill, kill_engine, kill_part_or_all, kill_service
 from tests.gateway.long.people import PATIENCE, Owner, Talk
+from tests.gateway.long.tally import Part, Tally
 from tests.try_out import Trial, running_trial
 from tests.waiting import wait_until
 
@@ -45,7 +47,11 @@ def main() -> None:
     parser.add_argument("--down", type=float, default=0)
     parser.add_argument("--within", type=float, default=float("inf"), help="seconds")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--into", type=Path, help="a file that adds up several runs")
     options = parser.parse_args()
+    tally = Tally(options.into)
+    options.kills -= tally.kills
+    options.seed += tally.kills
     with ExitStack() as stack:
         private = None
         if options.what == "engine":
@@ -58,14 +64,13 @@ def main() -> None:
             "gateway": partial(kill_part_or_all, trial, random.Random(options.seed)),
             "engine": partial(kill_engine, private, trial),
         }
-        show(kill_in_traffic(trial, kills[options.what], options))
+        tally.add(kill_in_traffic(trial, kills[options.what], options))
+    show(tally.figures())
 
 
-def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> dict[str, float]:
-    chance = random.Random(options.seed)
+def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> Part:
+    chance, part = random.Random(options.seed), Part(down=options.down)
     talk, owner = Talk(trial, random.Random(options.seed + 1)), Owner(trial)
-    starts: list[float] = []
-    back: list[float] = []
     until = time.monotonic() + options.within
     with going_on(talk.go_on, owner.go_on):
         for number in range(options.kills):
@@ -73,25 +78,20 @@ def kill_in_traffic(trial: Trial, kill: Kill, options: argparse.Namespace) -> di
                 break
             time.sleep(chance.uniform(0.5, 3))  # wherever that hits it
             start, silence = kill()
-            starts.append(start)
-            back.append(silence)
-            sys.stderr.write(f"{number + 1}: {starts[-1]:.1f} s, in all {back[-1]:.1f} s, {talk.said} said\n")
+            part.starts.append(start)
+            part.silences.append(silence)
+            sys.stderr.write(f"{number + 1}: {start:.1f} s, in all {silence:.1f} s, {talk.said} said\n")
     if options.down:
         trial.service.kill()
         with going_on(talk.go_on):
             time.sleep(options.down)
         trial.service.start()
-    repeated = talk.repeated()
+    part.messages, part.repeated, part.excused, part.slowest = talk.said, talk.repeated(), talk.excuses(), talk.slowest
     assert not talk.lost()
     sys.stderr.write("All are answered.\n")
-    assert repeated <= (0 if options.what == "service" else len(starts)), talk.answers()
-    return {
-        "kills": len(starts), "messages": talk.said, "lost": 0, "repeated": repeated, "excused": talk.excuses(),
-        "slowest answer": talk.slowest,
-        "back within, median": statistics.median(starts or [0]), "back within, at most": max(starts or [0]),
-        "answers again after, median": statistics.median(back or [0]), "answers again after, at most": max(back or [0]),
-        "seconds without the service": options.down, "last key in force": last_key_is_in_force(talk, owner),
-    }  # fmt: skip
+    assert part.repeated <= (0 if options.what == "service" else len(part.starts)), talk.answers()
+    assert last_key_is_in_force(talk, owner)
+    return part
 
 
 def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:
@@ -103,13 +103,14 @@ def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:
 @contextmanager
 def own_engine() -> Iterator[PrivateEngine]:
     """With the images of the usual one, so that nothing has to be built."""
-    usual: Any = connect()
-    names = [tag for image in usual.images() for tag in image["RepoTags"] or () if tag.startswith(IMAGES)]
+    usual, address = connect(), os.environ.get("DOCKER_HOST") or USUAL
+    images: Any = usual.images()
+    names = [tag for image in images for tag in image["RepoTags"] or () if tag.startswith(IMAGES)]
     engine = PrivateEngine(Path(tempfile.mkdtemp(prefix="bg-")), own_network=False)
     try:
         engine.start()
         os.environ["DOCKER_HOST"] = engine.url
-        with subprocess.Popen(["docker", "--host", USUAL, "save", *names], stdout=subprocess.PIPE) as saved:
+        with subprocess.Popen(["docker", "--host", address, "save", *names], stdout=subprocess.PIPE) as saved:
             subprocess.run(["docker", "--host", engine.url, "load", "--quiet"], stdin=saved.stdout, check=True)
         yield engine
     finally:
