@@ -19,7 +19,7 @@ from gateway.budgets.budget_refusals import refusal_to_extend
 from gateway.budgets.disk import Disk, Work
 from gateway.budgets.message_counter import MessageCounter
 from gateway.budgets.model_names import ModelNames
-from gateway.budgets.prices import final_cost, max_price_for, price_for_length, settle_price
+from gateway.budgets.prices import ceiling_for, final_cost, max_price_for, price_for_length, settle_price
 from gateway.budgets.recent_sizes import RecentSizes, Size
 from gateway.budgets.rows import Counts, Reservation
 from gateway.budgets.totals import Totals
@@ -124,6 +124,8 @@ class Ledger:
     ) -> None:  # fmt: skip
         """Replaces a reservation by the actual cost. `reported_model` is the model that answered, if it is known."""
         answered_by, price = settle_price(entry.prices, (reservation.model, *fallbacks), reported_model)
+        if usage.money is None:  # the answer broke off before the provider reported its cost
+            price = ceiling_for(entry, (reservation.model, *fallbacks)) or price
         money = final_cost(price_for_length(price, (answered_by, reported_model), usage.input), usage)
         self._release(reservation)
         self._totals.spend(reservation.project, reservation.hour, tokens=usage.tokens, money=money)

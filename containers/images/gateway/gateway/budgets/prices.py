@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from gateway.entries.entry import Entry, Kind, Price
 from gateway.meters.usage import Usage, cost_of
@@ -28,6 +28,9 @@ _OF_MAKER = re.compile(
     r"|nvidia|openai|perplexity|qwen|x-ai|z-ai)/"
 )
 """Prefixes at OpenRouter that only the model's maker can use. Any other name may be an account's own alias."""
+OPENROUTER_CEILING = Price(5_000_000, 25_000_000, 5_000_000)
+"""The highest price of a model of OpenRouter for which staff keep no price, in dollars: that of the largest models of
+Anthropic, Google and OpenAI, except those for research. OpenRouter is told to use no model that costs more."""
 LONG_INPUT_FACTOR = 2
 """The most by which a long input multiplies the price. At some providers answers cost only half as much again."""
 
@@ -107,8 +110,12 @@ def max_price(
     `may_be_alias` means that one of the names may be an alias.
     """
     price = highest_price(prices, models)
-    if price is None:
-        return None
+    return _adjusted(price, models, input_tokens, is_cached=is_cached, may_be_alias=may_be_alias) if price else None
+
+
+def _adjusted(
+    price: Price, models: Sequence[str], input_tokens: int, *, is_cached: bool, may_be_alias: bool
+) -> Price:  # fmt: skip
     names = map(_normalized, models)
     is_indirect = may_be_alias or any(_ROUTER.match(name) or _ALIAS.match(name) for name in names)
     if is_indirect and input_tokens > _SHORTEST_LONG_INPUT:
@@ -121,7 +128,23 @@ def max_price(
 def max_price_for(entry: Entry, models: Sequence[str], input_tokens: int, *, is_cached: bool = False) -> Price | None:
     """Returns the highest price of a call of this project, as `max_price` does."""
     may_be_alias = entry.provider is not None and _may_be_aliases(entry.provider.kind, models)
+    if ceiling := ceiling_for(entry, models):
+        return _adjusted(ceiling, models, input_tokens, is_cached=is_cached, may_be_alias=may_be_alias)
     return max_price(entry.prices, models, input_tokens, is_cached=is_cached, may_be_alias=may_be_alias)
+
+
+def ceiling_for(entry: Entry, models: Sequence[str]) -> Price | None:
+    """Returns the price that OpenRouter may not exceed in this call, or None if it needs no such limit: if money is not
+    limited, or if staff keep a price for each of the models."""
+    reports_costs = entry.provider is not None and entry.provider.kind is Kind.OPENROUTER
+    if not reports_costs or not entry.budget.is_of_money or all(map(partial(has_price, entry.prices), models)):
+        return None
+    known = highest_price(entry.prices, models)
+    return _maximum([OPENROUTER_CEILING, known]) if known else OPENROUTER_CEILING
+
+
+def has_price(prices: Mapping[str, Price], model: str) -> bool:
+    return model.lower().endswith(FREE) or price_of(prices, model) is not None
 
 
 def _may_be_aliases(kind: Kind, models: Sequence[str]) -> bool:

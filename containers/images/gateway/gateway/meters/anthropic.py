@@ -5,7 +5,7 @@ from typing import Any
 
 from gateway.meters.hidden_output import length_of
 from gateway.meters.meter import EventMeter
-from gateway.meters.usage import NoCountError, Usage, cache_surcharge, count_in
+from gateway.meters.usage import NoCountError, Usage, cache_surcharge, count_in, read_money
 
 _COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _TEXTS = ("text", "partial_json", "thinking")
@@ -43,7 +43,12 @@ def _read(document: dict[str, Any], usage: Usage) -> Usage:
             cached=max(cached, usage.cached),
             extra=max(cache_surcharge(written, hour or 0), usage.extra),
         )
-    return replace(usage, output=max(count_in(document, "output_tokens") or 0, usage.output))
+    money = read_money(document)  # reported by OpenRouter
+    return replace(
+        usage,
+        output=max(count_in(document, "output_tokens") or 0, usage.output),
+        money=usage.money if money is None else money,
+    )
 
 
 class MessagesMeter(EventMeter):

@@ -5,7 +5,15 @@ from typing import Any
 
 from gateway.meters.hidden_output import length_of
 from gateway.meters.meter import EventMeter
-from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND, MILLION, NoCountError, Usage, cache_surcharge, count_in
+from gateway.meters.usage import (
+    AUDIO_TOKENS_PER_SECOND,
+    MILLION,
+    NoCountError,
+    Usage,
+    cache_surcharge,
+    count_in,
+    read_money,
+)
 
 _TEXTS = frozenset({"content", "reasoning", "reasoning_content", "refusal"})
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
@@ -35,7 +43,7 @@ def _read(document: dict[str, Any]) -> Usage | None:
     details = details if isinstance(details, dict) else {}
     extra = cache_surcharge(count_in(details, "cache_write_tokens") or 0)
     cached = count_in(details, "cached_tokens") or 0
-    return Usage(input_tokens or 0, output_tokens, cached, _money(document), extra=extra)
+    return Usage(input_tokens or 0, output_tokens, cached, read_money(document), extra=extra)
 
 
 def _read_seconds(document: dict[str, Any]) -> Usage | None:
@@ -43,24 +51,6 @@ def _read_seconds(document: dict[str, Any]) -> Usage | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds < MILLION:
         return None
     return Usage(ceil(seconds * AUDIO_TOKENS_PER_SECOND), is_estimated=True)
-
-
-def _money(document: dict[str, Any]) -> int | None:
-    """Returns the cost that OpenRouter reports, or None if there is none.
-
-    If the account has a key of its own at the model's provider (`is_byok`), `cost` is only OpenRouter's fee. The
-    provider's price, which that key pays, is in the details. For other calls the details repeat the cost.
-    """
-    cost, details = _millionths(document.get("cost")), document.get("cost_details")
-    if cost is None or document.get("is_byok") is False or not isinstance(details, dict):
-        return cost
-    return cost + (_millionths(details.get("upstream_inference_cost")) or 0)
-
-
-def _millionths(dollars: object) -> int | None:
-    if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars < MILLION:
-        return None
-    return round(dollars * MILLION)
 
 
 class ChatMeter(EventMeter):

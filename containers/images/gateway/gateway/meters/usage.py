@@ -57,3 +57,21 @@ def count_in(document: dict[str, Any], name: str) -> int | None:
 def cache_surcharge(written: int, for_an_hour: int = 0) -> int:
     """Returns the tokens to add for writes to a cache, some of which it keeps for an hour, rounded up."""
     return -(-(written + 3 * min(for_an_hour, written)) // 4)
+
+
+def read_money(document: dict[str, Any]) -> int | None:
+    """Returns the cost that OpenRouter reports, or None if there is none.
+
+    If the account has a key of its own at the model's provider (`is_byok`), `cost` is only OpenRouter's fee. The
+    provider's price, which that key pays, is in the details. For other calls the details repeat the cost.
+    """
+    cost, details = _millionths(document.get("cost")), document.get("cost_details")
+    if cost is None or document.get("is_byok") is False or not isinstance(details, dict):
+        return cost
+    return cost + (_millionths(details.get("upstream_inference_cost")) or 0)
+
+
+def _millionths(dollars: object) -> int | None:
+    if isinstance(dollars, bool) or not isinstance(dollars, int | float) or not 0 <= dollars < MILLION:
+        return None
+    return round(dollars * MILLION)

@@ -18,6 +18,7 @@ from gateway.providers.hidden_input import (
     models_in,
     refers_to_hidden_input,
 )
+from gateway.providers.parts import has_unknown_parts
 from gateway.providers.time_slices import Slices
 
 _PICTURES = frozenset({"image", "image_url", "input_image"})
@@ -59,7 +60,7 @@ def bound_input(document: dict[str, Any], size: int, limits: Limits, length_of: 
     document stands for.
     """
     pictures, media, is_cached, is_elsewhere = yield from _scan_objects(document)
-    is_unseen = is_elsewhere or (yield from adds_hidden_input(document))
+    is_unseen = is_elsewhere or (yield from adds_hidden_input(document)) or (yield from has_unknown_parts(document))
     encoded, files = yield from _scan_parts(document, length_of)
     added = (
         (limits.unseen_tokens if is_unseen else 0)

@@ -19,10 +19,11 @@ from gateway.providers.call_cost import CallCost
 from gateway.providers.extracted_texts import ExtractedTexts
 from gateway.providers.length_watch import LengthWatch, note_refusal
 from gateway.providers.meter_choice import choose_meter
+from gateway.providers.options import remove_unknown_options
 from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.provider_request import ProviderRequest, headers_of
 from gateway.providers.reading import read_call
-from gateway.providers.rewriting import limit_length, remove_surcharges, request_usage, write_body
+from gateway.providers.rewriting import limit_length, limit_price, remove_surcharges, request_usage, write_body
 from gateway.providers.time_slices import Turns, run_at_once, run_in_slices
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
@@ -120,9 +121,11 @@ class ProviderCalls:
     async def _write(self, request: ProviderRequest, parsed: ParsedCall, output: int) -> None:
         if request.entry.budget.is_set:
             limit_length(parsed, output, request.provider.kind)
+            remove_unknown_options(parsed.document)
         if request.call is not Call.TRANSCRIPTION:  # a form is passed on unchanged
             if request.entry.budget.is_of_money:
                 remove_surcharges(parsed, request.entry.prices)
+                limit_price(parsed, request.entry)
             request_usage(parsed, request.provider.kind)
             # Does not wait for its turn, because the document stays in memory until the body is written.
             await run_in_slices(write_body(parsed), partial(self._rates.reading, request.entry))

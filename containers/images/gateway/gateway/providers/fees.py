@@ -8,9 +8,16 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from gateway.budgets.prices import FREE, highest_price
+from gateway.budgets.prices import has_price, highest_price
 from gateway.entries.entry import Entry, Kind
-from gateway.providers.hidden_input import AGENT_TOOL_KEYS, OBJECTS_PER_SLICE, SEARCHING_MODEL, models_in
+from gateway.providers.hidden_input import (
+    AGENT_TOOL_KEYS,
+    OBJECTS_PER_SLICE,
+    SEARCH_OPTIONS,
+    SEARCHING_MODEL,
+    is_on,
+    models_in,
+)
 from gateway.providers.time_slices import Slices
 from gateway.rules.refusals import RefusedError, Why
 
@@ -19,9 +26,8 @@ _FREE_TOOLS = re.compile(
     r"|(?:bash|text_editor|computer|memory|web_fetch|tool_search_tool_regex|tool_search_tool_bm25)_\d{8}"
 )
 """Types of tools that the agent runs itself, or that cost only their tokens."""
-_PAID_OPTIONS = ("preset", "web_search_options", "search_parameters", "enable_search")
-"""Options of OpenRouter, OpenAI, xAI and Qwen that make the provider search, or use a stored configuration, which may
-contain tools."""
+_PAID_OPTIONS = ("preset", *SEARCH_OPTIONS)
+"""Options that make the provider search, or use a stored configuration of OpenRouter, which may contain tools."""
 FEES_REFUSED = (
     "This agent's budget limits money, and the fees for the provider's own tools cannot be counted. "
     "Send the request without them."
@@ -32,18 +38,12 @@ UNKNOWN_PRICE = "This agent's budget limits money, and this model has no price, 
 def may_have_fees(document: dict[str, Any]) -> Slices[bool]:
     """Whether a provider may charge more than tokens for this call."""
     return (
-        any(_is_on(name, document.get(name)) for name in _PAID_OPTIONS)
+        any(is_on(name, document.get(name)) for name in _PAID_OPTIONS)
         or bool(document.get("plugins"))
         or isinstance(document.get("prompt"), dict)
         or any(map(SEARCHING_MODEL.search, models_in(document)))
         or (yield from _has_paid_tool(document))
     )
-
-
-def _is_on(name: str, value: object) -> bool:
-    if value is None or value is False:
-        return False
-    return not (name == "search_parameters" and isinstance(value, dict) and value.get("mode") == "off")  # at xAI
 
 
 def _has_paid_tool(document: dict[str, Any]) -> Slices[bool]:
@@ -97,4 +97,4 @@ def check_prices(entry: Entry, models: Sequence[str]) -> None:
 
 
 def _has_price(entry: Entry, model: str) -> bool:
-    return model.lower().endswith(FREE) or highest_price(entry.prices, [model]) is not None
+    return has_price(entry.prices, model) or highest_price(entry.prices, [model]) is not None

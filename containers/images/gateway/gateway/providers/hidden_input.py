@@ -15,10 +15,12 @@ AGENT_TOOL_KEYS = frozenset({"name", "function", "input_schema"})
 """A tool without a type and without any of these keys is run by the provider (`googleSearch`)."""
 _OPTIONS = (
     "previous_response_id", "conversation", "container", "context_management", "mcp_servers", "plugins", "preset",
-    "web_search_options", "chat_template", "mm_processor_kwargs", "vl_high_resolution_images",
+    "chat_template", "mm_processor_kwargs", "vl_high_resolution_images",
 )  # fmt: skip
 """Options that make a provider add input, or summarise a conversation that is too long (`context_management`). The last
 three make a server use another template for the input, or read images at a larger size (vLLM, Qwen)."""
+SEARCH_OPTIONS = ("web_search_options", "search_parameters", "enable_search")
+"""Options of OpenAI, xAI and Qwen that make the provider search."""
 SEARCHING_MODEL = re.compile(
     r":online\b|-search-(?:preview|api)(?![a-z])|@preset/|(?<![a-z])sonar(?![a-z])|(?<![\w-])compound(?![a-z])",
     re.IGNORECASE,
@@ -44,21 +46,35 @@ def refers_to_hidden_input(each: dict[str, Any]) -> bool:
     """Whether this object refers to data that the provider fetches, unpacks or has stored."""
     if "file_id" in each or "file_url" in each or (each.get("type") == "url" and "url" in each):
         return True
-    if is_one_of(each.get("type"), _STORED):
+    if is_one_of(each.get("type"), _STORED) or _is_fetched_audio(each.get("input_audio")):
         return True
     data = each.get("file_data")
     return isinstance(data, str) and _FETCHED.match(data) is not None
+
+
+def _is_fetched_audio(audio: object) -> bool:
+    """Whether this is a URL, which Mistral accepts in place of the audio."""
+    data = audio.get("data") if isinstance(audio, dict) else audio
+    return (isinstance(audio, dict) and "url" in audio) or (isinstance(data, str) and _FETCHED.match(data) is not None)
 
 
 def adds_hidden_input(document: dict[str, Any]) -> Slices[bool]:
     """Whether the options of the call make the provider add input."""
     return (
         any(document.get(name) for name in _OPTIONS)
+        or any(is_on(name, document.get(name)) for name in SEARCH_OPTIONS)
         or isinstance(document.get("prompt"), dict)
         or any(map(SEARCHING_MODEL.search, models_in(document)))
         or (yield from any_item(_is_own_tool, document.get("tools")))
         or (yield from any_item(_is_kept, document.get("input")))
     )
+
+
+def is_on(name: str, value: object) -> bool:
+    """Whether an option has a value that switches it on."""
+    if value is None or value is False:
+        return False
+    return not (name == "search_parameters" and isinstance(value, dict) and value.get("mode") == "off")  # at xAI
 
 
 def models_in(document: dict[str, Any]) -> Iterator[str]:

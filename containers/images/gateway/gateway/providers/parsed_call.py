@@ -103,6 +103,8 @@ def read_model_name(value: object) -> str:
         raise RefusedError(Why.BAD, "You must provide a model parameter.")
     if len(value) > MAX_NAME_LENGTH or not value.isprintable():
         raise RefusedError(Why.BAD, f"The name of a model has up to {MAX_NAME_LENGTH} characters that can be printed.")
+    if "," in value:
+        raise RefusedError(Why.BAD, "A call names one model.")  # LiteLLM asks every model in a list
     return value
 
 

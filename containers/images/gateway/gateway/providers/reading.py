@@ -2,7 +2,7 @@
 
 from gateway.entries.entry import Entry, Kind
 from gateway.meters.usage import AUDIO_TOKENS_PER_SECOND
-from gateway.providers.audio_forms import read_form_model
+from gateway.providers.audio_forms import read_form
 from gateway.providers.extracted_texts import extract_texts
 from gateway.providers.fees import check_fees, check_prices, may_have_fees
 from gateway.providers.json_documents import MAX_AT_ONCE, read_json
@@ -72,13 +72,14 @@ def _read_preset(preset: object) -> list[str]:
 
 def _read_form(entry: Entry, content_type: str, body: bytes) -> ParsedCall:
     """Reads a form, which is passed on unchanged. It counts as the longest audio that it can contain."""
-    model = read_form_model(content_type, body)
-    if model is None:
+    form = read_form(content_type, body)
+    if form is None:
         raise RefusedError(Why.BAD, "The form must name one model.")
-    read_model_name(model)
+    model = read_model_name(form.model)
     _check_model(entry, model)
     check_prices(entry, (model,))
     count = max(entry.limits.media_tokens, AUDIO_TOKENS_PER_SECOND * -(-len(body) // BYTES_PER_SECOND))
+    count += entry.limits.unseen_tokens if form.adds_hidden_input else 0
     return ParsedCall(Call.TRANSCRIPTION, {}, model, count, output=0, choices=1, is_stream=False, body=body)
 
 

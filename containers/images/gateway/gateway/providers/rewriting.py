@@ -8,8 +8,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.budgets.prices import has_own_price
-from gateway.entries.entry import Kind, Price
+from gateway.budgets.prices import ceiling_for, has_own_price
+from gateway.entries.entry import Entry, Kind, Price
+from gateway.meters.usage import MILLION
 from gateway.providers.json_documents import write_json
 from gateway.providers.parsed_call import LENGTH_OPTIONS, ParsedCall
 from gateway.providers.time_slices import Slices
@@ -62,6 +63,14 @@ def remove_surcharges(parsed: ParsedCall, prices: Mapping[str, Price]) -> None:
     hosts = parsed.document.pop(_HOST_OPTIONS, None)
     if isinstance(hosts, dict) and (kept := {name: hosts[name] for name in _PRIVACY_OPTIONS if name in hosts}):
         parsed.document[_HOST_OPTIONS] = kept
+
+
+def limit_price(parsed: ParsedCall, entry: Entry) -> None:
+    """Makes OpenRouter refuse models that cost more than is reserved for a model without a price."""
+    if (ceiling := ceiling_for(entry, (parsed.model, *parsed.fallbacks))) is None:
+        return
+    most = {"prompt": ceiling.input / MILLION, "completion": ceiling.output / MILLION, "request": 0}
+    parsed.document[_HOST_OPTIONS] = {**parsed.document.get(_HOST_OPTIONS, {}), "max_price": most}
 
 
 def _remove_host_suffixes(document: dict[str, Any], prices: Mapping[str, Price]) -> None:
