@@ -10,7 +10,7 @@ def test_an_address_has_a_credential_while_something_is_in_flight_and_a_while_lo
     now = [1000.0]
     bindings = Bindings(lambda: now[0])
     assert bindings.admits("p", "one")
-    with bindings.inside("p"):
+    with bindings.in_use("p"):
         now[0] += 10 * REST
         assert not bindings.admits("p", "two")
     now[0] += REST - 1

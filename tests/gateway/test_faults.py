@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 from gateway.pipes.piece_filter import BEGUN
-from gateway.serving.door import Door
+from gateway.serving.dispatcher import Dispatcher
 
 pytestmark = pytest.mark.one_database
 
@@ -18,11 +18,11 @@ def answer(path: str, *, has_begun: bool = False, method: str = "POST") -> web.R
     """What a request is answered of which the gateway cannot even tell who asks."""
     fault = SimpleNamespace(identify=_fail)
     parts: list[Any] = [*([fault] * 5), SimpleNamespace(wait_for=lambda _: 0), fault]
-    door: Any = Door(*parts)
+    dispatcher: Any = Dispatcher(*parts)
     request = make_mocked_request(method, path, {"Host": "a", "Authorization": "Bearer CANARY"})
     if has_begun:
         request[BEGUN] = True
-    found: web.Response = asyncio.run(door(request))
+    found: web.Response = asyncio.run(dispatcher(request))
     return found
 
 

@@ -18,7 +18,7 @@ from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent, Answer
 from tests.gateway.conftest import new_agent
 from tests.gateway.process import PATIENCE, Gateway
-from tests.gateway.test_who import ASK
+from tests.gateway.test_callers import ASK
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database

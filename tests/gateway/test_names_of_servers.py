@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from gateway.servers import names
+from gateway.servers import resolver as resolving
 
 from tests.gateway.process import PATIENCE
 
@@ -24,21 +24,21 @@ def test_unanswered_name_lookups_end_in_time_and_delay_no_other_project(
         return found
 
     async def resolve(project: str, host: str, within: float = PATIENCE) -> object:
-        names.ASKER.set(project)
-        monkeypatch.setattr(names, "WITHIN", within)
+        resolving.PROJECT.set(project)
+        monkeypatch.setattr(resolving, "WITHIN", within)
         try:
             return (await resolver.resolve(host))[0]["host"]
         except OSError as error:
             return type(error)
 
-    resolver = names.PublicResolver(names.Lookups(look).resolve)
+    resolver = resolving.PublicResolver(resolving.Lookups(look).resolve)
 
     async def try_it() -> None:
         silent = [asyncio.create_task(resolve("alice", "silent.example", 0.05)) for _ in range(8)]
         await asyncio.sleep(0)
         assert await asyncio.create_task(resolve("bob", "open.example")) == "1.1.1.1"
         assert set(await asyncio.gather(*silent)) == {TimeoutError}
-        assert len(asked) == names.OF_ONE
+        assert len(asked) == resolving.LOOKUPS_PER_PROJECT
         busy = await asyncio.create_task(resolve("alice", "open.example", 0.05))
         assert busy is TimeoutError, "its threads have not ended"
         for each in asked:

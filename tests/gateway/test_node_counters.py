@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from gateway.node.cgroups import read_counters
-from gateway.node.wires import count_bytes
+from gateway.node.network_counters import read_network_counters
 
 from containers.docker_api.stats import Meter
 from containers.errors import EngineRefusedError
@@ -82,14 +82,14 @@ def _write_network(root: Path) -> tuple[Path, Path]:
 
 def test_the_bytes_of_an_agent_are_those_of_its_own_wire_in_its_own_view(tmp_path: Path) -> None:
     neighbours, interfaces = _write_network(tmp_path)
-    found = count_bytes("10.231.0.7", neighbours=neighbours, interfaces=interfaces)
+    found = read_network_counters("10.231.0.7", neighbours=neighbours, interfaces=interfaces)
     assert found == {"eth0": {"rx_bytes": 222, "tx_bytes": 111}}
 
 
 @pytest.mark.parametrize("address", ["10.231.0.9", "10.231.0.8"], ids=["no neighbour", "a wire that is gone"])
 def test_of_an_agent_whose_wire_is_not_known_no_bytes_are_said(address: str, tmp_path: Path) -> None:
     neighbours, interfaces = _write_network(tmp_path)
-    assert count_bytes(address, neighbours=neighbours, interfaces=interfaces) is None
+    assert read_network_counters(address, neighbours=neighbours, interfaces=interfaces) is None
 
 
 def test_the_service_is_told_over_tls_and_by_no_gateway_that_does_not_measure(

@@ -28,7 +28,7 @@ PRIVATE = {"near.example.org": "10.1.2.3", "metadata.example.org": "169.254.169.
 def run_gateway(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Running"]:
     """Every name leads to this machine, which counts as the internet, but for those in `PRIVATE`."""
     from gateway.config import Config
-    from gateway.servers.names import PublicResolver
+    from gateway.servers.resolver import PublicResolver
     from gateway.serving import gateway as serving
     from gateway.tunnels import connect
     from gateway.tunnels.target import is_public

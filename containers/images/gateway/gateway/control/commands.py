@@ -22,7 +22,7 @@ from gateway.entries.fields import EntryError, read_object
 from gateway.entries.leases import read_lease
 from gateway.entries.table import Change, Table
 from gateway.node.cgroups import read_counters
-from gateway.node.wires import count_bytes
+from gateway.node.network_counters import read_network_counters
 from gateway.rules.callers import Comparison
 from gateway.truth import Truth
 
@@ -91,8 +91,8 @@ class Commands:
         container = str(message.get("container"))
         counters = await asyncio.to_thread(read_counters, self._groups, container)
         address = self._table.bindings.address_of(read_project(message.get("project")))
-        if counters and address and (wire := await asyncio.to_thread(count_bytes, address)):
-            counters["networks"] = wire
+        if counters and address and (networks := await asyncio.to_thread(read_network_counters, address)):
+            counters["networks"] = networks
         return {"counters": counters}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
-from gateway.control.reception import Reception
+from gateway.control.readiness import ReadinessGate
 
 LARGEST = 16 * 1024 * 1024
 """The most bytes of a message, enough for the entries of several thousand projects."""
@@ -24,20 +24,20 @@ Speak = Callable[[asyncio.StreamReader, asyncio.StreamWriter, float | None], Awa
 
 
 async def speak(
-    reception: Reception, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, silent_for: float | None = None
+    gate: ReadinessGate, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, silent_for: float | None = None
 ) -> None:
     with suppress(asyncio.IncompleteReadError):
         while line := await asyncio.wait_for(_read_line(reader), silent_for):
-            writer.write(await _answer(reception, line))
+            writer.write(await _answer(gate, line))
             await asyncio.wait_for(writer.drain(), silent_for)
 
 
-async def serve_control(socket: Path, reception: Reception) -> asyncio.Server:
+async def serve_control(socket: Path, gate: ReadinessGate) -> asyncio.Server:
     """Makes the socket accessible to the gateway's own user only. Replaces a socket left by an earlier process."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError):
-            await speak(reception, reader, writer)
+            await speak(gate, reader, writer)
         writer.close()
 
     socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,14 +58,14 @@ async def _read_line(reader: asyncio.StreamReader) -> bytes:
     return line if line.endswith(b"\n") else b""
 
 
-async def _answer(reception: Reception, line: bytes) -> bytes:
+async def _answer(gate: ReadinessGate, line: bytes) -> bytes:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
         answer = {"ok": False, "error": "The message is no JSON."}
     else:
         try:
-            answer = await reception.answer(message)
+            answer = await gate.answer(message)
         except ConnectionError:
             raise
         except Exception as error:  # noqa: BLE001 - the connection serves all commands

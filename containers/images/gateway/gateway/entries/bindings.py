@@ -17,7 +17,7 @@ REST = 10.0
 @dataclass(slots=True)
 class _Bound:
     address: str
-    inside: int = 0
+    in_flight: int = 0
     """Requests in flight."""
     left_at: float = 0.0
 
@@ -42,19 +42,19 @@ class Bindings:
         return bound.address if bound else None
 
     def _is_silent(self, bound: _Bound) -> bool:
-        return not bound.inside and self._now() - bound.left_at >= REST
+        return not bound.in_flight and self._now() - bound.left_at >= REST
 
     @contextmanager
-    def inside(self, project: str) -> Iterator[None]:
+    def in_use(self, project: str) -> Iterator[None]:
         bound = self._bound.get(project)
         if bound is None:
             yield
             return
-        bound.inside += 1
+        bound.in_flight += 1
         try:
             yield
         finally:
-            bound.inside -= 1
+            bound.in_flight -= 1
             bound.left_at = self._now()
 
     def forget(self, project: str) -> None:

@@ -20,7 +20,7 @@ from gateway.rules.allowlist import LONGEST_QUERY, passed_headers
 from gateway.rules.paths import ServerPath
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.servers.names import ASKER
+from gateway.servers.resolver import PROJECT
 from gateway.tunnels.target import is_allowed
 
 METHODS = ("GET", "POST", "DELETE")
@@ -51,7 +51,7 @@ class ServerCalls:
             raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this method on.")
         if len(path.query) > LONGEST_QUERY:
             raise RefusedError(Why.BAD, "The query is too long.")
-        ASKER.set(entry.project)
+        PROJECT.set(entry.project)
         with self._rates.count(entry), self._counted(entry, request):
             body = await read_body(request, LARGEST) if request.body_exists else None
             self._rates.received(entry, len(body or b""))

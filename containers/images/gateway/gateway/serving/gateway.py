@@ -12,7 +12,7 @@ from gateway.budgets.disk import Disk
 from gateway.budgets.ledger import Ledger
 from gateway.config import Config
 from gateway.control.commands import Commands
-from gateway.control.reception import Reception
+from gateway.control.readiness import ReadinessGate
 from gateway.control.secured import secured_control
 from gateway.control.server import serve_control, speak
 from gateway.entries.leases import Leases
@@ -26,13 +26,13 @@ from gateway.rules.cpu_share import CpuShare
 from gateway.rules.rates import Rates
 from gateway.rules.throttle import Throttle
 from gateway.servers.call import ServerCalls
-from gateway.servers.names import PublicResolver
-from gateway.serving.door import Door
-from gateway.serving.fence import Fence, watch_leases
-from gateway.serving.inside import Inside
+from gateway.servers.resolver import PublicResolver
+from gateway.serving.dispatcher import Dispatcher
+from gateway.serving.in_flight import InFlight
 from gateway.serving.listening import QUEUE
-from gateway.serving.steps import Steps
-from gateway.serving.turn import LOOK_EVERY, taken_turn
+from gateway.serving.revocation import Revocation, watch_leases
+from gateway.serving.startup_log import StartupLog
+from gateway.serving.state_lock import LOOK_EVERY, state_lock
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
 from gateway.truth import Truth
@@ -58,19 +58,19 @@ async def open_gateway(
 
     Raises OSError, and ValueError if the key is invalid.
     """
-    keys, leases, steps = read_keys(config.key_file), Leases(), Steps()
-    reception = Reception(leases)
-    async with _control(config, reception), taken_turn(config.state):
-        steps.note("to get its turn")
+    keys, leases, startup = read_keys(config.key_file), Leases(), StartupLog()
+    gate = ReadinessGate(leases)
+    async with _control(config, gate), state_lock(config.state):
+        startup.note("to get the lock on its state")
         disk = Disk(config.state / "usage.sqlite3")
         try:
             ledger = Ledger(disk, now)
             await ledger.open()
-            steps.note("to read what was spent")
+            startup.note("to read what was spent")
             table = Table(Store(config.state / "entries", keys), leases)
-            steps.note("to read its entries")
-            async with _at_work(config, table, ledger, now, reception, listening) as port:
-                steps.note("to listen at its address")
+            startup.note("to read its entries")
+            async with _started(config, table, ledger, now, gate, listening) as port:
+                startup.note("to listen at its address")
                 yield port
             ledger.close()
         finally:
@@ -78,35 +78,38 @@ async def open_gateway(
 
 
 @asynccontextmanager
-async def _at_work(
-    config: Config, table: Table, ledger: Ledger, now: Callable[[], float], reception: Reception,
+async def _started(
+    config: Config, table: Table, ledger: Ledger, now: Callable[[], float], gate: ReadinessGate,
     listening: socket.socket | None,
 ) -> AsyncIterator[int]:  # fmt: skip
-    async with open_client() as client, open_client(PublicResolver()) as careful:
+    async with open_client() as client, open_client(PublicResolver()) as public_client:
         truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
         telegram = TelegramCalls(client, polls, truth, ledger, rates)
         providers = ProviderCalls(client, ledger, truth, rates)
         tunnels = Tunnels(rates)
         throttle = Throttle(config.connections / 2, loop.time)
-        servers = ServerCalls(careful, rates)
+        servers = ServerCalls(public_client, rates)
         comparison = Comparison(loop.time)
         returning = GracePeriods(config.grace, loop.time, can_restart=True, until=comparison)
         unknown = GracePeriods(config.grace, loop.time, until=comparison if config.control_port else None)
         callers = Callers(table, unknown, returning, truth.note_astray)
-        inside = Inside(table.bindings)
-        door = Door(callers, telegram, providers, servers, tunnels, throttle, inside)
-        fence = Fence(inside, polls, truth, ledger, servers, tunnels)
-        table.tell(fence.change)
-        async with _beside(watch_leases(table, fence)), _serve(config, door, polls, listening) as port:
-            reception.open(Commands(table, ledger, truth, comparison, config.groups))
+        in_flight = InFlight(table.bindings)
+        dispatcher = Dispatcher(callers, telegram, providers, servers, tunnels, throttle, in_flight)
+        revocation = Revocation(in_flight, polls, truth, ledger, servers, tunnels)
+        table.tell(revocation.change_entry)
+        async with (
+            _background_task(watch_leases(table, revocation)),
+            _serve(config, dispatcher, polls, listening) as port,
+        ):
+            gate.open(Commands(table, ledger, truth, comparison, config.groups))
             yield port
-            reception.close()
+            gate.close()
             await providers.bring_to_end(within=config.last_answers)
 
 
 @asynccontextmanager
-async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+async def _background_task(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
     task = asyncio.create_task(work)
     try:
         yield
@@ -116,9 +119,11 @@ async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _serve(config: Config, door: Door, polls: Polls, listening: socket.socket | None) -> AsyncIterator[int]:
+async def _serve(
+    config: Config, dispatcher: Dispatcher, polls: Polls, listening: socket.socket | None
+) -> AsyncIterator[int]:
     server = GuardedServer(
-        door,
+        dispatcher,
         most=config.connections,
         throttle=Throttle(config.connections / 2, asyncio.get_running_loop().time),
         share=CpuShare(config.share, asyncio.get_running_loop().time),
@@ -160,12 +165,12 @@ async def _listen(server: GuardedServer, config: Config, listening: socket.socke
 
 
 @asynccontextmanager
-async def _control(config: Config, reception: Reception) -> AsyncIterator[None]:
-    server = await serve_control(config.socket, reception)
+async def _control(config: Config, gate: ReadinessGate) -> AsyncIterator[None]:
+    server = await serve_control(config.socket, gate)
     try:
-        async with secured_control(config, partial(speak, reception)):
+        async with secured_control(config, partial(speak, gate)):
             yield
     finally:
-        reception.close()
+        gate.close()
         server.close()
         config.socket.unlink(missing_ok=True)

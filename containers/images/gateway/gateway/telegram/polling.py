@@ -42,6 +42,6 @@ async def poll(polls: Polls, bot: str, project: str, ask: Ask) -> web.StreamResp
             over.cancel()
             asking.cancel()
             await asyncio.wait({asking})
-    if not mine.is_fenced:
+    if not mine.is_cancelled:
         await asyncio.sleep(PAUSE)
     return web.Response(body=NOTHING, content_type="application/json")

@@ -13,7 +13,7 @@ class Poll:
         self.project = project
         self.is_over = asyncio.Event()
         """Set when a newer poll has come, the bot's entry has changed, or the gateway is stopped."""
-        self.is_fenced = False
+        self.is_cancelled = False
         """Whether it is over for a reason other than a newer poll."""
         self.has_ended = asyncio.Event()
 
@@ -66,5 +66,5 @@ class Polls:
     @staticmethod
     def _end(polls: Iterable[Poll]) -> None:
         for poll in polls:
-            poll.is_fenced = True
+            poll.is_cancelled = True
             poll.is_over.set()

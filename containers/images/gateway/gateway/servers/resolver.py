@@ -16,9 +16,9 @@ from gateway.tunnels.target import Target
 
 WITHIN = 10.0
 """Seconds for a lookup, including the wait for other lookups of the project."""
-OF_ONE = 2
+LOOKUPS_PER_PROJECT = 2
 """Simultaneous lookups of one project, so that a project whose names get no answer leaves threads for others."""
-ASKER: ContextVar[str] = ContextVar("asker", default="")
+PROJECT: ContextVar[str] = ContextVar("project", default="")
 """The project for which a server is called."""
 
 Look = Callable[[str, int], asyncio.Future[list[str]]]
@@ -34,7 +34,7 @@ class Lookups:
 
     async def resolve(self, host: str, port: int) -> list[str]:
         """Raises OSError."""
-        turns = self._turns.setdefault(ASKER.get(), asyncio.Semaphore(OF_ONE))
+        turns = self._turns.setdefault(PROJECT.get(), asyncio.Semaphore(LOOKUPS_PER_PROJECT))
         await turns.acquire()
         try:
             looking = self._look(host, port)

@@ -30,17 +30,17 @@ from gateway.rules.refusals import (
 from gateway.rules.throttle import Throttle
 from gateway.servers.call import ServerCalls
 from gateway.serving.heads import check_head
-from gateway.serving.inside import Inside
+from gateway.serving.in_flight import InFlight
 from gateway.telegram.call import TelegramCalls
+from gateway.tunnels.connect_request import identify_agent, read_connect_target
 from gateway.tunnels.tunnel import Tunnels
-from gateway.tunnels.who import find_agent, wanted_target
 
 INCORRECT = "Incorrect API key provided."
 
 logger = logging.getLogger(__name__)
 
 
-class Door:
+class Dispatcher:
     def __init__(
         self,
         callers: Callers,
@@ -49,7 +49,7 @@ class Door:
         servers: ServerCalls,
         tunnels: Tunnels,
         throttle: Throttle,
-        inside: Inside,
+        in_flight: InFlight,
     ) -> None:
         self._callers = callers
         self._telegram = telegram
@@ -57,7 +57,7 @@ class Door:
         self._servers = servers
         self._tunnels = tunnels
         self._throttle = throttle
-        self._inside = inside
+        self._in_flight = in_flight
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -84,7 +84,7 @@ class Door:
             with _answered(request):
                 check_head(request)
                 entry, bot, path = self._find_bot(request)
-                with self._inside.counted(entry, request):
+                with self._in_flight.counted(entry, request):
                     return await self._telegram.call(request, entry, bot, path)
         except RefusedError as error:
             return _answer(request, shape_for_telegram(error))
@@ -97,7 +97,7 @@ class Door:
                 entry, provider = self._find_provider(request)
                 kind = kind if kind is Kind.ANTHROPIC else provider.kind
                 provider_request = read_provider_request(request, entry, provider)
-                with self._inside.counted(entry, request) as leave:
+                with self._in_flight.counted(entry, request) as leave:
                     find = partial(self._find_provider, request)
                     return await self._providers.answer(replace(provider_request, leave=leave, find=find))
         except RefusedError as error:
@@ -108,7 +108,7 @@ class Door:
             with _answered(request):
                 check_head(request)
                 entry, path = self._find_servers(request)
-                with self._inside.counted(entry, request):
+                with self._in_flight.counted(entry, request):
                     return await self._servers.call(request, entry, path)
         except RefusedError as error:
             return _answer(request, shape_for_provider(error, Kind.OPENAI))
@@ -116,10 +116,10 @@ class Door:
     async def _ask_tunnel(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
             with _answered(request):
-                target = wanted_target(request.raw_path)
+                target = read_connect_target(request.raw_path)
                 given = request.headers.getall("Proxy-Authorization", ())
-                entry = find_agent(self._callers, given=given, address=address_of(request.transport))
-                with self._inside.counted(entry, request):
+                entry = identify_agent(self._callers, given=given, address=address_of(request.transport))
+                with self._in_flight.counted(entry, request):
                     return await self._tunnels.call(request, entry, target)
         except RefusedError as error:
             return _answer(request, shape_for_tunnel(error))

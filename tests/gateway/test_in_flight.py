@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from gateway.entries.bindings import Bindings
 from gateway.entries.entry import Entry
-from gateway.serving.inside import Inside
+from gateway.serving.in_flight import InFlight
 
 pytestmark = pytest.mark.one_database
 
@@ -17,11 +17,11 @@ pytestmark = pytest.mark.one_database
 class Call:
     """It is its own connection, whose cut ends it at once."""
 
-    def __init__(self, inside: Inside, project: str) -> None:
+    def __init__(self, in_flight: InFlight, project: str) -> None:
         self.project = project
         self._stack = ExitStack()
         request: Any = SimpleNamespace(transport=self)
-        self._leave = self._stack.enter_context(inside.counted(Entry(project), request))
+        self._leave = self._stack.enter_context(in_flight.counted(Entry(project), request))
         self.is_answered = True
         """Whether its agent still gets its answer."""
 
@@ -38,29 +38,29 @@ class Call:
 
 
 @pytest.fixture
-def inside() -> Inside:
-    return Inside(Bindings(lambda: 0.0))
+def in_flight() -> InFlight:
+    return InFlight(Bindings(lambda: 0.0))
 
 
-def test_the_end_of_an_abandoned_call_hides_no_later_call(inside: Inside) -> None:
-    first = Call(inside, "p")
+def test_the_end_of_an_abandoned_call_hides_no_later_call(in_flight: InFlight) -> None:
+    first = Call(in_flight, "p")
     first.leave()
-    Call(inside, "p").end()
-    third = Call(inside, "p")
+    Call(in_flight, "p").end()
+    third = Call(in_flight, "p")
     first.end()
-    asyncio.run(inside.fence("p"))
+    asyncio.run(in_flight.cut("p"))
     assert not third.is_answered
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_after_a_fence_its_project_gets_no_answer_in_any_history(inside: Inside, seed: int) -> None:
+def test_after_a_fence_its_project_gets_no_answer_in_any_history(in_flight: InFlight, seed: int) -> None:
     async def live() -> None:
         chance, calls = random.Random(seed), list[Call]()
         for _ in range(200):
             project, one = chance.choice("pq"), chance.choice(calls or [None])
             match chance.choice(["enter", "enter", "leave", "end", "end", "fence"]):
                 case "enter":
-                    calls.append(Call(inside, project))
+                    calls.append(Call(in_flight, project))
                 case "leave" if one:
                     one.leave()
                 case "end" if one:
@@ -68,11 +68,11 @@ def test_after_a_fence_its_project_gets_no_answer_in_any_history(inside: Inside,
                     one.end()
                 case "fence":
                     others = [each for each in calls if each.project != project and each.is_answered]
-                    await inside.fence(project)
+                    await in_flight.cut(project)
                     assert not [each for each in calls if each.project == project and each.is_answered]
                     assert all(each.is_answered for each in others)
         for each in calls:
             each.end()
-        assert not inside._of, "Nothing is kept of what has ended."
+        assert not in_flight._connections, "Nothing is kept of what has ended."
 
     asyncio.run(live())

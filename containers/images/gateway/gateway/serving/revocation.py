@@ -6,7 +6,7 @@ from gateway.budgets.ledger import Ledger
 from gateway.entries.entry import Entry
 from gateway.entries.table import Table
 from gateway.servers.call import ServerCalls
-from gateway.serving.inside import Inside
+from gateway.serving.in_flight import InFlight
 from gateway.telegram.polls import Polls
 from gateway.truth import Truth
 from gateway.tunnels.tunnel import Tunnels
@@ -18,18 +18,18 @@ POLL_WITHIN = 0.5
 """Seconds in which a poll may end with an empty result, before all connections of a project without a lease are cut."""
 
 
-class Fence:
+class Revocation:
     def __init__(
-        self, inside: Inside, polls: Polls, truth: Truth, ledger: Ledger, servers: ServerCalls, tunnels: Tunnels
+        self, in_flight: InFlight, polls: Polls, truth: Truth, ledger: Ledger, servers: ServerCalls, tunnels: Tunnels
     ) -> None:
-        self._inside = inside
+        self._in_flight = in_flight
         self._polls = polls
         self._truth = truth
         self._ledger = ledger
         self._servers = servers
         self._tunnels = tunnels
 
-    async def change(self, old: Entry, new: Entry | None) -> None:
+    async def change_entry(self, old: Entry, new: Entry | None) -> None:
         """Ends everything that `old` allowed and `new` does not. None means that the project has no valid entry."""
         self._ledger.change(old.project, new)
         if new is None or new.bot != old.bot or new.address != old.address:
@@ -41,9 +41,9 @@ class Fence:
         if new is None:
             self._truth.forget(old.project)
         if new is None or new.address != old.address:
-            await self._inside.fence(old.project)
+            await self._in_flight.cut(old.project)
 
-    async def silence(self, projects: list[str]) -> None:
+    async def end_leases(self, projects: list[str]) -> None:
         """Ends everything of projects whose leases are over. What the gateway has seen of them is kept."""
         for project in projects:
             self._polls.end_of(project)
@@ -53,12 +53,12 @@ class Fence:
 
     async def _cut(self, project: str) -> None:
         await self._polls.wait_for_end_of(project, within=POLL_WITHIN)
-        await self._inside.fence(project)
+        await self._in_flight.cut(project)
 
 
-async def watch_leases(table: Table, fence: Fence) -> None:
+async def watch_leases(table: Table, revocation: Revocation) -> None:
     """Runs until it is cancelled."""
-    leases, silencing = table.leases, set[asyncio.Task[None]]()
+    leases, ending = table.leases, set[asyncio.Task[None]]()
     while True:
         left = leases.next_end()
         if left is None:
@@ -68,6 +68,6 @@ async def watch_leases(table: Table, fence: Fence) -> None:
             await asyncio.sleep(min(left, LOOK_EVERY))
         if ended := leases.take_ended():
             # In a task of its own, because other leases may end before this is done.
-            task = asyncio.create_task(fence.silence(ended))
-            silencing.add(task)
-            task.add_done_callback(silencing.discard)
+            task = asyncio.create_task(revocation.end_leases(ended))
+            ending.add(task)
+            task.add_done_callback(ending.discard)

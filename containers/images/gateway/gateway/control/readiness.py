@@ -9,7 +9,7 @@ from gateway.entries.leases import Leases
 PROTOCOL = 1
 
 
-class Reception:
+class ReadinessGate:
     """Answers `ping` at once. All other requests wait until the gateway is ready, because its state is not loaded
     before.
     """

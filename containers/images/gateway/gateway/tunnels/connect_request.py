@@ -13,7 +13,7 @@ from gateway.tunnels.target import Target, read_target
 UNKNOWN = "Nobody is known here by this address or credential."
 
 
-def wanted_target(text: str) -> Target:
+def read_connect_target(text: str) -> Target:
     """Returns the target of a CONNECT. Raises RefusedError if it is not a host name with a port."""
     target = read_target(text)
     if target is None:
@@ -21,7 +21,7 @@ def wanted_target(text: str) -> Target:
     return target
 
 
-def find_agent(callers: Callers, *, given: Sequence[str], address: str) -> Entry:
+def identify_agent(callers: Callers, *, given: Sequence[str], address: str) -> Entry:
     """Identifies the agent by its address, which no other agent can have. If its entry has no address, or one that
     another agent may get next, the agent must send a virtual credential.
 

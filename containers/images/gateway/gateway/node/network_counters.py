@@ -16,7 +16,7 @@ _ROW = struct.Struct("=6sBBIBBH")
 bridge's own, age, upper byte of the port, two fillers."""
 
 
-def count_bytes(
+def read_network_counters(
     address: str, *, neighbours: Path = NEIGHBOURS, interfaces: Path = INTERFACES
 ) -> dict[str, dict[str, int]] | None:
     """Returns the counts in the engine's words, or None if the wire of the agent with this address is not known."""

@@ -9,7 +9,7 @@ SLOW = 1.0
 logger = logging.getLogger(__name__)
 
 
-class Steps:
+class StartupLog:
     def __init__(self) -> None:
         self._began = time.monotonic()
 

@@ -31,7 +31,7 @@ AT_ONCE = 30.0
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Set while the rest of an answer is being read whose agent has gone. Nobody waits for the end of that."""
     from gateway.providers import call
-    from gateway.serving import inside
+    from gateway.serving import in_flight
 
     began, over = threading.Event(), threading.Event()
 
@@ -42,7 +42,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         return Drained.ENDLESS
 
     monkeypatch.setattr(call, "drain", drain)
-    monkeypatch.setattr(inside, "FENCED_WITHIN", 10 * PATIENCE)
+    monkeypatch.setattr(in_flight, "CUT_WITHIN", 10 * PATIENCE)
     yield began
     over.set()
 

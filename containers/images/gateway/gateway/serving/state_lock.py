@@ -11,19 +11,19 @@ LOOK_EVERY = 0.02
 
 
 @asynccontextmanager
-async def taken_turn(state: Path) -> AsyncIterator[None]:
+async def state_lock(state: Path) -> AsyncIterator[None]:
     """Waits until no other process holds the lock. The kernel releases the lock of a process that has ended."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor = os.open(state / "turn", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        while not _try_to_take(descriptor):
+        while not _try_to_lock(descriptor):
             await asyncio.sleep(LOOK_EVERY)
         yield
     finally:
         os.close(descriptor)
 
 
-def _try_to_take(descriptor: int) -> bool:
+def _try_to_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
