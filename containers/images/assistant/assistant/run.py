@@ -75,12 +75,12 @@ async def _run(config: Config, status: Status) -> None:
     tls = make_tls(config)
     bot = _make_bot(config, tls)
     model = ModelClient(config, tls)
-    patience = RetryPolicy(config, status)
+    retry_policy = RetryPolicy(config, status)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(_close_quietly, bot, model)
         probing = asyncio.create_task(probe(config))
         stack.callback(probing.cancel)
-        await sign_in(bot, patience)
+        await sign_in(bot, retry_policy)
         _note_first_probe(await probing, status)
         store = _open_store(config)
         stack.callback(store.close)
@@ -94,7 +94,7 @@ async def _run(config: Config, status: Status) -> None:
         receiver = _make_receiver(bot, config, model, files, toolbox, problems, store, status)
         stack.push_async_callback(receiver.close, FINISH_SECONDS)
         Unanswered(store).resume(bot, receiver.take)
-        poller = Poller(bot, status, patience, receiver.take)
+        poller = Poller(bot, status, retry_policy, receiver.take)
         stack.push_async_callback(_confirm_quietly, poller)
         delivery = ReminderDelivery(bot, reminders, config.zone)
         works = [poller.run(), watch_provider(config, model, status), publish_commands(bot), delivery.run()]

@@ -76,16 +76,16 @@ class RetryPolicy:
         return min(float(1 << min(len(self._conflicts) - 1, 3)), self._config.conflict_seconds / 4)
 
 
-async def sign_in(bot: Bot, patience: RetryPolicy) -> None:
+async def sign_in(bot: Bot, retries: RetryPolicy) -> None:
     """Calls getMe until Telegram answers."""
     while True:
         try:
             with readable_answer():
                 await bot.initialize()
         except TelegramError as error:
-            await asyncio.sleep(patience.pause_after(error))
+            await asyncio.sleep(retries.pause_after(error))
         else:
-            patience.succeeded()
+            retries.succeeded()
             return
 
 
@@ -97,10 +97,10 @@ def _is_definite(error: TelegramError) -> bool:
 
 
 class Poller:
-    def __init__(self, bot: PollingBot, status: Status, patience: RetryPolicy, take: Callable[[Update], None]) -> None:
+    def __init__(self, bot: PollingBot, status: Status, retries: RetryPolicy, take: Callable[[Update], None]) -> None:
         self._bot = bot
         self._status = status
-        self._patience = patience
+        self._retries = retries
         self._take = take
         self._offset: int | None = None
         self._unconfirmed = False
@@ -115,11 +115,11 @@ class Poller:
             except TelegramError as error:
                 long_poll_seconds = 0
                 if not await self._remove_webhook(error):
-                    await asyncio.sleep(self._patience.pause_after(error))
+                    await asyncio.sleep(self._retries.pause_after(error))
                 continue
-            self._patience.succeeded()
+            self._retries.succeeded()
             self._status.note_poll()
-            long_poll_seconds = self._patience.long_poll_seconds
+            long_poll_seconds = self._retries.long_poll_seconds
             for number, update in fetched:
                 self._offset, self._unconfirmed = number + 1, True
                 if update is not None:
