@@ -15,7 +15,7 @@ from projects.rules.status.lifecycle import PREEMPTED_BY, Desired, Operation
 from projects.rules.status.remedies import Remedy
 from projects.services.bulkheads import COMMANDS
 from projects.services.commands.container_prefetch import ContainerPrefetch
-from projects.services.gateway.synchronization import Telling
+from projects.services.gateway.synchronization import GatewayNotification
 from projects.services.operations import ANSWER_WITHIN, Outcome, command_deadline, operation_in_progress, time_allowed
 
 NOBODY_KNOWS = (
@@ -52,8 +52,8 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     finally:
         COMMANDS.give_back(actor.label)
     is_silent = isinstance(outcome.error, EngineUnavailableError | StillStoppingError)
-    word = "recorded" if is_silent else "failed" if outcome.error else "done"
-    return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", word)])
+    message = "recorded" if is_silent else "failed" if outcome.error else "done"
+    return finish_deletion(project, claim, outcome, events=[project.event(actor, "delete", message)])
 
 
 def record_deletion(project: Project, actor: Actor) -> bool:
@@ -103,7 +103,7 @@ def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
 
     `ahead` is as for the engine's `stop`.
     """
-    telling = Telling(project) if project.has_virtual_credentials else None
+    notification = GatewayNotification(project) if project.has_virtual_credentials else None
     engine = get_engine()
     try:
         is_known = not project.has_state or engine.knows_state(project.container_key)
@@ -112,8 +112,8 @@ def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
     except EngineError as error:
         return Outcome(error=error)
     finally:
-        if telling is not None:
-            telling.finish()
+        if notification is not None:
+            notification.finish()
     return Outcome(warning="" if is_known else NOBODY_KNOWS)
 
 

@@ -31,10 +31,10 @@ from projects.services.agent_users import learn_users
 from projects.services.commands.lost_memory import record_lost_memory
 from projects.services.container_spec import build_spec
 from projects.services.credentials.pairing_secret import ensure_pairing_secret
-from projects.services.gateway.early_connection import about_to_tell
+from projects.services.gateway.early_connection import connecting_to_gateway
 from projects.services.gateway.provisioning import Place
 from projects.services.gateway.rollback import stay_with
-from projects.services.gateway.synchronization import Telling, leave_gateway, prepare, tell
+from projects.services.gateway.synchronization import GatewayNotification, leave_gateway, notify_gateway, prepare
 from projects.services.operations import Outcome, failure, failure_code, operation_lost
 from projects.services.reports.runs import keep_run
 
@@ -108,7 +108,7 @@ def _deploy_known_image(
 
 def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observation | None = None) -> Made:
     """Creates the container and tells the gateway at the same time."""
-    telling = Telling(project, place) if place else None
+    notification = GatewayNotification(project, place) if place else None
     try:
         made = get_engine().deploy(
             replace(build_spec(project, place), is_first=claim.is_first),
@@ -119,8 +119,8 @@ def _deploy(project: Project, claim: Claim, place: Place | None, seen: Observati
         )
         return made, clock.now()
     finally:
-        if telling is not None:
-            telling.finish()
+        if notification is not None:
+            notification.finish()
 
 
 def _ensure_user(project: Project) -> None:
@@ -137,14 +137,14 @@ def take_down(project: Project, claim: Claim, ahead: Ahead | None = None) -> Out
     `stop`.
     """
     if project.is_suspended:
-        telling = Telling(project) if project.has_virtual_credentials else None
+        notification = GatewayNotification(project) if project.has_virtual_credentials else None
         outcome = _take_down(project, claim, ahead)
-        if telling is not None:
-            telling.finish()
+        if notification is not None:
+            notification.finish()
         return outcome
-    with about_to_tell(project):
+    with connecting_to_gateway(project):
         outcome = _take_down(project, claim, ahead)
-    tell(project)
+    notify_gateway(project)
     return outcome
 
 

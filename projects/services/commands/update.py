@@ -29,7 +29,7 @@ from projects.services.commands.change_events import make_change_events
 from projects.services.commands.new_credentials import try_again
 from projects.services.credentials.provider_choice import keeps_provider, verify_change
 from projects.services.credentials.server_credentials import keep_credentials
-from projects.services.gateway.synchronization import tell
+from projects.services.gateway.synchronization import notify_gateway
 from projects.services.limits.budgets import check_budget, settle_budget
 from projects.services.limits.capacity import learn_host_memory, reserve_for_change
 from projects.services.limits.disk import let_run
@@ -89,7 +89,7 @@ def update_project(*, project: Project, change: ProjectChange, actor: Actor) -> 
             new = {"with_token": change.telegram_token is not None, "with_key": change.api_key is not None}
             try_again(project, **new, actor=actor)
             if change.reaches_gateway:
-                tell(project)
+                notify_gateway(project)
             return project
         project.refresh_from_db()
         _check_merged(project, change)

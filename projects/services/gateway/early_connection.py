@@ -11,19 +11,19 @@ from containers.processes.side_work import SideWork
 from projects.models import Project
 
 
-def time_for_it(most: float) -> float:
+def remaining_time(most: float) -> float:
     """Returns the seconds that the caller has left, at most `most`."""
     left = seconds_left()
     return most if left is None else min(most, left)
 
 
 @contextmanager
-def about_to_tell(project: Project) -> Iterator[None]:
+def connecting_to_gateway(project: Project) -> Iterator[None]:
     """Opens the connection during the block if there is time, so that the message itself takes milliseconds."""
     if not project.has_virtual_credentials:
         yield
         return
-    within = time_for_it(WITHIN)
+    within = remaining_time(WITHIN)
     opening = SideWork(partial(_open, within=within))
     opening.begin()
     try:

@@ -23,7 +23,7 @@ FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class GatewayMessage:
     """A message about a project to the gateway. Without an entry it says that the credentials are void."""
 
     project: str
@@ -43,9 +43,9 @@ def is_in_force(project: Project) -> bool:
 
 
 @sensitive_variables()
-def make_word(
+def make_message(
     project: Project, *, prices: Mapping[str, Price], knows_sources: bool, spent: tuple[Spent, ...] = ()
-) -> Word:
+) -> GatewayMessage:
     """Returns the message about a project. Its row must be read before the prices. Raises `SecretUnreadableError`."""
     if not is_in_force(project):
         return make_void(project)
@@ -53,9 +53,9 @@ def make_word(
     return replace(make_void(project), entry=entry)
 
 
-def make_void(project: Project) -> Word:
+def make_void(project: Project) -> GatewayMessage:
     key, node = project.container_key, project.gateway_node
-    return Word(project=key, version=project.entry_version, entry=None, node=node, leaves=project.leaves_node)
+    return GatewayMessage(project=key, version=project.entry_version, entry=None, node=node, leaves=project.leaves_node)
 
 
 @sensitive_variables()

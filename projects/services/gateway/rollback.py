@@ -7,7 +7,7 @@ from containers.vocabulary import Observation
 from projects.models import Project
 from projects.models.columns.gateway import NEXT_VERSION
 from projects.models.installation import lock_installation
-from projects.services.gateway.synchronization import leave_gateway, tell
+from projects.services.gateway.synchronization import leave_gateway, notify_gateway
 
 
 def stay_with(project: Project, seen: Observation | None) -> None:
@@ -22,7 +22,7 @@ def stay_with(project: Project, seen: Observation | None) -> None:
         leave_gateway(project)
     elif former != project.address and _take_former(project, former):
         project.refresh_from_db(fields=["address", "entry_version"])
-        tell(project)
+        notify_gateway(project)
 
 
 def _take_former(project: Project, former: str) -> bool:

@@ -12,7 +12,7 @@ from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.get_engine import get_engine
 from containers.processes.side_work import do_side_by_side
-from projects.services.gateway.entry import Word
+from projects.services.gateway.entry import GatewayMessage
 
 LATER = "It holds a later version than the database."
 
@@ -26,7 +26,7 @@ _places: dict[int, threading.BoundedSemaphore] = {}
 
 
 @sensitive_variables()
-def say(word: Word, *, within: float) -> str:
+def send_message(message: GatewayMessage, *, within: float) -> str:
     """Sends the message. Returns what went wrong in a sentence, or an empty text.
 
     Of several gateways only the one that may have a lease for the project counts. The others get the entry too, so that
@@ -38,39 +38,39 @@ def say(word: Word, *, within: float) -> str:
     except EngineError as error:
         return str(error)
     if list(ways) == [""]:
-        return _say_to(ways[""], word, within=within)
+        return _send_to(ways[""], message, within=within)
     places = _places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
     try:
-        act = partial(_say_on, word, within)
-        told = do_side_by_side(act, list(ways.items()), places=places, most=AT_ONCE - 1, within=within)
+        act = partial(_send_to_node, message, within)
+        results = do_side_by_side(act, list(ways.items()), places=places, most=AT_ONCE - 1, within=within)
     except TimeoutError:
         return NOT_THERE
-    return _judge(word, dict(zip(ways, told, strict=True)))
+    return _judge(message, dict(zip(ways, results, strict=True)))
 
 
-def _judge(word: Word, told: dict[str, str]) -> str:
+def _judge(message: GatewayMessage, results: dict[str, str]) -> str:
     """Returns the overall result from the result of each node."""
-    if word.node in told:
-        return told[word.node]
-    if word.node and word.entry is None:
+    if message.node in results:
+        return results[message.node]
+    if message.node and message.entry is None:
         return NOT_THERE  # where the project may still be valid
-    return "" if "" in told.values() else next(iter(told.values()), NOT_THERE)
+    return "" if "" in results.values() else next(iter(results.values()), NOT_THERE)
 
 
 @sensitive_variables()
-def _say_on(word: Word, within: float, to: tuple[str, Transport]) -> str:
+def _send_to_node(message: GatewayMessage, within: float, to: tuple[str, Transport]) -> str:
     node, way = to
-    if word.leaves and node == word.node:
-        word = replace(word, entry=None)
-    return _say_to(way, word, within=within if node == word.node else min(within, OTHERS_WITHIN))
+    if message.leaves and node == message.node:
+        message = replace(message, entry=None)
+    return _send_to(way, message, within=within if node == message.node else min(within, OTHERS_WITHIN))
 
 
 @sensitive_variables()
-def _say_to(way: Transport, word: Word, *, within: float) -> str:
-    entries, void = ([word.entry], []) if word.entry else ([], [word.project])
+def _send_to(way: Transport, message: GatewayMessage, *, within: float) -> str:
+    entries, void = ([message.entry], []) if message.entry else ([], [message.project])
     try:
         with get_engine().deadline(within):
-            held = GatewayClient(way, within=within).apply(version=word.version, entries=entries, void=void)
+            held = GatewayClient(way, within=within).apply(version=message.version, entries=entries, void=void)
     except EngineError as error:
         return str(error)
-    return "" if held.get(word.project) == word.version else LATER
+    return "" if held.get(message.project) == message.version else LATER

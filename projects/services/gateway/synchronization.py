@@ -18,11 +18,11 @@ from projects.models import Project
 from projects.models.columns.credentials import API_KEY, TELEGRAM_TOKEN
 from projects.models.columns.gateway import NEXT_VERSION, NOTHING_SEEN
 from projects.models.event import SYSTEM
-from projects.services.gateway.early_connection import time_for_it
-from projects.services.gateway.entry import Word, is_in_force, make_void, make_word, read_prices
+from projects.services.gateway.early_connection import remaining_time
+from projects.services.gateway.entry import GatewayMessage, is_in_force, make_message, make_void, read_prices
 from projects.services.gateway.entry_holders import note_void
 from projects.services.gateway.provisioning import Place, ensure_gateway, find_gateway, knows_sources
-from projects.services.gateway.sending import LATER, say
+from projects.services.gateway.sending import LATER, send_message
 from projects.services.gateway.spending import read_spent
 from projects.services.gateway.virtual_credentials import equip, goes_behind_gateway
 
@@ -66,65 +66,69 @@ def leave_gateway(project: Project) -> None:
         return
     Project.objects.filter(pk=project.pk).update(is_behind_gateway=False, **NEXT_VERSION, **NOTHING_SEEN)
     project.refresh_from_db(fields=["is_behind_gateway", "entry_version", *NOTHING_SEEN])
-    tell(project)
+    notify_gateway(project)
 
 
-class Telling:
+class GatewayNotification:
     """Tells the gateway in a thread of its own, while the caller does something else."""
 
     def __init__(self, project: Project, place: Place | None = None) -> None:
         """Reads the rows in the caller's thread, and the gateway's place only if `place` is not given."""
         self._project = project
-        self._word = _read_word(project, place)
-        self._within = time_for_it(WITHIN)
-        self._saying = SideWork(self._say)
-        self._saying.begin()
+        self._message = _read_message(project, place)
+        self._within = remaining_time(WITHIN)
+        self._sending = SideWork(self._send)
+        self._sending.begin()
 
     def finish(self) -> bool:
         """Waits for the result. Returns whether the gateway knows; if not, writes an event."""
         try:
-            trouble = self._saying.result(self._within)
+            trouble = self._sending.result(self._within)
         except TimeoutError:
             trouble = LATE
         except Exception:
             log.exception("The gateway could not be told of %s.", self._project.container_name)
             trouble = BROKE
-        return _note(self._project, self._word, trouble)
+        return _note(self._project, self._message, trouble)
 
-    def _say(self) -> str:
-        return UNREADABLE if self._word is None else say(self._word, within=self._within)
+    def _send(self) -> str:
+        return UNREADABLE if self._message is None else send_message(self._message, within=self._within)
 
 
-def tell(project: Project) -> bool:
+def notify_gateway(project: Project) -> bool:
     """Tells the gateway the project's present state. Returns whether it knows; if not, writes an event.
 
     Does nothing if the gateway never had an entry of it. `project` must have been read after the change.
     """
     if not project.has_virtual_credentials:
         return True
-    word = _read_word(project)
-    return _note(project, word, UNREADABLE if word is None else say(word, within=WITHIN))
+    message = _read_message(project)
+    return _note(project, message, UNREADABLE if message is None else send_message(message, within=WITHIN))
 
 
-def _read_word(project: Project, place: Place | None = None) -> Word | None:
+def _read_message(project: Project, place: Place | None = None) -> GatewayMessage | None:
     """Returns the message about the project, or None if its credentials cannot be read."""
     if not is_in_force(project):
         return make_void(project)
     try:
         spent, prices = read_spent([project]).get(project.pk, ()), read_prices()
         sources = place.address.knows_sources if place else knows_sources()
-        return make_word(project, prices=prices, knows_sources=sources, spent=spent)
+        return make_message(project, prices=prices, knows_sources=sources, spent=spent)
     except SecretUnreadableError:
         return None
 
 
-def _note(project: Project, word: Word | None, trouble: str) -> bool:
-    if trouble == LATER and word and Project.objects.filter(pk=project.pk, entry_version__gt=word.version).exists():
+def _note(project: Project, message: GatewayMessage | None, trouble: str) -> bool:
+    if (
+        trouble == LATER
+        and message
+        and Project.objects.filter(pk=project.pk, entry_version__gt=message.version).exists()
+    ):
         return True  # another command has changed it since, and tells the new state
     if trouble:
         log.warning("The gateway could not be told of %s: %s", project.container_name, trouble)
         detail = f"{trouble} It is told again until it knows."
         project.event(SYSTEM, EVENT, NOT_TOLD, detail=detail).save()
-    elif word and word.node and word.entry is None:
-        note_void(project, node=word.node, version=word.version)
+    elif message and message.node and message.entry is None:
+        note_void(project, node=message.node, version=message.version)
     return not trouble

@@ -22,7 +22,7 @@ from projects.rules.budget import LIMITS, REACHED, WARN_AT, Budget, Spent, find_
 from projects.rules.periods import Period, begin_of, end_of
 from projects.rules.status.lifecycle import LONGEST_PERIOD
 from projects.services.alerts.channels import wants_mail
-from projects.services.gateway.synchronization import tell
+from projects.services.gateway.synchronization import notify_gateway
 
 EVENT = "budget"
 MAIL = "budget"
@@ -113,7 +113,7 @@ def grant_budget(*, project: Project, granted: Budget, actor: Actor) -> None:
         project.event(actor, EVENT, "granted").save()
     project.refresh_from_db()
     settle_budget(project)
-    tell(project)
+    notify_gateway(project)
 
 
 def renew_entries_of_plan(plan: Plan) -> None:

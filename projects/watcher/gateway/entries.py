@@ -23,7 +23,7 @@ from projects.credentials.encryption import SecretUnreadableError
 from projects.models import Gateway, Project
 from projects.models.columns.at_rest import AT_REST
 from projects.models.columns.gateway import HAS_VIRTUAL
-from projects.services.gateway.entry import Word, digest_settings, is_in_force, make_word, read_prices
+from projects.services.gateway.entry import GatewayMessage, digest_settings, is_in_force, make_message, read_prices
 from projects.services.gateway.provisioning import knows_sources
 from projects.services.gateway.spending import read_spent
 from projects.services.inventory.quarantine import as_uuid
@@ -59,10 +59,10 @@ def reconcile_with(
     valid = {key for key, standing in held.items() if not standing.is_void}
     known = [*rows.values(), *_find_resting(valid - rows.keys())]
     behind = [each for each in known if _differs(each, held.get(each.key), node)]
-    told, sources = 0, knows_sources()
+    sent, sources = 0, knows_sources()
     for first in range(0, len(behind), AT_ONCE):
-        told += _tell(client, behind[first : first + AT_ONCE], held, node=node, sources=sources)
-    return told + _void_strangers(client, held, valid)
+        sent += _send_current(client, behind[first : first + AT_ONCE], held, node=node, sources=sources)
+    return sent + _void_strangers(client, held, valid)
 
 
 def read_in_force() -> dict[str, _Known]:
@@ -113,7 +113,7 @@ def _differs(known: _Known, standing: Standing | None, node: str) -> bool:
     return standing.version != known.version or standing.is_void == known.is_in_force
 
 
-def _tell(
+def _send_current(
     client: GatewayClient, known: Iterable[_Known], held: Mapping[str, Standing], *, node: str, sources: bool
 ) -> int:
     """Raises rows' versions above the gateway's if needed, and sends what the rows say then. Returns how many."""
@@ -123,7 +123,7 @@ def _tell(
             rows = Project.objects.filter(pk=each.pk, entry_version__lte=standing.version)
             rows.update(entry_version=standing.version + 1)
     fresh = [each for each in _fresh(each.pk for each in known) if not node or _left_by(each) != node]
-    for version, some in _read_words(fresh, sources=sources).items():
+    for version, some in _read_messages(fresh, sources=sources).items():
         _apply(client, version, some)
     return len(fresh)
 
@@ -140,9 +140,9 @@ def lease_entries(
         here = _fresh(wanted[first : first + AT_ONCE]).filter(gateway_node=node, leaves_node=False)
         if not goes_on():
             return
-        for version, some in _read_words(list(here), sources=sources).items():
+        for version, some in _read_messages(list(here), sources=sources).items():
             if goes_on():
-                _apply(client, version, [word for word in some if word.entry], lease)
+                _apply(client, version, [message for message in some if message.entry], lease)
 
 
 def _fresh(keys: Iterable[object]) -> "QuerySet[Project]":
@@ -150,35 +150,35 @@ def _fresh(keys: Iterable[object]) -> "QuerySet[Project]":
 
 
 @sensitive_variables()
-def _read_words(fresh: list[Project], *, sources: bool) -> dict[int, list[Word]]:
+def _read_messages(fresh: list[Project], *, sources: bool) -> dict[int, list[GatewayMessage]]:
     """Returns the messages by version. Leaves out projects whose credentials cannot be read."""
-    words: dict[int, list[Word]] = defaultdict(list)
+    messages: dict[int, list[GatewayMessage]] = defaultdict(list)
     prices, spent = read_prices(), read_spent(fresh)  # after the rows
     for project in fresh:
         try:
-            word = make_word(project, prices=prices, knows_sources=sources, spent=spent.get(project.pk, ()))
-            words[word.version].append(word)
+            message = make_message(project, prices=prices, knows_sources=sources, spent=spent.get(project.pk, ()))
+            messages[message.version].append(message)
         except SecretUnreadableError as error:
             log.warning("%s", error)
-    return words
+    return messages
 
 
 @sensitive_variables()
-def _apply(client: GatewayClient, version: int, words: list[Word], lease: Lease | None = None) -> None:
+def _apply(client: GatewayClient, version: int, messages: list[GatewayMessage], lease: Lease | None = None) -> None:
     """Sends the messages. If the gateway refuses one of them, sends each by itself."""
     try:
         client.apply(
             version=version,
-            entries=[word.entry for word in words if word.entry],
-            void=[word.project for word in words if not word.entry],
+            entries=[message.entry for message in messages if message.entry],
+            void=[message.project for message in messages if not message.entry],
             lease=lease,
         )
     except EngineRefusedError as error:
-        if len(words) == 1:
-            log.warning("The gateway refuses the entry of project %s: %s", words[0].project, error)
+        if len(messages) == 1:
+            log.warning("The gateway refuses the entry of project %s: %s", messages[0].project, error)
             return
-        for word in words:
-            _apply(client, version, [word], lease)
+        for message in messages:
+            _apply(client, version, [message], lease)
 
 
 def _void_strangers(client: GatewayClient, held: Mapping[str, Standing], valid: set[str]) -> int:

@@ -11,7 +11,7 @@ from containers.gateway.transport import Transport
 from projects.services.gateway.entry_holders import Holding
 from projects.watcher.gateway.parallel_requests import ask_all
 
-Words = Mapping[int, list[Holding]]
+ByVersion = Mapping[int, list[Holding]]
 """Projects by version."""
 
 
@@ -22,20 +22,22 @@ def make_void(
 
     `within` is the number of seconds for all questions to one gateway.
     """
-    words: dict[str, dict[int, list[Holding]]] = defaultdict(lambda: defaultdict(list))
+    leaving_by_node: dict[str, dict[int, list[Holding]]] = defaultdict(lambda: defaultdict(list))
     for each in leaving:
         if each.node in ways:
-            words[each.node][each.version].append(each)
-    asked = {node: ways[node] for node in words}
-    answers = ask_all(partial(_make_void, words=words, within=within), asked, within=within)
+            leaving_by_node[each.node][each.version].append(each)
+    asked = {node: ways[node] for node in leaving_by_node}
+    answers = ask_all(partial(_make_void, leaving_by_node=leaving_by_node, within=within), asked, within=within)
     void = {each for some, _ in answers.values() for each in some}
     return void, {node for node in asked if node not in answers or not answers[node][1]}
 
 
-def _make_void(node: str, way: Transport, *, words: Mapping[str, Words], within: float) -> tuple[set[Holding], bool]:
+def _make_void(
+    node: str, way: Transport, *, leaving_by_node: Mapping[str, ByVersion], within: float
+) -> tuple[set[Holding], bool]:
     """Returns the confirmed projects, and whether the gateway answered every question."""
     until, void = time.monotonic() + within, set[Holding]()
-    for version, some in words[node].items():
+    for version, some in leaving_by_node[node].items():
         left = until - time.monotonic()
         if left <= 0:
             return void, False

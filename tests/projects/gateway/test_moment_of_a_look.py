@@ -21,7 +21,7 @@ def told_at(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
     """When the gateway has been told, before and after which an agent may be paused."""
     moments: list[datetime] = []
 
-    class Telling(synchronization.Telling):
+    class Notification(synchronization.GatewayNotification):
         def finish(self) -> bool:
             moments.append(clock.now())
             return super().finish()
@@ -30,7 +30,7 @@ def told_at(monkeypatch: pytest.MonkeyPatch) -> list[datetime]:
         moments.append(clock.now())
         synchronization.leave_gateway(project)
 
-    monkeypatch.setattr(start_and_stop, "Telling", Telling)
+    monkeypatch.setattr(start_and_stop, "GatewayNotification", Notification)
     monkeypatch.setattr(start_and_stop, "leave_gateway", leave_gateway)
     return moments
 

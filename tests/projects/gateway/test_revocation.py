@@ -12,7 +12,7 @@ from containers.gateway.protocol import GatewayClient
 from containers.gateway.transport import NOT_THERE
 from projects.models import Project
 from projects.services.gateway.entry_holders import Holding
-from projects.services.gateway.synchronization import tell
+from projects.services.gateway.synchronization import notify_gateway
 from projects.watcher.gateway.leases import SILENT_AFTER, Round
 from projects.watcher.gateway.revocation import make_void
 from projects.watcher.gateway.upkeep import look_after_gateway
@@ -37,7 +37,7 @@ def test_nothing_sent_to_the_former_node_undoes_a_move(
         assert nodes.letting_pass(agent) == {"a"}, "Whoever gives leases makes it void."
     else:
         agent.refresh_from_db()
-        tell(agent)
+        notify_gateway(agent)
         assert nodes.letting_pass(agent) == set()
     leader.run()
     assert nodes.letting_pass(agent) == {"b"}
