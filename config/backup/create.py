@@ -24,7 +24,7 @@ from projects.models import Installation
 from projects.models.installation import read_installation
 from projects.services.credentials.key_rotation import check_keys
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Copied:
     tables: list[Table] = field(default_factory=list)
 
 
-def make_backup(path: Path, *, with_memory: bool = False, say: Say = lambda _: None) -> Manifest:
+def make_backup(path: Path, *, with_memory: bool = False, report: Report = lambda _: None) -> Manifest:
     """Writes the archive, and returns its manifest. Raises `BackupError`, and then leaves no new file.
 
     All rows are from one moment. The memory of each agent is from a later moment of its own.
@@ -48,10 +48,10 @@ def make_backup(path: Path, *, with_memory: bool = False, say: Say = lambda _: N
         writer = ArchiveWriter(file, moment=time.time())
         try:
             with copies().snapshot(connection):
-                copied = _copy_tables(writer, say)
+                copied = _copy_tables(writer, report)
         except DatabaseError as error:
             raise BackupError(f"The database cannot be read ({_first_line(error)}). Nothing was written.") from None
-        memory = write_memories(writer, say=say) if with_memory else None
+        memory = write_memories(writer, report=report) if with_memory else None
         manifest = _describe(copied, memory)
         write_manifest(writer, manifest, keys=encryption_keys(current_keys()))
         writer.finish()
@@ -79,25 +79,25 @@ def _prepare() -> None:
         raise BackupError(f"The database cannot be used ({_first_line(error)}). Nothing was written.") from None
 
 
-def _copy_tables(writer: ArchiveWriter, say: Say) -> _Copied:
+def _copy_tables(writer: ArchiveWriter, report: Report) -> _Copied:
     copied = _Copied(at=datetime.now(UTC), applied=read_applied(), installation="")
     if not copied.applied:
         raise BackupError("The database is empty: there is nothing to back up. Check DATABASE_URL and BERTH_DATA_DIR.")
     require_known(copied.applied, what="The database")
     for model in archived_models(copied.applied):
-        copied.tables.append(_copy_table(writer, model, say))
+        copied.tables.append(_copy_table(writer, model, report))
     copied.installation = Installation.objects.values_list("identifier", flat=True).get(pk=1)
     return copied
 
 
-def _copy_table(writer: ArchiveWriter, model: type[models.Model], say: Say) -> Table:
+def _copy_table(writer: ArchiveWriter, model: type[models.Model], report: Report) -> Table:
     label = model._meta.label_lower
     name, rows = f"tables/{label}.jsonl", 0
     with writer.member(name) as member:
         for rows, line in enumerate(read_rows(model), start=1):
             member.write(line)
             if rows % ROWS_TOLD == 0:
-                say(f"… {label}: {rows} rows")
+                report(f"… {label}: {rows} rows")
     sequence = _last_value(model)
     return Table(
         member=name, size=member.size, sha256=member.sha256, model=label, columns=columns_of(model), rows=rows,

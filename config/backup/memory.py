@@ -14,7 +14,7 @@ from containers.errors import EngineError
 from projects.rules.sizes import MIB
 from projects.services.inventory.memory import KeptMemory, list_memories, read_memory, require_images, write_memory
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 TRIES = 5
 """How often a memory is read if it changes during the reading."""
@@ -24,21 +24,21 @@ class _NotKeptError(Exception):
     """The copy is discarded."""
 
 
-def write_memories(writer: ArchiveWriter, *, say: Say) -> list[Memory]:
+def write_memories(writer: ArchiveWriter, *, report: Report) -> list[Memory]:
     """Adds all memories to the archive. Raises `BackupError`."""
     try:
         kept = list_memories()
         written = []
         for number, each in enumerate(kept, start=1):
-            say(f"… Memory of {each.key} ({number} of {len(kept)})")
-            if (memory := _write(writer, each, f"memory/{number}.tar", say)) is not None:
+            report(f"… Memory of {each.key} ({number} of {len(kept)})")
+            if (memory := _write(writer, each, f"memory/{number}.tar", report)) is not None:
                 written.append(memory)
     except EngineError as error:
         raise BackupError(f"The agents' memories cannot be read: {error} Nothing was written.") from None
     return written
 
 
-def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, say: Say) -> Memory | None:
+def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, report: Report) -> Memory | None:
     """Copies a memory, and reads it again to check that nothing changed in between. The last attempt is kept even if
     something did, and is marked as not settled. Returns None if the memory is too large or no longer exists.
     """
@@ -47,17 +47,17 @@ def _write(writer: ArchiveWriter, kept: KeptMemory, name: str, say: Say) -> Memo
         with suppress(_NotKeptError), writer.member(name) as member:
             settled = _copy(kept, member, is_last=attempt == TRIES)
         if member.size == 0:
-            say(f"  The memory of {kept.key} no longer exists: the project was deleted meanwhile.")
+            report(f"  The memory of {kept.key} no longer exists: the project was deleted meanwhile.")
             return None
         if kept.most and member.size > kept.most:
             most = f"{kept.most // MIB} MiB"
-            say(f"  The memory of {kept.key} is NOT in the archive: it would be more than {most} there.")
-            say("  On the disk it takes much less, because its agent has files with large holes.")
+            report(f"  The memory of {kept.key} is NOT in the archive: it would be more than {most} there.")
+            report("  On the disk it takes much less, because its agent has files with large holes.")
             return None
         if settled is not None:
             break
     if not settled:
-        say(f"  The agent of {kept.key} writes all the time, so the copy of its memory may be inconsistent.")
+        report(f"  The agent of {kept.key} writes all the time, so the copy of its memory may be inconsistent.")
     return Memory(
         member=name, size=member.size, sha256=member.sha256, key=kept.key, volume=kept.volume,
         labels=dict(kept.labels), image=kept.image, settled=bool(settled),
@@ -122,7 +122,7 @@ def _is_inside(name: str) -> bool:
 
 
 def restore_memories(
-    reader: ArchiveReader, manifest: Manifest, *, done: list[str], note: Callable[[str], None], say: Say
+    reader: ArchiveReader, manifest: Manifest, *, done: list[str], note: Callable[[str], None], report: Report
 ) -> None:
     """Restores the memories into volumes, replacing the existing ones. Skips the agents in `done`.
 
@@ -132,7 +132,7 @@ def restore_memories(
     for number, memory in enumerate(memories, start=1):
         if memory.key in done:
             continue
-        say(f"… Memory of {memory.key} ({number} of {len(memories)})")
+        report(f"… Memory of {memory.key} ({number} of {len(memories)})")
         try:
             write_memory(_kept(memory), _pieces(reader, memory))
         except EngineError as error:

@@ -35,7 +35,7 @@ IN_USE = "Something else uses the database. Stop Berth on every machine, then ru
 UNSEEN = 1000
 """More pairing codes than anyone creates for one project between a backup and its restore."""
 
-Say = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 @contextmanager
@@ -55,7 +55,7 @@ class Restore:
         self._has_changed_anything = plan.has_begun
         self.plan = plan
 
-    def carry_out(self, say: Say = lambda _: None) -> None:
+    def carry_out(self, report: Report = lambda _: None) -> None:
         """May be run again after a kill at any point; the result is the same as without the kill.
         Raises `BackupError`.
         """
@@ -64,7 +64,7 @@ class Restore:
             marker.finished, marker.memory = False, []
         marker.write()
         try:
-            self._carry_out(say)
+            self._carry_out(report)
         except Exception:
             if not self._has_changed_anything:
                 marker.remove()  # Berth may continue with its current data
@@ -74,16 +74,16 @@ class Restore:
         marker.finished = True
         marker.write()
 
-    def _carry_out(self, say: Say) -> None:
+    def _carry_out(self, report: Report) -> None:
         plan = self.plan
         self._has_changed_anything |= plan.keys != current_keys()
         for name in install_keys(plan.keys):
-            say(f"… Wrote {name}")
+            report(f"… Wrote {name}")
         wanted = {(app, name) for app, name in plan.manifest.migrations}
         present = read_present()
         try:
             with copies().replaced(connection, tables=tables_of(present), keep_schema=present == wanted):
-                self._fill(wanted, say)
+                self._fill(wanted, report)
         except InUseError:
             raise BackupError(IN_USE) from None
         except (DatabaseError, sqlite3.DatabaseError) as error:
@@ -92,29 +92,29 @@ class Restore:
         except OSError as error:
             raise BackupError(f"The database cannot be written ({error.strerror}). It stays as it was.") from None
 
-    def _fill(self, wanted: set[Migration], say: Say) -> None:
-        migrate_to(wanted, say=say)
+    def _fill(self, wanted: set[Migration], report: Report) -> None:
+        migrate_to(wanted, report=report)
         found = archived_models(wanted)
         with transaction.atomic():
             for model in found:
                 model._default_manager.all().delete()  # rows that migrations have created
             for table, model in zip(self.plan.manifest.tables, found, strict=True):
-                self._fill_table(table, model, say)
-        migrate_to(say=say)
+                self._fill_table(table, model, report)
+        migrate_to(report=report)
         settle_rows()
         note_backup(self.plan.manifest.made_at)
         forget_installation_id()
         if self._options.with_memory:
             self._has_changed_anything = True
             restore_memories(
-                self._reader, self.plan.manifest, done=self.plan.marker.memory, note=self._note_memory, say=say
+                self._reader, self.plan.manifest, done=self.plan.marker.memory, note=self._note_memory, report=report
             )
 
-    def _fill_table(self, table: Table, model: type[models.Model], say: Say) -> None:
+    def _fill_table(self, table: Table, model: type[models.Model], report: Report) -> None:
         rows = parse_rows(model, self._reader.content(table.member).lines())
         for done in write_rows(model, rows):
             if done % ROWS_TOLD == 0:
-                say(f"… {table.model}: {done} of {table.rows} rows")
+                report(f"… {table.model}: {done} of {table.rows} rows")
         if table.sequence is not None:
             key: Any = model._meta.pk
             copies().pass_over(connection, model._meta.db_table, key.column, table.sequence)

@@ -73,11 +73,11 @@ def tables_of(applied: Collection[Migration]) -> set[str]:
     return own | {MigrationRecorder.Migration._meta.db_table, settings.CACHES["default"]["LOCATION"]}
 
 
-def migrate_to(applied: Collection[Migration] | None = None, *, say: Callable[[str], None] = lambda _: None) -> None:
+def migrate_to(applied: Collection[Migration] | None = None, *, report: Callable[[str], None] = lambda _: None) -> None:
     """Applies these migrations, by default all of this version, to the current database."""
     if read_applied() == (known() if applied is None else set(applied)):
         return
-    executor = MigrationExecutor(connection, lambda *what: _report(say, *what))
+    executor = MigrationExecutor(connection, lambda *what: _report(report, *what))
     executor.migrate(executor.loader.graph.leaf_nodes() if applied is None else _last_of(applied))
 
 
@@ -97,8 +97,8 @@ def _last_of(applied: Collection[Migration]) -> list[Migration]:
     return sorted(wanted - needed)
 
 
-def _report(say: Callable[[str], None], action: str, migration: Any = None, _fake: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
+def _report(report: Callable[[str], None], action: str, migration: Any = None, _fake: bool = False) -> None:  # noqa: FBT001, FBT002 - Django's signature
     if action == "apply_start":
         # PostgreSQL refuses to change tables with deferred checks that are still to be made.
         connection.check_constraints()
-        say(f"… Migrating {migration.app_label}.{migration.name}")
+        report(f"… Migrating {migration.app_label}.{migration.name}")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from psycopg import Error, OperationalError
 
-from config.stillness import STILLNESS
+from config.pause_detection import PAUSE_DETECTOR
 
 
 class Gate:
@@ -30,7 +30,7 @@ class Gate:
         try:
             yield
         except Error:
-            self._is_shut = self._is_shut or (is_patient and not STILLNESS.was_since(began))
+            self._is_shut = self._is_shut or (is_patient and not PAUSE_DETECTOR.paused_since(began))
             raise
         else:
             self._is_shut = False

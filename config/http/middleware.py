@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from config.database.limits import request_limits
 from config.logs.access import log_access
 from config.metrics.requests import name_request, note_request
-from config.stillness import STILLNESS
+from config.pause_detection import PAUSE_DETECTOR
 from containers.outbound.call_limits import time_limit
 from containers.processes.tracing import span
 
@@ -109,7 +109,7 @@ class TimeLimitMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         arrived = request.META.get(ARRIVED_AT, time.monotonic())
         response = self._answer(request, arrived)
-        if request.method in _READS and response.status_code in _FAILED and STILLNESS.was_since(arrived):
+        if request.method in _READS and response.status_code in _FAILED and PAUSE_DETECTOR.paused_since(arrived):
             connections.close_all()  # this thread's own: failed connections are replaced
             enough = time.monotonic() + AGAIN_WITHIN - OUTSIDE_WITHIN
             response = self._answer(request, max(arrived, enough))

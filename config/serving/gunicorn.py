@@ -16,8 +16,8 @@ from gunicorn.arbiter import Arbiter
 from gunicorn.glogging import Logger
 
 from config.metrics.shared import begin_to_count
-from config.serving.stand_in import StandIn
-from config.serving.without_workers import refuse_all
+from config.serving.fallback_alerts import FallbackAlerts
+from config.serving.worker_shortage import refuse_all
 from containers.processes.tracing import begin_to_trace
 
 
@@ -109,7 +109,7 @@ def _begin(booted: c_int, worker: Any) -> None:
     begin_to_count("web")
     begin_to_trace("web", version=settings.BERTH_VERSION)
     booted.value = 1
-    worker.begin_when_possible(StandIn().start)
+    worker.begin_when_possible(FallbackAlerts().start)
 
 
 def server_options() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 
 from containers.docker.containers import Containers
-from containers.docker.existing_containers import Room
+from containers.docker.existing_containers import ExistingContainers
 from containers.docker.lookup import AgentVolumes, Lookup
 from containers.docker.volumes.handover import Handover, was_handed_over
 from containers.docker.volumes.quota import HardQuota
@@ -43,7 +43,7 @@ class Deployment:
         lookup: Lookup,
         containers: Containers,
         spec: ContainerSpec,
-        room: Room,
+        existing: ExistingContainers,
         realign: Callable[[Observation], object],
         quota: HardQuota,
         handover: Callable[[ContainerSpec], Handover],
@@ -54,7 +54,7 @@ class Deployment:
         self._spec = spec
         self._key = spec.key
         self._state = data_volume(spec.name)
-        self._room = room
+        self._existing = existing
         self._realign = realign
         self._quota = quota
         self._handover = handover
@@ -71,14 +71,14 @@ class Deployment:
     ) -> Observation:
         self._on_missing_state = on_missing_state
         try:
-            kept = self._room.make(has_rules)
+            kept = self._existing.prepare(has_rules)
             with time_limit(DEPLOY_LIMIT):
                 container = self._settle_name(kept)
                 if container.has_drifted:
                     container = self._set_right(container)
                 if not container.is_up:
                     self._bring_up_or_replace(container, confirm)
-                return self._lookup.look_up(container.container_id) or self._room.find() or container
+                return self._lookup.look_up(container.container_id) or self._existing.find() or container
         except EngineError:
             self._undo()
             raise
@@ -91,16 +91,16 @@ class Deployment:
         """
         for attempt, pause in enumerate(_PAUSES):
             time.sleep(pause)
-            found = self._room.find() if attempt else known
-            if found is not None and not self._room.must_go(found):
+            found = self._existing.find() if attempt else known
+            if found is not None and not self._existing.must_go(found):
                 return found
             if found is not None:
-                self._room.replace(found)
+                self._existing.replace(found)
             try:
                 return self._create()
             except (NameTakenError, ConflictError):
                 self._is_first = False  # a newer operation on the new project was faster
-                self._room.forget()
+                self._existing.forget()
                 self._containers.free_name(self._spec)  # the faster deploy's container may not be visible yet
         message = f"Somebody else is making or removing {self._spec.name}. Try once more in a moment."
         raise EngineRefusedError(message)
@@ -110,7 +110,7 @@ class Deployment:
         try:
             self._realign(container)
         except AlteredError:
-            self._room.replace(container)
+            self._existing.replace(container)
             return self._settle_name(None)
         return container
 
@@ -124,8 +124,8 @@ class Deployment:
         except EngineUnavailableError as error:
             # The engine may have created it nevertheless.
             self._is_ours_to_undo = True
-            found = self._room.find()
-            if found is None or self._room.must_go(found):
+            found = self._existing.find()
+            if found is None or self._existing.must_go(found):
                 raise as_refusal(error) from error
             self._was_there = True
             return found
@@ -138,12 +138,12 @@ class Deployment:
         name = self._spec.name
         if self._is_first:
             volumes = AgentVolumes("", set())
-        elif self._room.state:
-            volumes = AgentVolumes(self._room.state, {secrets_volume(name)})
+        elif self._existing.state:
+            volumes = AgentVolumes(self._existing.state, {secrets_volume(name)})
         else:
             volumes = self._lookup.find_volumes_for(self._key, name)
-        is_known = not self._room.has_replaced and was_handed_over(volumes.labels, self._spec)
-        self._is_handed_over = self._room.is_handed_over or is_known
+        is_known = not self._existing.has_replaced and was_handed_over(volumes.labels, self._spec)
+        self._is_handed_over = self._existing.is_handed_over or is_known
         self._state = volumes.state or data_volume(name)
         self._new_volumes = [secrets_volume(name), *([] if volumes.state else [self._state])]
         for volume in volumes.secrets:
@@ -154,7 +154,7 @@ class Deployment:
         try:
             self._bring_up(container, confirm)
         except EngineFailedError:
-            if self._is_new or not self._room.replace_without_secrets(container):
+            if self._is_new or not self._existing.replace_without_secrets(container):
                 raise
             self._bring_up(self._settle_name(None), confirm)
 
@@ -165,15 +165,16 @@ class Deployment:
         if self._is_new and self._is_handed_over:
             # The volume was there, but may have disappeared since then.
             was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
-            self._room.deliver(container, self._spec.user)
+            self._existing.deliver(container, self._spec.user)
             if was_gone():
                 self._on_missing_state()
                 handover.complete(container, is_new=True)
         else:
-            self._room.deliver(container, handover.complete(container, is_new=self._is_new, is_volume_new=is_filled))
+            user = handover.complete(container, is_new=self._is_new, is_volume_new=is_filled)
+            self._existing.deliver(container, user)
         if not confirm():
             raise SupersededError("A newer command took the place of this deploy.")
-        self._room.start(container)
+        self._existing.start(container)
 
     def _undo(self) -> None:
         """Removes what this deploy created and never started. If the engine does not answer, a later clean-up does it.
@@ -183,7 +184,7 @@ class Deployment:
         if not self._is_ours_to_undo:
             return
         with suppress(EngineError), time_limit(UNDO_LIMIT):
-            found, volumes = self._room.find(), self._new_volumes
+            found, volumes = self._existing.find(), self._new_volumes
             if found is not None and not self._is_mine(found):
                 return
             if found is not None:

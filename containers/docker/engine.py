@@ -11,7 +11,7 @@ from containers.docker.alignment import Alignment
 from containers.docker.containers import Containers
 from containers.docker.deploy import Deployment
 from containers.docker.event_verbs import EventVerbs
-from containers.docker.existing_containers import Room
+from containers.docker.existing_containers import ExistingContainers
 from containers.docker.gateway.verbs import GatewayVerbs
 from containers.docker.inspections import Inspections
 from containers.docker.logs import Logs
@@ -116,8 +116,8 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
 
         def run(spec: ContainerSpec, seen: Observation | None = None) -> Observation:
             shared = self._connection, self._lookup, self._containers
-            room = Room(*shared, spec, retire, seen)
-            deployment = Deployment(*shared, spec, room, self._alignment.align, self._quota, self._handover)
+            existing = ExistingContainers(*shared, spec, retire, seen)
+            deployment = Deployment(*shared, spec, existing, self._alignment.align, self._quota, self._handover)
             return deployment.run(lambda: has_rules() and confirm(), has_rules, on_missing_state)
 
         with unless_it_ends(self._connection):

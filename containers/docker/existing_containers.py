@@ -21,7 +21,7 @@ _WELL = {0, 137, 143}
 """Exit codes of agents that were stopped. An agent that could not save its state has probably ended otherwise."""
 
 
-class Room:
+class ExistingContainers:
     """The existing container before a call of `deploy`. `seen` is the caller's recent observation of it.
 
     It is trusted only if a mistake does no harm: an engine removes no running container, and gives no name twice.
@@ -48,7 +48,7 @@ class Room:
         # A container that was replaced without being seen before may have ended because it could not use its state.
         self.has_replaced = False
 
-    def make(self, has_rules: Callable[[], bool]) -> Observation | None:
+    def prepare(self, has_rules: Callable[[], bool]) -> Observation | None:
         """Removes older containers, within the agent type's stop timeout each. Returns the container that stays.
 
         If there are several of this generation, only the first one stays, because they would poll the same bot.

@@ -19,26 +19,26 @@ PULL_LIMIT = 1800.0
 _ASK_EVERY = 1.0
 
 
-def distribute(connection: Connection, images: Iterable[str], tell: Callable[[str], None]) -> None:
+def distribute(connection: Connection, images: Iterable[str], report: Callable[[str], None]) -> None:
     """Pushes these images to the registry and, if the engine is a Swarm, has all nodes pull them."""
     if not settings.BERTH_REGISTRY:
         raise EngineRefusedError("There is no registry to push to. Set BERTH_REGISTRY.")
-    pushed = push_images(connection, images, tell)
+    pushed = push_images(connection, images, report)
     if settings.BERTH_ENGINE == "swarm":
-        have_pulled(connection, pushed, tell)
+        have_pulled(connection, pushed, report)
 
 
-def push_images(connection: Connection, images: Iterable[str], tell: Callable[[str], None]) -> list[str]:
+def push_images(connection: Connection, images: Iterable[str], report: Callable[[str], None]) -> list[str]:
     """Pushes the images, and returns their names in the registry with digests."""
     names = []
     for image in images:
-        tell(f"Pushing {image} to {settings.BERTH_REGISTRY}")
+        report(f"Pushing {image} to {settings.BERTH_REGISTRY}")
         names.append(push_image(connection, image, settings.BERTH_REGISTRY))
-        tell(f"{image} is {names[-1]}")
+        report(f"{image} is {names[-1]}")
     return names
 
 
-def have_pulled(connection: Connection, references: Iterable[str], tell: Callable[[str], None]) -> None:
+def have_pulled(connection: Connection, references: Iterable[str], report: Callable[[str], None]) -> None:
     """Returns once all nodes that take agents have these images. Raises `EngineRefusedError` if one cannot."""
     pulls, wanted = Pulls(connection), list(references)
     credentials = read_credentials(connection, settings.BERTH_REGISTRY)
@@ -46,19 +46,19 @@ def have_pulled(connection: Connection, references: Iterable[str], tell: Callabl
     for reference in wanted:
         pulls.begin(reference, credentials=credentials, nodes=taking)
     for reference in wanted:
-        _await(connection, pulls, reference, tell)
+        _await(connection, pulls, reference, report)
     for reference in wanted:
         pulls.forget(reference.partition("@")[0], keep=[*wanted, *_in_use(connection)])
 
 
-def _await(connection: Connection, pulls: Pulls, reference: str, tell: Callable[[str], None]) -> None:
-    until, told = time.monotonic() + PULL_LIMIT, -1
+def _await(connection: Connection, pulls: Pulls, reference: str, report: Callable[[str], None]) -> None:
+    until, nodes_with_image = time.monotonic() + PULL_LIMIT, -1
     while True:
         pulled, taking = pulls.find(reference), _taking(connection)
         missing = [node for node in taking if not pulled.has(node.node_id)]
-        if len(taking) - len(missing) != told:
-            told = len(taking) - len(missing)
-            tell(f"{reference}: on {told} of {len(taking)} nodes")
+        if len(taking) - len(missing) != nodes_with_image:
+            nodes_with_image = len(taking) - len(missing)
+            report(f"{reference}: on {nodes_with_image} of {len(taking)} nodes")
         if not missing:
             return
         if time.monotonic() >= until or all(pulled.is_given_up(node.node_id) for node in missing):

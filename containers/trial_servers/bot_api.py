@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Any
 
-from containers.trial_servers.constants import ANSWERED, POLLED, QUESTION, as_number, tell
+from containers.trial_servers.constants import ANSWERED, POLLED, QUESTION, as_number, log_event
 
 PERSON = 1001
 _UPDATE = 700_000_001
@@ -31,7 +31,7 @@ class Bot:
         said = str(fields.get("text", fields.get("caption", "")))
         is_thinking = method == "sendmessagedraft" and not said  # Telegram shows "Thinking…"
         if method in _SPEAKING and str(fields.get("chat_id")) == str(PERSON) and not is_thinking:
-            tell(ANSWERED, method=method, text=said[:200])
+            log_event(ANSWERED, method=method, text=said[:200])
         return 200, {"ok": True, "result": self._result(method, fields)}
 
     def _poll(self, fields: dict[str, Any]) -> list[dict[str, Any]]:
@@ -39,7 +39,7 @@ class Bot:
             not self._is_polled
         ):  # only once, because many events would push others out of the part of the log that is read
             self._is_polled = True
-            tell(POLLED)
+            log_event(POLLED)
         update = {"update_id": _UPDATE, "message": self._message(1, QUESTION, by_person=True)}
         if as_number(fields.get("offset")) > _UPDATE:
             self._confirmed.set()

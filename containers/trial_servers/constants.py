@@ -19,7 +19,7 @@ REPLY = "Good morning to you, too."
 _printing = threading.Lock()
 
 
-def tell(event: str, **facts: Any) -> None:
+def log_event(event: str, **facts: Any) -> None:
     with _printing:
         sys.stdout.write(json.dumps({"event": event, **facts}) + "\n")
         sys.stdout.flush()

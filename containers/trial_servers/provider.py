@@ -5,7 +5,7 @@ import time
 from email.message import Message
 from typing import Any
 
-from containers.trial_servers.constants import ASKED, REPLY, tell
+from containers.trial_servers.constants import ASKED, REPLY, log_event
 
 _KEY_REJECTED = "Incorrect API key provided."
 
@@ -28,7 +28,7 @@ class Provider:
             return 200, _facts(path)
         if path not in {"/messages", "/chat/completions"}:
             return 404, {"error": {"message": f"There is no {path}.", "type": "invalid_request_error"}}
-        tell(ASKED, model=str(fields.get("model", "")))
+        log_event(ASKED, model=str(fields.get("model", "")))
         make = _anthropic if is_anthropic else _openai
         return 200, make(str(fields.get("model", "")), stream=bool(fields.get("stream")))
 

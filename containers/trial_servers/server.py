@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from containers.trial_servers.bot_api import Bot
-from containers.trial_servers.constants import LISTENING, PORT, PROVIDER, TELEGRAM, as_number, tell
+from containers.trial_servers.constants import LISTENING, PORT, PROVIDER, TELEGRAM, as_number, log_event
 from containers.trial_servers.provider import Provider
 
 
@@ -75,5 +75,5 @@ def serve(token: str, key: str, port: int = PORT) -> ThreadingHTTPServer:
 def main() -> None:
     token, key = sys.argv[1:3]
     server = serve(token, key)
-    tell(LISTENING)
+    log_event(LISTENING)
     server.serve_forever()

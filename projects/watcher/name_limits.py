@@ -28,7 +28,7 @@ END_WITHIN = 2.0
 """Seconds that a check under way gets when the watcher ends. The next one starts from the beginning."""
 
 
-class Names(LastingThread):
+class NameLimits(LastingThread):
     """The thread that sets the limits while `leads` is true. Other threads call `follow` and `hear`."""
 
     def __init__(self, leads: Callable[[], bool], pulse: Pulse | None = None) -> None:

@@ -20,7 +20,7 @@ from projects.watcher.gateway.leases import threads_for_gateways
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
 from projects.watcher.listener import Listener
-from projects.watcher.name_limits import Names
+from projects.watcher.name_limits import NameLimits
 from projects.watcher.notifications.alerts import Alerts
 from projects.watcher.notifications.outbox import Outbox
 from projects.watcher.protection import Protection
@@ -69,15 +69,15 @@ class Watcher:
         self._ends, self._retention = Ends(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
-        self._second_looks, leads = SpotChecks(self._changed.add, self._pulse), self._leadership.is_held
+        self._spot_checks, leads = SpotChecks(self._changed.add, self._pulse), self._leadership.is_held
         self._prompt = ReportInspections(leads, self._ends, self._changed.add, self._pulse)
-        self._reports, self._names = Reports(self._prompt.look_at, self._pulse), Names(leads, self._pulse)
+        self._reports, self._name_limits = Reports(self._prompt.look_at, self._pulse), NameLimits(leads, self._pulse)
         others = Disks(leads, self._changed.add), *threads_for_gateways(leads, self._pulse), Images(leads)
         self._vouching = EventFreshness(self.name, self._ends, self._pulse)
         self._listener = Listener(self._hear, self._miss, self._pulse, self._vouching.note_open)
         self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
         samples, looks = Samples(leads, self._pulse), (self._prompt, self._vouching)
-        self._threads = *told, *looks, samples, self._reports, self._second_looks, self._names, *others
+        self._threads = *told, *looks, samples, self._reports, self._spot_checks, self._name_limits, *others
 
     def stop(self) -> None:
         self._stopped.set()
@@ -107,7 +107,7 @@ class Watcher:
             if not self._failing:
                 log.warning("The watcher sees nothing: %s", error)
             self._failing = True
-            self._second_looks.doubt_all()
+            self._spot_checks.doubt_all()
             if isinstance(error, DatabaseError):
                 self._vouching.doubt()
         except Exception:
@@ -150,7 +150,7 @@ class Watcher:
             self._compare_again_at = time.monotonic() + COMPARE_EVERY
         self._pulse.expect(STEP)
         self._reports.follow(result.running)
-        self._names.follow(result.running)
+        self._name_limits.follow(result.running)
         if result.unwritten or self._pulse.has_hung():
             self._vouching.doubt()
         else:
@@ -173,24 +173,24 @@ class Watcher:
             before_each=lambda: self._leadership.require(within=STEP),
             find_end=self._ends.find,
             narrow=narrow,
-            correct=self._second_looks.correct,
+            correct=self._spot_checks.correct,
         )
 
     def _follow_nothing(self) -> None:
         """Stops following agents while another watcher leads. If this one leads again, it first reads all rows."""
-        self._second_looks.correct([])
+        self._spot_checks.correct([])
         self._reports.follow({})
-        self._names.follow(())
+        self._name_limits.follow(())
         self._compare_again_at = 0.0
 
     def _miss(self, *, is_broken: bool) -> None:
         self._ends.note_gap()
         self._vouching.note_gap(is_broken=is_broken)
         if is_broken:
-            self._second_looks.doubt_all()
+            self._spot_checks.doubt_all()
 
     def _hear(self, event: EngineEvent) -> None:
-        for each in (self._ends.note, self._names.hear, self._second_looks.hear):
+        for each in (self._ends.note, self._name_limits.hear, self._spot_checks.hear):
             each(event)
         if event.action.startswith(HEALTH):
             self._prompt.look_at(event.key)  # a round may be waiting for the engine's list

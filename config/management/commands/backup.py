@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 )
             write_key_file(keys.absolute())
             self.stdout.write(f"The keys are in {keys}. Keep them away from the archive, because they decrypt it.")
-        manifest = make_backup(archive, with_memory=options["with_memory"], say=self.stdout.write)
+        manifest = make_backup(archive, with_memory=options["with_memory"], report=self.stdout.write)
         self._note(manifest.made_at)
         size = archive.stat().st_size
         done = f"Wrote {archive} ({size / 1024 / 1024:.1f} MiB): {count_kinds(manifest)}."

@@ -102,7 +102,7 @@ class Supervisor:
         if self._pid_file is not None:
             self._pid_file.note_ready()
         does = f"serves {settings.BERTH_PUBLIC_URL}" if self._role.serves else "watches"
-        self._systemd.say(READY, f"STATUS=Berth {settings.BERTH_VERSION} {does}")
+        self._systemd.notify(READY, f"STATUS=Berth {settings.BERTH_VERSION} {does}")
         self._predecessors.release(KILL_AFTER + 2)
         logger.info("Berth %s %s.", settings.BERTH_VERSION, "serves" if self._role.serves else "watches")
 
@@ -138,7 +138,7 @@ class Supervisor:
         until = time.monotonic() + settings.BERTH_DRAIN_SECONDS
         if settings.BERTH_DRAIN_SECONDS:
             longest = settings.BERTH_DRAIN_SECONDS + KILL_AFTER + 5
-            self._systemd.say(STOPPING, f"EXTEND_TIMEOUT_USEC={longest * 1_000_000}")
+            self._systemd.notify(STOPPING, f"EXTEND_TIMEOUT_USEC={longest * 1_000_000}")
         while not self._ends_at_once and self._web_lives() and (left := until - time.monotonic()) > 0:
             self._systemd.show_life()
             wait([self._children[WEB].sentinel], timeout=min(LOOK_EVERY, left))
@@ -159,7 +159,7 @@ class Supervisor:
         except OSError as error:
             logger.error("It cannot be started, so this program continues: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()
-            self._systemd.say(READY)
+            self._systemd.notify(READY)
 
     def _close_listener(self) -> None:
         """Closes our copy before the accepting processes end: with a copy left, the kernel would still accept clients
@@ -169,7 +169,7 @@ class Supervisor:
             self._listener.close()
 
     def _end(self) -> int:
-        self._systemd.say(STOPPING)
+        self._systemd.notify(STOPPING)
         self._close_listener()
         self._predecessors.release(KILL_AFTER + 2)
         end_all(self._children.values())

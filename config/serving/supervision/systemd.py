@@ -20,7 +20,7 @@ class Systemd:
         self._environment = {"NOTIFY_SOCKET": self._address, "WATCHDOG_USEC": str(int(self._pause * 3e6))}
         self._again_at = 0.0
 
-    def say(self, *states: str) -> None:
+    def notify(self, *states: str) -> None:
         if not self._address:
             return
         name = f"\0{self._address[1:]}" if self._address.startswith("@") else self._address
@@ -30,14 +30,14 @@ class Systemd:
             sender.sendto("\n".join(states).encode(), name)
 
     def reloading(self) -> None:
-        self.say("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        self.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def show_life(self) -> None:
         """Three times within the time after which systemd would consider the service dead."""
         now = time.monotonic()
         if self._pause and now >= self._again_at:
             self._again_at = now + self._pause
-            self.say(ALIVE)
+            self.notify(ALIVE)
 
     def environment(self) -> dict[str, str]:
         """For the program that replaces this one."""

@@ -15,8 +15,8 @@ from config.serving.worker.connections import Connection, Deadlines
 from config.serving.worker.context import WorkerContext
 from config.serving.worker.event_loop import READ
 from config.serving.worker.framing import Framing, TooLargeError
+from config.serving.worker.pending_writes import PendingWrites
 from config.serving.worker.refusals import refusal
-from config.serving.worker.unsent import Unsent
 
 HEAD_WITHIN = 10.0
 BODY_WITHIN = 20.0
@@ -40,7 +40,7 @@ class Clients:
         self._idle = Deadlines(worker.cfg.keepalive)
         self._heads, self._bodies = Deadlines(HEAD_WITHIN), Deadlines(BODY_WITHIN)
         self._lingering = Deadlines(LINGER)
-        self._unsent = Unsent(worker.loop, on_sent=self._after_sending, on_failure=self._close)
+        self._pending_writes = PendingWrites(worker.loop, on_sent=self._after_sending, on_failure=self._close)
         self._evicted, self._warn_at = 0, 0.0
 
     @property
@@ -58,7 +58,7 @@ class Clients:
             sock.close()
             return
         sock.setblocking(False)  # noqa: FBT003 - the standard library's own
-        connection = Connection(sock, address, server, on_unsent=self._unsent.add)
+        connection = Connection(sock, address, server, on_unsent=self._pending_writes.add)
         self.connections.add(connection)
         self._expect_request(connection, self._heads)
         self._read(connection)
@@ -116,7 +116,7 @@ class Clients:
             self._leave_phase(connection)
             self._bodies.restart(connection, time.monotonic())
             if connection.framing.awaits_continue:
-                self._unsent.send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
+                self._pending_writes.send(connection, b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def watch_end(self, connection: Connection) -> None:
         """Watches the connection of a long answer, so that the answer ends soon after its client has left."""
@@ -150,7 +150,7 @@ class Clients:
     def _refuse(self, connection: Connection, status: int) -> None:
         self._leave_phase(connection)
         self._watch(connection, 0)
-        self._unsent.send(connection, refusal(status))
+        self._pending_writes.send(connection, refusal(status))
         self.finish(connection, is_reusable=False)
 
     def _linger(self, connection: Connection) -> None:
@@ -165,7 +165,7 @@ class Clients:
         self._watch(connection, READ, self._read)
 
     def expire(self, now: float) -> None:
-        for phase in (self._idle, self._lingering, self._unsent.waiting):
+        for phase in (self._idle, self._lingering, self._pending_writes.waiting):
             for connection in phase.expired(now):
                 self._close(connection)
         for phase in (self._heads, self._bodies):
@@ -178,7 +178,7 @@ class Clients:
 
     def evict(self) -> bool:
         """Closes the connection that has waited longest for its client. Returns whether there was one."""
-        for phase in (self._lingering, self._heads, self._idle, self._bodies, self._unsent.waiting):
+        for phase in (self._lingering, self._heads, self._idle, self._bodies, self._pending_writes.waiting):
             if (oldest := phase.oldest()) is not None:
                 self._close(oldest)
                 self._evicted += 1
@@ -187,7 +187,7 @@ class Clients:
 
     def _close(self, connection: Connection) -> None:
         self._leave_phase(connection)
-        self._unsent.discard(connection)
+        self._pending_writes.discard(connection)
         self._watch(connection, 0)
         connection.close()
         if not connection.is_answering:

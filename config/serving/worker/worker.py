@@ -19,12 +19,12 @@ from typing import Any
 from django.conf import settings
 from gunicorn.workers.base import Worker
 
+from config.pause_detection import PAUSE_DETECTOR
 from config.reserve import RESERVE, tells_of_starvation
 from config.serving.worker.clients import CONNECTIONS, Clients
 from config.serving.worker.event_loop import EventLoop
 from config.serving.worker.heartbeat import SharedPulse
 from config.serving.worker.threads import Threads
-from config.stillness import STILLNESS
 
 LINGER_AT_END = 1.0
 """Seconds for clients with an open connection, which may be sending their next request when the server stops."""
@@ -134,7 +134,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         now = time.monotonic()
         if now >= self._notify_at:
             self._notify_at = now + 1.0
-            STILLNESS.tick()
+            PAUSE_DETECTOR.tick()
             self.notify()
             self.clients.expire(now)
             self._look_after_reserve(now)

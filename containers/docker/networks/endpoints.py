@@ -27,7 +27,9 @@ _WITHOUT_BRIDGE = re.compile(r"could not find bridge (\S{1,64}): ")
 _OF_NOBODY = "ep-"
 """The prefix that takes the place of a container's id if no container has the endpoint."""
 
-_MADE_ANEW = "The agents' network was missing on the engine's machine, and is made anew. Try again in a few seconds."
+_NETWORK_RECREATED = (
+    "The agents' network was missing on the engine's machine and is being created again. Try again in a few seconds."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ def start(connection: Connection, container_id: str) -> None:
         with connection.call(about_one=True) as client:
             client.start(container_id)
 
-    _with_a_place(connection, container_id, act)
+    _with_free_address(connection, container_id, act)
 
 
 def connect(connection: Connection, container_id: str, network: str, *, address: str | None) -> None:
@@ -49,10 +51,10 @@ def connect(connection: Connection, container_id: str, network: str, *, address:
         with connection.call(about_one=True) as client:
             client.connect_container_to_network(container_id, network, ipv4_address=address)
 
-    _with_a_place(connection, container_id, act)
+    _with_free_address(connection, container_id, act)
 
 
-def _with_a_place(connection: Connection, container_id: str, act: Callable[[], None]) -> None:
+def _with_free_address(connection: Connection, container_id: str, act: Callable[[], None]) -> None:
     """Calls `act`, which needs an endpoint on a network. Calls it again once it has repaired one of the two faults."""
     try:
         act()
@@ -74,9 +76,9 @@ def _try_on_network(connection: Connection, network: dict[str, Any], *, bridge: 
     except (EngineRefusedError, EngineFailedError) as error:
         if _WITHOUT_BRIDGE.search(str(error)) is None:
             raise
-        logger.warning("The bridge %s is missing on the engine's machine: its network is made anew.", bridge)
-        _take_away(connection, network)
-        raise EngineUnavailableError(_MADE_ANEW) from error
+        logger.warning("The bridge %s is missing on the engine's machine: creating its network again.", bridge)
+        _remove_network(connection, network)
+        raise EngineUnavailableError(_NETWORK_RECREATED) from error
 
 
 def _find_ours(connection: Connection, bridge: str) -> dict[str, Any] | None:
@@ -89,7 +91,7 @@ def _find_ours(connection: Connection, bridge: str) -> dict[str, Any] | None:
     return found if found and is_ours(found["Labels"] or {}) else None
 
 
-def _take_away(connection: Connection, network: dict[str, Any]) -> None:
+def _remove_network(connection: Connection, network: dict[str, Any]) -> None:
     for holder in network["Containers"] or {}:
         with suppress(MissingError, EngineRefusedError), connection.call(about_one=True) as client:
             client.disconnect_container_from_network(holder, network["Id"], force=True)

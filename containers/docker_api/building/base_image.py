@@ -27,7 +27,7 @@ class NoBaseImageError(EngineRefusedError):
     """The engine has no base image, and this machine can neither pull nor build one."""
 
 
-def find_base(connection: Connection, *, pull: bool = True, newest: bool = False, tell: Callable[[str], None]) -> str:
+def find_base(connection: Connection, *, pull: bool = True, newest: bool = False, report: Callable[[str], None]) -> str:
     """Returns the name of a base image on the engine, which was there already, is pulled, or is built here.
 
     `pull=False` asks no registry. With `newest`, an image that is there already is used only if no newer one is
@@ -38,14 +38,14 @@ def find_base(connection: Connection, *, pull: bool = True, newest: bool = False
     if there and not newest:
         return there[0]
     if pull:
-        tell(f"Pulling {OFFICIAL}")
+        report(f"Pulling {OFFICIAL}")
         if pull_image(connection, *OFFICIAL.rsplit(":", 1)) and inspect_image(connection, OFFICIAL):
             return OFFICIAL
     if OFFICIAL in there:
-        tell(f"The registry does not answer. Going on with the {OFFICIAL} that is on the engine")
+        report(f"The registry does not answer. Going on with the {OFFICIAL} that is on the engine")
         return OFFICIAL
     _require_mmdebstrap()
-    tell(f"The registry does not answer. Making {DEBIAN_BASE} of Debian packages, which takes about half a minute")
+    report(f"The registry does not answer. Making {DEBIAN_BASE} of Debian packages, which takes about half a minute")
     _make_from_debian(connection)
     return DEBIAN_BASE
 

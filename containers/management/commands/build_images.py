@@ -87,7 +87,7 @@ class Command(BaseCommand):
                 self._build_firewall(connection, chosen, options)
             remove_former_gateways(connection)
             if options["push"]:
-                distribute(connection, [context.image for context in contexts], self._tell)
+                distribute(connection, [context.image for context in contexts], self._report)
         except NoBaseImageError as error:
             raise CommandError(str(error), returncode=NO_BASE_IMAGE) from error
         except EngineError as error:
@@ -99,7 +99,7 @@ class Command(BaseCommand):
         if not name:
             if not options["update_base"]:
                 return None
-            name = find_base(connection, pull=not options["no_pull"], newest=True, tell=self._tell)
+            name = find_base(connection, pull=not options["no_pull"], newest=True, report=self._report)
         return self._pin(connection, name)
 
     def _pin(self, connection: Connection, name: str) -> PinnedBase:
@@ -116,23 +116,23 @@ class Command(BaseCommand):
         known = [each.image for each in (context, *find_contexts(), *find_gateway())]
         pin = chosen or find_pin(connection, known) or self._found_base
         if pin is None:
-            pin = self._found_base = self._pin(connection, find_base(connection, pull=pull, tell=self._tell))
+            pin = self._found_base = self._pin(connection, find_base(connection, pull=pull, report=self._report))
         labels = describe_build(context, pin)
         if not options["force"] and is_current(connection, context, labels):
-            self._tell(f"{context.image} is up to date, on {pin}.")
+            self._report(f"{context.image} is up to date, on {pin}.")
             return None
         base = fetch_base(connection, pin, pull=pull)
         agent_base = self._build_agent_base(connection, pin, base) if context.base_images().uses_agent_base else ""
-        self._tell(f"Building {context.image} on {pin}")
+        self._report(f"Building {context.image} on {pin}")
         for image in context.base_images().unpinned:
-            self._tell(f"  Nothing fixes {image} in its Dockerfile: write FROM ${{BASE_IMAGE}}, or add its @sha256:…")
+            self._report(f"  Nothing fixes {image} in its Dockerfile: write FROM ${{BASE_IMAGE}}, or add its @sha256:…")
         return _Build(context, Ingredients(base=base, agent_base=agent_base, labels=labels, wheels=self._wheels))
 
     def _build_agent_base(self, connection: Connection, pin: PinnedBase, base: str) -> str:
         """Returns the id of the image that agent types are based on, which is built if it is not up to date."""
         labels = describe_build(AGENT_BASE, pin)
         if not is_current(connection, AGENT_BASE, labels):
-            self._tell(f"Building {AGENT_BASE.image} on {pin}")
+            self._report(f"Building {AGENT_BASE.image} on {pin}")
             self._build(connection, _Build(AGENT_BASE, Ingredients(base=base, labels=labels)))
         found = inspect_image(connection, AGENT_BASE.image)
         if found is None:
@@ -153,7 +153,7 @@ class Command(BaseCommand):
         if context.image == AGENT_BASE.image and (former := inspect_image(connection, context.image)):
             self._former_bases.append(str(former["Id"]))
         self._run(context.type, build_image(connection, context, build.of))
-        self._tell(f"{context.image} is built.")
+        self._report(f"{context.image} is built.")
 
     def _run(self, name: str, lines: Iterator[str]) -> None:
         recent: deque[str] = deque(maxlen=20)
@@ -161,7 +161,7 @@ class Command(BaseCommand):
             for line in lines:
                 recent.append(line)
                 if line.startswith("Step "):
-                    self._tell(f"  {name}: {line[:110]}")
+                    self._report(f"  {name}: {line[:110]}")
         except EngineError:
             self.stderr.write("\n".join(recent))
             raise
@@ -173,7 +173,7 @@ class Command(BaseCommand):
         except EngineError as error:
             self.stderr.write(f"{error} Until it is built, Berth cannot set the agents' firewall rules.")
 
-    def _tell(self, text: str) -> None:
+    def _report(self, text: str) -> None:
         with self._printing:
             self.stdout.write(text)
             self.stdout.flush()

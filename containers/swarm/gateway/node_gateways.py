@@ -66,7 +66,7 @@ class Ensured(NamedTuple):
 class NodeGateways:
     def __init__(self, connection: Connection, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._connection = connection
-        self._papers = NodeSecrets(connection, now)
+        self._node_secrets = NodeSecrets(connection, now)
         self._contexts = ServiceContexts(settings.BERTH_ENCRYPTION_KEYS, instance=settings.BERTH_INSTANCE, now=now)
 
     def ensure(self, spec: GatewaySpec, *, image: ImageAvailability, listens_at: IPv4Address) -> Ensured:
@@ -82,7 +82,7 @@ class NodeGateways:
         rows = self._rows()
         found = {str(row["Spec"]["Labels"].get(NODE_LABEL)): row for row in rows}
         require_own_port(self._connection, rows)
-        known = found.keys() | self._papers.nodes()
+        known = found.keys() | self._node_secrets.nodes()
         nodes = list_nodes(self._connection)  # read last, so that nothing of a node that joins meanwhile is removed
         self._forget(known - {node.node_id for node in nodes}, found)
         waiting = [node for node in nodes if _waits(node, image, found.get(node.node_id))]
@@ -95,7 +95,7 @@ class NodeGateways:
         for node in nodes:
             row = found.get(node.node_id)
             if name := image.name if image.is_on(node) else _image_of(row):
-                files = {"gateway_key": spec.key, **self._papers.of_node(node.node_id)}
+                files = {"gateway_key": spec.key, **self._node_secrets.of_node(node.node_id)}
                 plan = make_plan(node=node.node_id, image=name, files=files)
                 late += self._settle(node, plan, row)
         others = [node for node in nodes if node not in waiting]
@@ -111,7 +111,7 @@ class NodeGateways:
         """Removes all gateways. Their data stays on their nodes."""
         for row in self._rows():
             self._remove(row)
-        self._papers.remove()
+        self._node_secrets.remove()
 
     def _rows(self) -> list[Mapping[str, Any]]:
         with self._connection.call() as client, understand_answer():
@@ -125,7 +125,7 @@ class NodeGateways:
         return [] if row["Spec"]["Labels"].get(MADE_LABEL) == plan.made else [_Late(node, plan, row)]
 
     def _make(self, plan: NodePlan) -> None:
-        payload = service_payload(plan, self._papers.make(plan), made=plan.made)
+        payload = service_payload(plan, self._node_secrets.make(plan), made=plan.made)
         # If another process created it first, the next call finds that one.
         with suppress(NameTakenError, ConflictError), self._connection.call() as client:
             client.create_service_from(payload)
@@ -153,7 +153,7 @@ class NodeGateways:
         return _Heard(f"The gateway of {node.name} does not answer." if did_answer else "")
 
     def _change(self, each: _Late, *, answered: str) -> None:
-        secrets = self._papers.make(each.plan)
+        secrets = self._node_secrets.make(each.plan)
         payload = service_payload(each.plan, secrets, made=each.plan.made, answered=answered)
         try:
             with self._connection.call() as client, understand_answer():
@@ -163,14 +163,14 @@ class NodeGateways:
                 raise
         else:
             logger.info("Updated the gateway of the node %s.", each.node.name)
-            self._papers.remove(node=each.node.node_id, keep=secrets)
+            self._node_secrets.remove(node=each.node.node_id, keep=secrets)
 
     def _forget(self, gone: Iterable[str], found: Mapping[str, Mapping[str, Any]]) -> None:
         """Also removes the secrets of a gateway whose service was removed by a process that ended too early."""
         for node in gone:
             if node in found:
                 self._remove(found[node])
-            self._papers.remove(node=node)
+            self._node_secrets.remove(node=node)
 
     def _answers(self, node: Node) -> bool:
         try:

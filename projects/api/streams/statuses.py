@@ -47,7 +47,7 @@ class NewEvents:
         self._told = {number: at for number, at in self._told.items() if at >= self._since}
 
 
-def tell_what_happens(owner: User, *, after: Event | None) -> Generator[str, None, None]:
+def stream_changes(owner: User, *, after: Event | None) -> Generator[str, None, None]:
     """Yields blocks of server-sent events: first each project and the events after the given one, then all changes.
 
     An empty block ends each poll. It takes a database connection only during a poll.
@@ -60,14 +60,14 @@ def tell_what_happens(owner: User, *, after: Event | None) -> Generator[str, Non
         happened = events.read()
         release_connection()
         current = {row["id"]: row for row in rows}
-        yield from _tell_changes(told, current)
+        yield from _write_changes(told, current)
         yield from (_block("event", _show(event), event_id=show_id(event.pk)) for event in happened)
         told = current
         yield ""
         time.sleep(POLL_SECONDS)
 
 
-def _tell_changes(told: dict[str, dict[str, Any]], current: dict[str, dict[str, Any]]) -> Iterator[str]:
+def _write_changes(told: dict[str, dict[str, Any]], current: dict[str, dict[str, Any]]) -> Iterator[str]:
     yield from (_block("status", row) for project_id, row in current.items() if row != told.get(project_id))
     yield from (_block("gone", {"id": project_id}) for project_id in told.keys() - current.keys())
 

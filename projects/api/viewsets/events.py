@@ -13,7 +13,7 @@ from projects.api.lists.event_pages import CURSOR, LIMIT, SINCE, link_to_next, r
 from projects.api.parameters import flag, refuse_parameter
 from projects.api.serializers.reports import OwnEventSerializer
 from projects.api.streams.logs import AnyAccept, EventStream, send_stream
-from projects.api.streams.statuses import tell_what_happens
+from projects.api.streams.statuses import stream_changes
 from projects.models import Event
 
 FOLLOW = flag("follow", description="Follow as server-sent events: first your projects as they are, then all changes.")
@@ -81,7 +81,7 @@ class EventsView(RevalidatedView, ViewSet):
             after = Event.objects.filter(owner_id=request.user.pk, pk=number).first()
             if after is None:
                 refuse_parameter("Last-Event-ID", NO_SUCH_EVENT)
-        blocks = tell_what_happens(request.user, after=after)
+        blocks = stream_changes(request.user, after=after)
         return send_stream(EventStream(request.user, blocks, revalidation=self.revalidation, write=_write))
 
 

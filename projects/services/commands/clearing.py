@@ -76,7 +76,7 @@ def _clear(project: Project, actor: Actor) -> ForeseenError | None:
     with released_if_broken(project, claim):
         outcome = _remove_memory(project, claim, had_state=had_state)
         if outcome.error is None:
-            outcome = _begin_anew(project, claim, outcome, starts=starts)
+            outcome = _deploy_again(project, claim, outcome, starts=starts)
     event = project.event(actor, CLEAR, "failed" if outcome.error else "done")
     record_outcome(project, claim, outcome, events=[event])
     return outcome.error
@@ -155,7 +155,7 @@ def _suspended(project: Project) -> ProjectSuspendedError:
     )
 
 
-def _begin_anew(project: Project, claim: Claim, cleared: Outcome, *, starts: bool) -> Outcome:
+def _deploy_again(project: Project, claim: Claim, cleared: Outcome, *, starts: bool) -> Outcome:
     """Starts the agent or leaves it down, and returns the outcome with the empty memory."""
     forgotten: dict[str, Any] = {"failure_code": "", "failed_at": None} if project.failure_code == DISK_FULL else {}
     if not starts:

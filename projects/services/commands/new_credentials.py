@@ -35,10 +35,10 @@ def try_again(project: Project, *, with_token: bool, with_key: bool, actor: Acto
         gave_up_at=project.gave_up_at,
         container_state__in=[ContainerState.EXITED, ContainerState.DEAD],
     )
-    anew = {"gave_up_at": None, "crash_count": 0, "crashes_since": None, "log_tail": "", **NOT_ENDED}
+    reset = {"gave_up_at": None, "crash_count": 0, "crashes_since": None, "log_tail": "", **NOT_ENDED}
     with transaction.atomic():
-        if not rows.update(**anew, generation=F("generation") + 1, updated_at=clock.now()):
+        if not rows.update(**reset, generation=F("generation") + 1, updated_at=clock.now()):
             return False
         project.event(actor, EVENT, TRIED).save()
-    project.refresh_from_db(fields=[*anew, "generation", "updated_at"])
+    project.refresh_from_db(fields=[*reset, "generation", "updated_at"])
     return True

@@ -22,7 +22,7 @@ from projects.watcher.failures import locked_rows
 log = logging.getLogger(__name__)
 
 
-def tell_ends(keys: Collection[str], find_end: FindEnd) -> None:
+def record_ends(keys: Collection[str], find_end: FindEnd) -> None:
     """Records which of these agents have ended, if their rows show them as running. Counts no crashes.
 
     The next inspection asks the engine how they ended. If the database refuses, it records the ends too.

@@ -75,7 +75,7 @@ class _Heard:
     def is_up_again(self) -> bool:
         return self.up_since is not None and time.monotonic() - self.up_since < STARTED_LATELY
 
-    def tell(self) -> End | None:
+    def as_end(self) -> End | None:
         if self.end is None:
             return None
         return replace(self.end, is_present=self.is_down, started_at=self.began_at if self.is_up_again else None)
@@ -91,7 +91,7 @@ class Ends:
     def find(self, container_id: str) -> End | None:
         with self._lock:
             heard = self._heard.get(container_id)
-            return heard.tell() if heard else None
+            return heard.as_end() if heard else None
 
     def keys_of_ended(self) -> set[str]:
         """Returns the keys of containers that have ended recently, and were not started since or only just now.

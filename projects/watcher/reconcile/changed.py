@@ -6,7 +6,7 @@ from uuid import UUID
 from accounts import clock
 from projects.models.rows.watched import without_operations
 from projects.services.inventory.quarantine import as_uuid
-from projects.watcher.ends.prompt_recording import tell_ends
+from projects.watcher.ends.prompt_recording import record_ends
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.failures import Confinement
 from projects.watcher.reconcile.batch import HandOver, Options, reconcile_some
@@ -30,7 +30,7 @@ def look_at(
     at_rest = without_operations(ids_of(keys))
     if not at_rest:
         return result
-    tell_ends({str(each) for each in at_rest} & ends.keys_of_ended(), ends.find)
+    record_ends({str(each) for each in at_rest} & ends.keys_of_ended(), ends.find)
     confinement = Confinement(result.failed)
     options = Options(repair=repair, barred=barred, find_end=ends.find, hand_over=hand_over, at_rest=True)
     reconcile_some(at_rest, {}, keys, confinement, result, options)

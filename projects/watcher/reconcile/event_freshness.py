@@ -24,7 +24,7 @@ from containers.vocabulary import INSTANCE_LABEL, EngineEvent
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import beat_again
-from projects.watcher.reconcile.event_updates import Subject, tell
+from projects.watcher.reconcile.event_updates import Subject, record_events
 from projects.watcher.reconcile.pending_events import News, PendingEvents
 from projects.watcher.threads import LastingThread
 
@@ -142,7 +142,7 @@ class EventFreshness(LastingThread):
         if until <= base:
             return
         heard = {on: _moment(each.at + delay) for on, each in news.items()}
-        told, left = tell(heard, self._ends, before_each=partial(self._beat.expect, STEP))
+        told, left = record_events(heard, self._ends, before_each=partial(self._beat.expect, STEP))
         if left:
             self._heard.set()  # it may be recorded soon
         if (at := self._told_until(base, {on: news[on] for on in told}, left, until, delay)) and at > base:

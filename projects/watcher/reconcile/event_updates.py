@@ -22,7 +22,7 @@ Subject = tuple[str, str]
 """The key of an agent and RUN, ILL or OTHER."""
 
 
-def tell(
+def record_events(
     heard: Mapping[Subject, datetime], ends: Ends, *, before_each: Callable[[], object]
 ) -> tuple[set[Subject], set[Subject]]:
     """Records which of these agents have ended or were started, without counting crashes.
@@ -33,22 +33,26 @@ def tell(
     ids = {key: found for key, _ in heard if (found := as_uuid(key))}
     rows = Project.objects.filter(pk__in=ids.values(), instance=settings.BERTH_INSTANCE)
     known = {project.pk: project for project in rows.select_related("owner")}
-    told: set[Subject] = set()
+    recorded: set[Subject] = set()
     left: set[Subject] = set()
     for on, at in heard.items():
         before_each()
         project = known.get(ids[on[0]]) if on[0] in ids else None
         if project is None:
-            told.add(on)
+            recorded.add(on)
         elif project.pk not in locked_rows:
             if project.operation or project.reconcile_failures:
                 left.add(on)
-            elif _tell(project, ends, at) if on[1] == RUN else _knows(project, on, at, is_told=(on[0], RUN) in heard):
-                told.add(on)
-    return told, left
+            elif (
+                _record_state(project, ends, at)
+                if on[1] == RUN
+                else _is_reflected(project, on, at, is_told=(on[0], RUN) in heard)
+            ):
+                recorded.add(on)
+    return recorded, left
 
 
-def _knows(project: Project, on: Subject, heard_at: datetime, *, is_told: bool) -> bool:
+def _is_reflected(project: Project, on: Subject, heard_at: datetime, *, is_told: bool) -> bool:
     """Returns whether the row reflects the event or a later inspection.
 
     `is_told`: the row may have just been written from an event, without an inspection.
@@ -61,7 +65,7 @@ def _is_newer(project: Project, heard_at: datetime) -> bool:
     return project.observed_at is not None and project.observed_at >= heard_at
 
 
-def _tell(project: Project, ends: Ends, heard_at: datetime) -> bool:
+def _record_state(project: Project, ends: Ends, heard_at: datetime) -> bool:
     heard = heard_state(project, (), ends.find)
     if heard is None:
         return _is_newer(project, heard_at)

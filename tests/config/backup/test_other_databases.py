@@ -48,11 +48,11 @@ def on_an_empty_sqlite(path: Path) -> Iterator[None]:
 def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty database gets its tables as a copy: for tests of something else than the way from nothing to them."""
 
-    def fill(applied: Any = None, *, say: Any) -> None:
+    def fill(applied: Any = None, *, report: Any) -> None:
         if not connection.introspection.table_names():
             with closing(sqlite3.connect(migrated())) as made:
                 made.backup(cast("sqlite3.Connection", connection.connection))
-        migrate_to(applied, say=say)
+        migrate_to(applied, report=report)
 
     monkeypatch.setattr("config.backup.restore.migrate_to", fill)
 

@@ -9,17 +9,17 @@ from typing import Any
 
 from gunicorn.config import Config
 
+from config.pause_detection import PauseDetector
 from config.serving.worker import worker
 from config.serving.worker.worker import BufferingWorker
-from config.stillness import Stillness
 from tests.waiting import wait_until
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 GUARD = 30.0
 
-TICKS = Stillness()
+TICKS = PauseDetector()
 """Where workers of tests tick. The last tick of one would tell all later tests that this process stands still."""
-vars(worker)["STILLNESS"] = TICKS
+vars(worker)["PAUSE_DETECTOR"] = TICKS
 
 
 class SilentWorker(BufferingWorker):

@@ -47,7 +47,7 @@ def changes(daemon: FaultySocket) -> list[str]:
 def test_a_network_without_its_bridge_is_recreated(daemon: FaultySocket, *, is_gateways: bool) -> None:
     bridge, name = (gateway_bridge_name(), gateway_network_name()) if is_gateways else (bridge_name(), network_name())
     script(daemon, name, [gone(bridge)], own_labels())
-    with pytest.raises(EngineUnavailableError, match="is made anew"):
+    with pytest.raises(EngineUnavailableError, match="is being created again"):
         endpoints.start(Connection(), ID)
     assert changes(daemon) == [START, START, LEAVE, LEAVE, REMOVE]
 
@@ -70,7 +70,7 @@ def test_no_other_network_is_touched(daemon: FaultySocket, bridge: str, *, label
 def test_a_removal_by_another_process_counts(daemon: FaultySocket, step: str) -> None:
     script(daemon, network_name(), [gone(bridge_name())], own_labels())
     daemon.script[step] = [GONE]
-    with pytest.raises(EngineUnavailableError, match="is made anew"):
+    with pytest.raises(EngineUnavailableError, match="is being created again"):
         endpoints.start(Connection(), ID)
 
 

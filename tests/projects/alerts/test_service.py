@@ -14,8 +14,8 @@ from django.test import Client
 
 from accounts import clock
 from accounts.models import OutgoingMail, User
+from config.serving.fallback_alerts import FallbackAlerts
 from config.serving.gunicorn import _begin
-from config.serving.stand_in import StandIn
 from projects.models import AlertChannel, AlertDelivery, Gateway, Installation, ServiceTrouble, Watch
 from projects.models.installation import read_installation
 from projects.rules.alerts import AlertKind, Way
@@ -99,7 +99,7 @@ def _pass(monkeypatch: pytest.MonkeyPatch, time: timedelta, *, beats: bool) -> N
 def test_each_service_problem_is_reported_once_at_its_beginning_and_end(
     part: Part, told: Receiver, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step = StandIn(run=lambda work: work()).step if part in {Part.ENGINE, Part.WATCHER} else _look
+    step = FallbackAlerts(run=lambda work: work()).step if part in {Part.ENGINE, Part.WATCHER} else _look
     spoil, mend = _changes(engine, monkeypatch)[part]
     spoil()
     down = part in {Part.ENGINE, Part.WATCHER}
@@ -134,7 +134,7 @@ def test_the_web_server_sends_alerts_and_mails_for_a_dead_watcher(
 ) -> None:
     settings.BERTH_SENDS_MAIL = True
     choose_kinds(user=ada, way=Way.MAIL, kinds=[AlertKind.SERVICE])
-    web = [StandIn(run=lambda work: work()) for _ in range(2)]
+    web = [FallbackAlerts(run=lambda work: work()) for _ in range(2)]
     for _ in range(4):
         _pass(monkeypatch, LASTS, beats=False)
         for process in web:
@@ -149,20 +149,20 @@ def test_the_web_server_sends_alerts_and_mails_for_a_dead_watcher(
 @pytest.mark.django_db
 def test_the_web_server_sends_nothing_while_the_watcher_beats(told: Receiver, engine: MemoryEngine) -> None:
     Installation.objects.update(held_because="Something.")
-    StandIn().step()
+    FallbackAlerts().step()
     assert not ServiceTrouble.objects.exists()
     assert engine.calls == []
 
 
 def test_each_process_of_the_web_server_has_an_alert_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[StandIn] = []
+    begun: list[FallbackAlerts] = []
     booted = c_int(0)
 
-    def note(stand_in: StandIn) -> bool:
-        begun.append(stand_in)
+    def note(fallback: FallbackAlerts) -> bool:
+        begun.append(fallback)
         return True
 
-    monkeypatch.setattr(StandIn, "start", note)
+    monkeypatch.setattr(FallbackAlerts, "start", note)
     _begin(booted, Mock(begin_when_possible=lambda begin: begin()))
     assert (len(begun), booted.value) == (1, 1)
 

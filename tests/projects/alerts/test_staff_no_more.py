@@ -6,7 +6,7 @@ import pytest
 from django.core import mail
 
 from accounts.models import MailState, OutgoingMail, User
-from config.serving.stand_in import StandIn
+from config.serving.fallback_alerts import FallbackAlerts
 from projects.models import AlertDelivery
 from projects.rules.alerts import AlertKind, Way
 from projects.rules.service_alerts import Moment, Part
@@ -31,7 +31,7 @@ def test_pending_service_alerts_do_not_reach_former_staff(ada: User, receiver: R
     waiting = AlertDelivery.objects.get(channel__way=Way.MAIL)
     page = browser_of(ada).get("/settings/alerts").content.decode()
     User.objects.filter(pk=ada.pk).update(is_staff=False, is_superuser=False)
-    for send in (Lanes(run=lambda work: work()).send_due, StandIn(run=lambda work: work())._lanes.send_due):
+    for send in (Lanes(run=lambda work: work()).send_due, FallbackAlerts(run=lambda work: work())._lanes.send_due):
         send()
     assert (receiver.taken, OutgoingMail.objects.count()) == ([], 0)
     assert "It is held" in page

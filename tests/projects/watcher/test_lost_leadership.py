@@ -35,14 +35,14 @@ def test_a_watcher_that_lost_the_lead_follows_nothing_and_trusts_no_row_later(
     for _ in range(2):
         watcher._look()
     watcher._reports.follow({"id": "key"})
-    watcher._names.follow(["id"])
+    watcher._name_limits.follow(["id"])
     watcher._changed.add("of before")
     watcher._changed.put_off({str(number) for number in range(AT_ONCE + 1)})
     Watch.objects.update(holder="another", lease_until=timezone.now() + LEASE)
     watcher._look()
     watcher._changed.wake.clear()
     assert (len(watcher._changed), watcher._changed.has_put_off) == (0, False)
-    assert (watcher._reports._running, watcher._names._running) == ({}, frozenset())
+    assert (watcher._reports._running, watcher._name_limits._running) == ({}, frozenset())
     watcher._changed.add("what happens meanwhile")
     assert (len(watcher._changed), watcher._changed.wake.is_set()) == (0, False)  # an event of the engine is no round
     Watch.objects.update(holder="", lease_until=None)
@@ -60,14 +60,14 @@ def test_a_watcher_that_loses_the_lead_after_the_list_changes_nothing(
     project = create_project(owner=alice, wanted=wanted, actor=SYSTEM)
     engine.crash(project.container_name, exit_code=1)
     watcher, calls = Watcher(name="frozen"), len(engine.calls)
-    believe = watcher._second_looks.correct
+    believe = watcher._spot_checks.correct
 
     def stand_still(observed: Any) -> Any:
         Watch.objects.update(holder="another", lease_until=timezone.now() + LEASE)
         watcher._leadership._sure_until = 0.0
         return believe(observed)
 
-    watcher._second_looks.correct = stand_still  # type: ignore[method-assign]  # for the test
+    watcher._spot_checks.correct = stand_still  # type: ignore[method-assign]  # for the test
     watcher._confine(watcher._look)
     watch = Watch.objects.get()
     assert (Project.objects.get().container_state, watch.heartbeat_at, watch.holder) == ("running", None, "another")

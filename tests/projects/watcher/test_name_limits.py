@@ -55,12 +55,12 @@ def test_starting_containers_get_their_names_with_their_event(
 
 
 def test_only_the_leading_watcher_sets_names(engine: MemoryEngine) -> None:
-    watcher = name_limits.Names(lambda: False)
+    watcher = name_limits.NameLimits(lambda: False)
     watcher._try(frozenset({"1"}))
     assert ("limit_names", "") not in engine.calls
-    name_limits.Names(lambda: True)._try(frozenset())
+    name_limits.NameLimits(lambda: True)._try(frozenset())
     assert ("limit_names", "") not in engine.calls
-    name_limits.Names(lambda: True)._try(frozenset({"1"}))
+    name_limits.NameLimits(lambda: True)._try(frozenset({"1"}))
     assert ("limit_names", "") in engine.calls
 
 
@@ -70,7 +70,7 @@ def test_staff_see_a_warning_while_names_are_missing(
     """Nobody else: agents go on, and whoever asks whether the service is ready is told nothing of it."""
     Watch.objects.create(instance=settings.BERTH_INSTANCE)
     page: Client = browser_of(sam)
-    watcher = name_limits.Names(lambda: True)
+    watcher = name_limits.NameLimits(lambda: True)
     engine.names_warning = WARNING
     for _ in range(3):
         watcher._try(frozenset({"1"}))

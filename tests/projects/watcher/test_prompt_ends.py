@@ -10,7 +10,7 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project
-from projects.watcher.ends.prompt_recording import tell_ends
+from projects.watcher.ends.prompt_recording import record_ends
 from projects.watcher.ends.run_ends import Ends
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
@@ -29,7 +29,7 @@ def test_an_end_is_shown_before_the_engine_answers_and_counted_after_it(
         listen()
         engine.calls.clear()
         for _ in range(2):
-            tell_ends({victim.container_key, others[0].container_key, "none", ""}, ends.find)
+            record_ends({victim.container_key, others[0].container_key, "none", ""}, ends.find)
         assert engine.calls == []
         told = "crashed" if exit_code == 20 else "restarting"  # it says that it is no use to start it again
         assert statuses(api) == {str(victim.pk): told, **{str(each.pk): "running" for each in others}}
@@ -49,5 +49,5 @@ def test_no_end_is_recorded_for_an_agent_that_should_not_run(
     go_down(engine, victim)
     listen()
     later(victim, **held)
-    tell_ends({victim.container_key}, ends.find)
+    record_ends({victim.container_key}, ends.find)
     assert Project.objects.get(pk=victim.pk).container_state == "running"

@@ -69,10 +69,11 @@ def test_events_heard_during_a_long_list_count_if_nothing_else_happened(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tell(vouching, ends, victim, ago=0.0)
-    monkeypatch.setattr("projects.watcher.reconcile.event_freshness.tell", tell_late := Mock(wraps=event_updates.tell))
+    tell_late = Mock(wraps=event_updates.record_events)
+    monkeypatch.setattr("projects.watcher.reconcile.event_freshness.record_events", tell_late)
 
     def take_seconds(*args: Any, **options: Any) -> Any:
-        found = event_updates.tell(*args, **options)
+        found = event_updates.record_events(*args, **options)
         vouching._until = time.monotonic()
         if not is_told:
             tell(vouching, ends, others[0])

@@ -34,16 +34,16 @@ class Document:
 
 
 class Api:
-    """`tell` is called with a sentence if the user has to wait. `token` replaces the context's. It is empty during a
+    """`warn` is called with a sentence if the user has to wait. `token` replaces the context's. It is empty during a
     sign-in, and then not sent.
     """
 
-    def __init__(self, context: Context, *, token: str | None = None, tell: Callable[[str], None]) -> None:
+    def __init__(self, context: Context, *, token: str | None = None, warn: Callable[[str], None]) -> None:
         self.context = context
         self.transport = Transport(context.url, ca=context.ca)
         self._token = context.token if token is None else token
         self._is_public = token == ""
-        self._tell = tell
+        self._warn = warn
 
     def call(
         self,
@@ -118,7 +118,7 @@ class Api:
             wait = _find_wait(found, may_repeat=may_repeat, is_command=is_command)
             if wait is None or time.monotonic() + wait > until:
                 raise found
-            self._tell(f"{found} Trying again in {wait:.0f} s.")
+            self._warn(f"{found} Trying again in {wait:.0f} s.")
             time.sleep(wait)
 
     def _read(self, answer: Answer) -> Document:

@@ -75,7 +75,7 @@ def _commands() -> dict[str, argparse.ArgumentParser]:
 
 def _names() -> list[str]:
     with suppress(CommandError):
-        api = Api(choose_context(), tell=lambda _sentence: None)
+        api = Api(choose_context(), warn=lambda _sentence: None)
         rows = as_rows(api.call("GET", "projects", patience=0, within=WITHIN).told)
         return sorted({text(row, "name") for row in rows if text(row, "name").isprintable()})
     return []

@@ -10,7 +10,7 @@ from berth_cli.contexts import Contexts, change_contexts, read_contexts
 from berth_cli.errors import UsageError
 from berth_cli.output import Output
 from berth_cli.tables import write_table
-from berth_cli.terminal import say
+from berth_cli.terminal import print_out
 
 
 def contexts(options: argparse.Namespace, out: Output) -> int:
@@ -22,7 +22,7 @@ def contexts(options: argparse.Namespace, out: Output) -> int:
     if out.as_json:
         told = [{"name": c.name, "url": c.url, "email": c.email, "current": c.name == found.current}
                 for c in found.known.values()]  # fmt: skip
-        say(json.dumps(told))
+        print_out(json.dumps(told))
         return 0
     rows = [["*" if c.name == found.current else "", c.name, c.url, c.email] for c in found.known.values()]
     for line in write_table(["", "NAME", "ADDRESS", "EMAIL"], rows):

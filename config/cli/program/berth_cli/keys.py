@@ -16,7 +16,7 @@ from berth_cli.errors import CommandError, UsageError
 from berth_cli.output import Output
 from berth_cli.sign_in import days_of, session
 from berth_cli.tables import write_ago, write_table
-from berth_cli.terminal import say, tell
+from berth_cli.terminal import print_err, print_out
 
 
 def keys(options: argparse.Namespace, context: Context, out: Output) -> int:
@@ -61,7 +61,9 @@ def _rotate(options: argparse.Namespace, context: Context, api: Api, out: Output
             change_contexts(lambda contexts: _renew(contexts, context, told))
         except (CommandError, KeyboardInterrupt):
             _show_key(document, out)
-            tell("The new key could not be saved, and is shown this once. The old one works for at most another day.")
+            print_err(
+                "The new key could not be saved, and is shown this once. The old one works for at most another day."
+            )
             raise
         out.line("This context has a new key. The old one works for at most another day.")
         return
@@ -81,7 +83,7 @@ def _renew(contexts: Contexts, context: Context, told: dict[str, Any]) -> Contex
 def _show_key(document: Document, out: Output) -> None:
     out.show(document, [])
     if not out.as_json:
-        say(text(as_object(document.told), "key"))
+        print_out(text(as_object(document.told), "key"))
 
 
 def _revoke(options: argparse.Namespace, _context: Context, api: Api, out: Output) -> None:

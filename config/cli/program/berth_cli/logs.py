@@ -12,7 +12,7 @@ from berth_cli.api import Api, open_stream
 from berth_cli.errors import CommandError, RefusedError, UnreachableError
 from berth_cli.output import Output
 from berth_cli.projects import find_project, path_of
-from berth_cli.terminal import say, tell
+from berth_cli.terminal import print_err, print_out
 
 SILENCE = 60.0
 """Seconds without a byte after which it connects again. The service shows every few seconds that it is there."""
@@ -31,7 +31,7 @@ def read_logs(options: argparse.Namespace, api: Api, out: Output) -> int:
     content = api.read_text(path, query=query)
     if sys.stdout.isatty():
         for line in content.decode(errors="replace").splitlines():
-            say(line)
+            print_out(line)
     else:
         out.verbatim(content)
     return 0
@@ -52,13 +52,13 @@ class _Follower:
             began = time.monotonic()
             trouble = self._find_trouble()
             if trouble is None:
-                tell("The log has ended.")
+                print_err("The log has ended.")
                 return 0
             self.failures = 1 if time.monotonic() - began > SILENCE / 2 else self.failures + 1
             if self.failures >= TRIES:
                 raise UnreachableError(trouble)
             if self.failures == 1:
-                tell(f"{trouble} Trying again.")
+                print_err(f"{trouble} Trying again.")
             time.sleep(PAUSE)
 
     def _find_trouble(self) -> str | None:
@@ -93,7 +93,7 @@ class _Follower:
         self.failures = 0
         same = self.shown if self.shown and _moment_of(self.shown[-1]) == _moment_of(line) else []
         self.shown = [*same, line]
-        say(line)
+        print_out(line)
 
     def _events(self, query: dict[str, Any]) -> Iterator[tuple[str, str]]:
         """Yields the events of one connection with their data."""

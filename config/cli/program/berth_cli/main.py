@@ -13,7 +13,7 @@ from typing import Any
 from berth_cli.arguments import check_texts, make_parser
 from berth_cli.errors import BROKEN_PIPE, INTERRUPTED, REFUSED, CommandError
 from berth_cli.output import Output
-from berth_cli.terminal import prepare_streams, tell
+from berth_cli.terminal import prepare_streams, print_err
 
 ALONE = {"login": "sign_in.log_in", "context": "contexts_command.contexts", "completion": "completion.write_script"}
 """Commands that need no installation.
@@ -48,7 +48,7 @@ def run(arguments: list[str] | None = None) -> int:
         code = _begin(sys.argv[1:] if arguments is None else arguments, out)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        tell(f"\nInterrupted. {out.goes_on}".rstrip())
+        print_err(f"\nInterrupted. {out.goes_on}".rstrip())
         code = INTERRUPTED
     except CommandError as error:
         code = _end(out, error)
@@ -57,10 +57,10 @@ def run(arguments: list[str] | None = None) -> int:
     except OSError as error:
         if _is_closed_pipe(error):
             return _end_pipe()
-        tell(f"berth: {error.strerror or error}.")
+        print_err(f"berth: {error.strerror or error}.")
         code = REFUSED
     except Exception as error:  # noqa: BLE001 - a mistake of ours is told in a sentence, too
-        tell(f"berth: this program failed ({type(error).__name__}: {error}). Please report it.")
+        print_err(f"berth: this program failed ({type(error).__name__}: {error}). Please report it.")
         code = REFUSED
     return code
 
@@ -84,7 +84,7 @@ def _carry_out(options: argparse.Namespace, out: Output) -> int:
     context = contexts.choose_context(name=options.context, ca=options.ca, insecure_http=options.insecure_http)
     if name in AT_ONE:
         return int(_find(AT_ONE[name])(options, context, out))
-    api = import_module("berth_cli.api").Api(context, tell=tell)
+    api = import_module("berth_cli.api").Api(context, warn=print_err)
     code = int(_find(WITH_TOKEN[name])(options, api, out))
     _find("upgrade.hint_at_newer")(context)
     return code

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from berth_cli.api import Document
 from berth_cli.errors import CommandError
-from berth_cli.terminal import say, tell
+from berth_cli.terminal import print_err, print_out
 
 
 @dataclass
@@ -35,11 +35,11 @@ class Output:
     def line(self, line: str) -> None:
         """Writes a line for people, which programs do not need."""
         if not self.as_json:
-            say(line)
+            print_out(line)
 
     def progress(self, line: str) -> None:
         if not self.as_json:
-            tell(line)
+            print_err(line)
 
     def refuse(self, error: CommandError) -> None:
         """Writes the sentence to standard error. With --json it also writes the API's problem document, if there is
@@ -47,4 +47,4 @@ class Output:
         """
         if self.as_json:
             self.verbatim(error.document)
-        tell(f"berth: {error}")
+        print_err(f"berth: {error}")

@@ -18,7 +18,7 @@ from berth_cli.documents import as_object, text
 from berth_cli.errors import CommandError, RefusedError, UnreachableError, UsageError
 from berth_cli.output import Output
 from berth_cli.private_files import read_secret
-from berth_cli.terminal import ask, ask_secret, can_ask, printable, tell
+from berth_cli.terminal import ask, ask_secret, can_ask, print_err, printable
 
 KEY_PREFIX = "berth_"
 CODES = 3
@@ -81,7 +81,7 @@ def _end_key(api: Api, context: Context) -> None:
 def session(options: argparse.Namespace, context: Context) -> Iterator[Api]:
     """Opens a session for one command and ends it afterwards, because the API lets no key create or revoke keys."""
     if context.token and not context.token.startswith(KEY_PREFIX):
-        yield Api(context, tell=tell)
+        yield Api(context, warn=print_err)
         return
     api, _email = _open_session(options, context)
     try:
@@ -103,7 +103,7 @@ def _take_key(options: argparse.Namespace, context: Context) -> Context:
     """Stores a key that was created on the settings page."""
     source = options.key_file or ("" if can_ask() else "-")
     key = read_secret(source, what="the API key") if source else ask_secret("API key").strip()
-    me = as_object(Api(context, token=key, tell=tell).call("GET", "me").told)
+    me = as_object(Api(context, token=key, warn=print_err).call("GET", "me").told)
     context = replace(context, token=key, email=text(me, "email"))
     former = change_contexts(lambda contexts: contexts.with_one(context)).known.get(context.name)
     if former and former.token != key:
@@ -144,13 +144,13 @@ def _open_session(options: argparse.Namespace, context: Context) -> tuple[Api, s
     else:
         password = ask_secret("Password", option="--password-file")
     body = {"email": email, "password": password}
-    api = Api(context, token="", tell=tell)
+    api = Api(context, token="", warn=print_err)
     for _ in range(CODES):
         told = _send_credentials(api, body)
         if told is not None:
-            return Api(context, token=text(told, "token"), tell=tell), text(told, "user", "email") or email
+            return Api(context, token=text(told, "token"), warn=print_err), text(told, "user", "email") or email
         if "code" in body:
-            tell("This code is wrong, too old or already used.")
+            print_err("This code is wrong, too old or already used.")
         body["code"] = ask_secret("Code of the second factor").strip()
     raise CommandError("No code was right. Check the clock of the phone, then log in again.")
 
@@ -167,7 +167,7 @@ def _send_credentials(api: Api, body: dict[str, str]) -> dict[str, Any] | None:
 
 def _tell_goes_on(former: Context, context: Context) -> None:
     at = "" if former.url == context.url else f" at {former.url}"
-    tell(f"The key that this machine had for {former.email}{at} works until they revoke it.")
+    print_err(f"The key that this machine had for {former.email}{at} works until they revoke it.")
 
 
 def _revoke(api: Api, key_id: str, *, why_kept: str) -> None:
@@ -176,4 +176,4 @@ def _revoke(api: Api, key_id: str, *, why_kept: str) -> None:
         api.call("DELETE", f"auth/keys/{key_id}")
     except CommandError as error:
         if not (isinstance(error, RefusedError) and error.status == 404):
-            tell(f"berth: {why_kept} still works: {error} Revoke it on the settings page.")
+            print_err(f"berth: {why_kept} still works: {error} Revoke it on the settings page.")

@@ -29,13 +29,13 @@ def prepare_streams() -> None:
             reconfigure(encoding="utf-8")
 
 
-def say(line: str) -> None:
+def print_out(line: str) -> None:
     """Writes an answer to standard output."""
     sys.stdout.write(f"{printable(line) if sys.stdout.isatty() else line}\n")
     sys.stdout.flush()
 
 
-def tell(line: str) -> None:
+def print_err(line: str) -> None:
     """Writes progress or an error to standard error."""
     sys.stderr.write(f"{printable(line)}\n")
     sys.stderr.flush()

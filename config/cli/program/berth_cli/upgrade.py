@@ -16,7 +16,7 @@ from berth_cli.contexts import Context, note, read_note
 from berth_cli.errors import CommandError, UnreachableError
 from berth_cli.output import Output
 from berth_cli.private_files import explain, write_whole
-from berth_cli.terminal import tell
+from berth_cli.terminal import print_err
 from berth_cli.transport import Transport
 
 PATH = "/cli"
@@ -62,7 +62,9 @@ def hint_at_newer(context: Context) -> None:
         answer = Transport(context.url, ca=context.ca).send("HEAD", PATH, headers={}, within=LOOK_WITHIN)
         served = str(answer.headers.get(VERSION_HEADER) or "")
         if answer.status == 200 and read_version(served) > read_version(VERSION):
-            tell(f"Version {served} of this program is available, and this is {VERSION}: `berth upgrade` installs it.")
+            print_err(
+                f"Version {served} of this program is available, and this is {VERSION}: `berth upgrade` installs it."
+            )
 
 
 def read_version(written: str) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from config.serving.worker import clients as clients_module
-from config.serving.worker import unsent
+from config.serving.worker import pending_writes
 from tests.config.serving.looping import Looping
 from tests.config.serving.worker.application import Site
 
@@ -29,7 +29,7 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deadlines end at the next look."""
     for name in ("HEAD_WITHIN", "BODY_WITHIN", "LINGER"):
         monkeypatch.setattr(clients_module, name, 0.01)
-    monkeypatch.setattr(unsent, "STALL", 0.01)
+    monkeypatch.setattr(pending_writes, "STALL", 0.01)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from config.serving.worker import clients as clients_module
-from config.serving.worker import connections, unsent
+from config.serving.worker import connections, pending_writes
 from tests.config.serving.looping import Looping, read_all
 from tests.config.serving.worker.application import LARGE, LAST, Site
 from tests.waiting import wait_until
@@ -38,7 +38,7 @@ def test_a_connection_that_is_being_answered_is_never_sacrificed(
 def test_clients_that_do_not_read_hold_no_thread_and_little_memory(
     server: Looping, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(unsent, "UNSENT_LIMIT", 2 * len(LARGE))
+    monkeypatch.setattr(pending_writes, "UNSENT_LIMIT", 2 * len(LARGE))
     for _ in range(12):
         server.connect(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n", receive_buffer=4096)
     assert server.ask(LAST).endswith(b"/hello")

@@ -6,14 +6,14 @@ import pytest
 from django.http import HttpRequest, HttpResponse
 from psycopg import OperationalError
 
-from config import stillness
+from config import pause_detection
 from config.database import gate
 from config.database.gate import Gate
 from config.database.limits import seconds_left
 from config.http import middleware
 from config.http.middleware import AGAIN_WITHIN, ARRIVED_AT, TimeLimitMiddleware
+from config.pause_detection import LONGEST, PauseDetector
 from config.serving.worker import worker
-from config.stillness import LONGEST, Stillness
 from tests.config.serving.looping import TICKS
 
 pytestmark = pytest.mark.one_database
@@ -38,45 +38,45 @@ class NoConnections:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (stillness, middleware):
+    for module in (pause_detection, middleware):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
 
 @pytest.fixture
-def still(monkeypatch: pytest.MonkeyPatch) -> Stillness:
+def still(monkeypatch: pytest.MonkeyPatch) -> PauseDetector:
     """What the service asks. It has ticked once."""
-    own = Stillness()
+    own = PauseDetector()
     for module in (middleware, gate):
-        monkeypatch.setattr(module, "STILLNESS", own)
+        monkeypatch.setattr(module, "PAUSE_DETECTOR", own)
     monkeypatch.setattr(middleware, "connections", NoConnections())
     own.tick()
     return own
 
 
 def test_a_ticking_process_is_not_considered_paused(clock: Clock) -> None:
-    own = Stillness()
-    assert not own.was_since(0.0)  # nobody has ever ticked
+    own = PauseDetector()
+    assert not own.paused_since(0.0)  # nobody has ever ticked
     for _ in range(5):
         own.tick()
         clock.now += LONGEST
-        assert not own.was_since(0.0)
+        assert not own.paused_since(0.0)
 
 
 def test_a_pause_is_known_before_and_after_the_next_tick(clock: Clock) -> None:
-    own = Stillness()
+    own = PauseDetector()
     own.tick()
     began, clock.now = clock.now, clock.now + 2 * LONGEST
-    assert own.was_since(began)
-    assert not own.was_since(clock.now)
+    assert own.paused_since(began)
+    assert not own.paused_since(clock.now)
     own.tick()
     clock.now += 1.0
     own.tick()
-    assert own.was_since(began)
-    assert not own.was_since(clock.now)
+    assert own.paused_since(began)
+    assert not own.paused_since(clock.now)
 
 
-def stop(own: Stillness) -> None:
+def stop(own: PauseDetector) -> None:
     """As if it had been stopped since its last tick."""
     own._ticked_at -= 2 * LONGEST  # type: ignore[operator]  # it has ticked
 
@@ -97,7 +97,7 @@ def served(answers: Callable[[], int], *, method: str = "GET", since: float = 0.
 
 @pytest.mark.parametrize("failed", [502, 503, 504])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "DELETE"])
-def test_only_a_read_that_failed_during_a_pause_is_repeated(still: Stillness, method: str, failed: int) -> None:
+def test_only_a_read_that_failed_during_a_pause_is_repeated(still: PauseDetector, method: str, failed: int) -> None:
     outcomes = iter([failed, 200])
 
     def answers() -> int:
@@ -109,7 +109,7 @@ def test_only_a_read_that_failed_during_a_pause_is_repeated(still: Stillness, me
     assert answer.status_code == statuses[-1]
 
 
-def test_a_read_is_repeated_only_once(still: Stillness) -> None:
+def test_a_read_is_repeated_only_once(still: PauseDetector) -> None:
     def answers() -> int:
         stop(still)
         return 503
@@ -118,7 +118,7 @@ def test_a_read_is_repeated_only_once(still: Stillness) -> None:
 
 
 @pytest.mark.parametrize("status", [200, 404, 429, 500])
-def test_other_answers_are_kept(still: Stillness, status: int) -> None:
+def test_other_answers_are_kept(still: PauseDetector, status: int) -> None:
     def answers() -> int:
         stop(still)
         return status
@@ -126,11 +126,11 @@ def test_other_answers_are_kept(still: Stillness, status: int) -> None:
     assert served(answers)[0] == [status]
 
 
-def test_a_read_of_a_process_that_went_on_is_asked_once(clock: Clock, still: Stillness) -> None:
+def test_a_read_of_a_process_that_went_on_is_asked_once(clock: Clock, still: PauseDetector) -> None:
     assert served(lambda: 503)[0] == [503]
 
 
-def test_the_repetition_has_some_time_in_any_case(still: Stillness) -> None:
+def test_the_repetition_has_some_time_in_any_case(still: PauseDetector) -> None:
     left = list[float | None]()
 
     def answers() -> int:
@@ -144,13 +144,13 @@ def test_the_repetition_has_some_time_in_any_case(still: Stillness) -> None:
     assert left[1] > AGAIN_WITHIN - 1
 
 
-def fail(stopped: Stillness | None) -> None:
+def fail(stopped: PauseDetector | None) -> None:
     if stopped is not None:
         stop(stopped)
     raise OperationalError("refused")
 
 
-def test_a_connection_that_failed_during_a_pause_closes_no_gate(still: Stillness) -> None:
+def test_a_connection_that_failed_during_a_pause_closes_no_gate(still: PauseDetector) -> None:
     own = Gate()
     for is_over in (True, False):
         with pytest.raises(OperationalError, match="refused"), own.passing(is_patient=True):
@@ -161,5 +161,5 @@ def test_a_connection_that_failed_during_a_pause_closes_no_gate(still: Stillness
 
 def test_a_worker_of_a_test_does_not_have_later_tests_stand_still() -> None:
     """One ticks for as long as it runs. Tests that come after it would be those of a process that has stopped."""
-    assert vars(worker)["STILLNESS"] is TICKS
-    assert not stillness.STILLNESS.was_since(0.0)
+    assert vars(worker)["PAUSE_DETECTOR"] is TICKS
+    assert not pause_detection.PAUSE_DETECTOR.paused_since(0.0)

@@ -11,7 +11,7 @@ UNSENT_LIMIT = 64 * 1024 * 1024
 """Bytes of all answers together that may wait for their clients."""
 
 
-class Unsent:
+class PendingWrites:
     """Sends the rest of answers, and closes connections that leave too much of it or accept nothing for long."""
 
     def __init__(

@@ -31,7 +31,7 @@ BEGINS_WITHIN = 0.5
 """Seconds for its thread to begin. A thread that gets no memory never does."""
 
 
-class StandIn:
+class FallbackAlerts:
     """`run` begins a piece of work in the background."""
 
     def __init__(self, run: Run | None = None) -> None:
@@ -42,7 +42,7 @@ class StandIn:
         return begin_in_time(self._go_on, BEGINS_WITHIN)
 
     def _go_on(self) -> None:
-        threading.current_thread().name = "stand-in"
+        threading.current_thread().name = "fallback-alerts"
         pause = threading.Event()
         while not pause.wait(EVERY):
             try:

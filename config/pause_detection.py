@@ -9,7 +9,7 @@ LONGEST = 2.5
 """Seconds between two ticks of a running process. It ticks each second."""
 
 
-class Stillness:
+class PauseDetector:
     """For one process. A process that never ticks never stands still."""
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class Stillness:
             self._was_over_at = now
         self._ticked_at = now
 
-    def was_since(self, moment: float) -> bool:
+    def paused_since(self, moment: float) -> bool:
         """Returns whether the process stood still after this moment of the monotonic clock. Other threads may run
         before the ticking one.
         """
@@ -33,4 +33,4 @@ class Stillness:
         return self._ticked_at is not None and now - self._ticked_at > LONGEST and moment < now
 
 
-STILLNESS = Stillness()
+PAUSE_DETECTOR = PauseDetector()
