@@ -107,8 +107,7 @@ def _write(
     try:
         with transaction.atomic():
             lock_provider(values.get("provider", ""))
-            plan = values.get("plan", project.plan)
-            if plan != project.plan:
+            if (plan := values.get("plan", project.plan)) != project.plan:
                 lock_owner(project.owner)
                 check_plan_limit(owner=project.owner, plan=plan)
                 values |= reserve_for_change(project_id=project.pk, plan=plan)
