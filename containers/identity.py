@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -19,6 +19,7 @@ from containers.vocabulary import (
     INSTALLATION_LABEL,
     INSTANCE_LABEL,
     PROJECT_LABEL,
+    QUARANTINE_LABEL,
     ContainerSpec,
     Observation,
 )
@@ -139,3 +140,14 @@ def is_of_another(found: Observation, spec: ContainerSpec) -> bool:
 
 def _digest(*words: str) -> str:
     return hmac.new(installation_id().encode(), "/".join(words).encode(), hashlib.sha256).hexdigest()
+
+
+def find_spare(found: Sequence[Observation]) -> list[Observation]:
+    """Returns the containers of one key that are down beside the only one that is up.
+
+    Berth makes none of them: someone has copied a container with its labels. The engine would start such a copy beside
+    the agent, which would poll the same bot.
+    """
+    if sum(each.is_up for each in found) != 1:
+        return []
+    return [each for each in found if not each.is_up and QUARANTINE_LABEL not in each.labels]

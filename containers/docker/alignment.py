@@ -22,15 +22,15 @@ from containers.docker_api.errors import ConflictError, EngineFailedError, Missi
 from containers.errors import AlteredError, EngineRefusedError, EngineUnavailableError
 from containers.gateway.vocabulary import ADDRESS_LABEL
 from containers.hardening import NEVER_BY_ENGINE
-from containers.identity import is_ours
+from containers.identity import find_spare, is_ours
 from containers.outbound.call_limits import time_limit
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, QUARANTINE_LABEL, Observation
 
 ALL_EVERY = 300.0
 """Seconds after which the policies of all containers are checked again. The engine's events report most changes."""
 
-NETWORK, POLICY, LIMITS = "network", "restart policy", "limits"
-"""The settings that can be restored."""
+NETWORK, POLICY, LIMITS, SPARE = "network", "restart policy", "limits", "second container"
+"""The differences that can be repaired."""
 
 _ALL_WITHIN = 5.0
 """Seconds for all containers in total. The next round does the rest."""
@@ -65,6 +65,16 @@ class Alignment:
             is_done = self._try_to_align(listed) and is_done
         self._set = wanted if is_done else ""
 
+    def align_key(self, key: str) -> list[str]:
+        """Restores all our containers of this key, and removes those that are down beside the one that is up.
+
+        Returns the differences in words.
+        """
+        found = self._lookup.find_all(key)
+        spare = find_spare(found)
+        restored = {SPARE for each in spare if self._remove_down(each)}
+        return sorted(restored.union(*(self.align(each) for each in found if each not in spare)))
+
     def align(self, found: Observation) -> set[str]:
         """Restores the container's network, policy and limits, and removes it from every other network.
 
@@ -82,6 +92,13 @@ class Alignment:
             if QUARANTINE_LABEL not in found.labels:
                 restored |= {NETWORK} if self._align_networks(found, answer) else set()
         return restored
+
+    def _remove_down(self, found: Observation) -> bool:
+        """Removes the container, unless the engine says that it is up. Returns whether it has removed it."""
+        with suppress(MissingError, ConflictError), self._connection.call(about_one=True) as client:
+            client.remove_container(found.container_id, v=True, force=False)
+            return True
+        return False
 
     def _try_to_align(self, listed: Observation) -> bool:
         """Updates the policy, and returns whether the engine answered in time."""

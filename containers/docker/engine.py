@@ -164,7 +164,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
         return self._users.highest(block)
 
     def realign(self, key: str) -> list[str]:
-        return sorted(set[str]().union(*map(self._alignment.align, self._lookup.find_all(key))))
+        return self._alignment.align_key(key)
 
     def list_volumes(self, within: Mapping[str, str]) -> list[Volume]:
         return [each for each in self._lookup.list_volumes(self._of_instance(within)) if is_ours(each.labels)]

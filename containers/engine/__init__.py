@@ -136,8 +136,9 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
     def realign(self, key: str) -> list[str]:
         """Restores the network, restart policy and limits that Berth gave to the containers of this key.
 
-        They leave every other network. Running containers keep running. Returns the differences in words. Does nothing
-        if there is no container. Raises `AlteredError` if only a new container can be as it should be.
+        They leave every other network. Running containers keep running, and those that are down beside the only one
+        that is up are removed. Returns the differences in words. Does nothing if there is no container. Raises
+        `AlteredError` if only a new container can be as it should be.
         """
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:

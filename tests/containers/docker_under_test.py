@@ -48,6 +48,10 @@ class DockerUnderTest:
     def pause(self, name: str) -> None:
         self.client.pause(name)
 
+    def kill(self, name: str) -> None:
+        self.client.kill(name)
+        wait_until(lambda: not self.is_running(name))
+
     def vanish(self, name: str) -> None:
         self.client.remove_container(name, force=True)
 

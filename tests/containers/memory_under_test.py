@@ -46,6 +46,9 @@ class MemoryUnderTest:
     def pause(self, name: str) -> None:
         self.engine.pause(name)
 
+    def kill(self, name: str) -> None:
+        self.engine.exit(name, exit_code=137)
+
     def vanish(self, name: str) -> None:
         self.engine.vanish(name)
 

@@ -59,6 +59,25 @@ def test_every_verb_finds_renamed_and_copied_containers(under_test: EngineUnderT
     assert under_test.volumes(under_test.name) == set()
 
 
+def test_a_copy_that_does_not_run_is_removed_beside_the_running_agent(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    under_test.foreign(f"{under_test.name}-copy", labels_of(under_test))
+    under_test.kill(f"{under_test.name}-copy")
+    under_test.engine.realign(under_test.key)
+    assert [each.name for each in under_test.engine.observe({PROJECT_LABEL: under_test.key})] == [under_test.name]
+    assert up(under_test) == [under_test.name]
+
+
+def test_of_two_containers_that_run_or_do_not_run_none_is_removed_as_a_spare(under_test: EngineUnderTest) -> None:
+    deploy(under_test)
+    under_test.foreign(f"{under_test.name}-copy", labels_of(under_test))
+    under_test.engine.realign(under_test.key)
+    assert len(up(under_test)) == 2
+    under_test.engine.stop(under_test.key, timeout=1)
+    under_test.engine.realign(under_test.key)
+    assert len(under_test.engine.observe({PROJECT_LABEL: under_test.key})) == 2
+
+
 def test_a_deploy_leaves_one_of_two_running_containers(under_test: EngineUnderTest) -> None:
     for generation in (1, 2):
         deploy(under_test, generation=generation)

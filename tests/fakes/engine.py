@@ -14,7 +14,7 @@ from django.conf import settings
 from containers.engine.images import HostFacts
 from containers.engine.lists import Ahead, Keys
 from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
-from containers.identity import is_labelled, is_ours
+from containers.identity import find_spare, is_labelled, is_ours
 from containers.outbound.call_limits import seconds_left, time_limit
 from containers.vocabulary import (
     INSTANCE_LABEL,
@@ -123,7 +123,10 @@ class MemoryEngine(RunsMemoryGateway):
     def realign(self, key: str) -> list[str]:
         self._enter("realign", key)
         with self._changed:
-            for container in map(self._check_network, self._find_all(key)):
+            found = {each.container_id: each for each in self._find_all(key)}
+            for spare in find_spare([each.observation for each in found.values()]):
+                self._remove(found.pop(spare.container_id))
+            for container in map(self._check_network, found.values()):
                 container.has_drifted = False
         self._answer("realign")
         return ["network"]

@@ -34,7 +34,8 @@ def choose_remedy(
 
     - `outdated`: the container has an earlier generation than the last claim, after an interrupted restart or with new
       credentials, or more than one container of the project runs.
-    - `drifted`: the container's networks, limits, privileges or restart policy were changed from outside.
+    - `drifted`: the container's networks, limits, privileges or restart policy were changed from outside, or
+      there is a second container that does not run.
     - `barred`: no agent may run now because its firewall is not in place.
     """
     remedy = Remedy.UPDATE if choose_due(facts) else None

@@ -8,6 +8,7 @@ from functools import partial
 
 from accounts import clock
 from containers.errors import ContainerSilentError, EngineUnavailableError, FirewallMissingError, GatewayMissingError
+from containers.identity import find_spare
 from containers.vocabulary import Observation
 from projects.errors import OperationLostError, ProjectGoneError
 from projects.models import Project
@@ -67,7 +68,8 @@ def reconcile_project(
         note_success(project)
         return None
     outdated = seen is not None and (seen.generation < project.generation or _count_up(group) > 1)
-    decision = decide(project, outdated=outdated, drifted=seen is not None and seen.has_drifted, barred=barred)
+    drifted = seen is not None and (seen.has_drifted or bool(find_spare(group)))
+    decision = decide(project, outdated=outdated, drifted=drifted, barred=barred)
     note_protection(project, barred=barred)
     if decision is None:
         note_success(project)

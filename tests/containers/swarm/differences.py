@@ -38,6 +38,8 @@ DIFFERENCES = {
     "test_observe_sees_the_same_as_inspect": _PAUSE,
     "test_a_stop_leaves_neither_of_two_containers_of_a_key_running": _NAMES,
     "test_a_deploy_leaves_one_of_two_running_containers": _NAMES,
+    "test_a_copy_that_does_not_run_is_removed_beside_the_running_agent": _NAMES,
+    "test_of_two_containers_that_run_or_do_not_run_none_is_removed_as_a_spare": _NAMES,
     "test_quarantine_ignores_containers_without_an_id": "there was none before there were ids",
     "test_the_list_shows_the_networks_of_a_healthy_container_too": _NETWORKS,
     "test_the_state_of_another_installation_is_not_read": _STATE,

@@ -62,6 +62,9 @@ class SwarmUnderTest:
         held = (found["TaskTemplate"].get("Placement") or {}).get("Constraints") or []
         return bool(found["Mode"]["Replicated"].get("Replicas", 1)) and not held
 
+    def kill(self, name: str) -> None:
+        self.client.kill(self.container_of(name))
+
     def vanish(self, name: str) -> None:
         self.client.remove_service(name)
 

@@ -156,3 +156,16 @@ def test_an_irreversible_change_recreates_a_container_that_should_run(
     now = engine.containers[victim.container_name]
     assert (now is before, now.is_up) == (desired == "stopped", desired == "running")
     assert Event.objects.filter(project_id=victim.pk, action="realign").count() == (desired == "running")
+
+
+@pytest.mark.parametrize("way", ["stopped", "crashed"])
+def test_a_copy_that_does_not_run_is_removed_at_once(
+    victim: Project, engine: MemoryEngine, api: APIClient, way: str
+) -> None:
+    """It had stayed until the next start, and every round inspected the agent because of it."""
+    engine.foreign("copy", labels=engine.containers[victim.container_name].labels)
+    WAYS[way](engine, "copy")
+    look()
+    assert set(engine.containers) == {victim.container_name}
+    assert statuses(api) == {str(victim.pk): "running"}
+    assert [event.action for event in Event.objects.filter(actor="system")] == ["realign"]
