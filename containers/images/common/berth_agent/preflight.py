@@ -22,7 +22,7 @@ LONGEST_ANSWER = 4 * 1024 * 1024  # bytes; OpenRouter's list of models has 700 K
 TOKEN_REJECTED = "Telegram rejects the bot token."  # noqa: S105 - a sentence
 UNREACHABLE = "Telegram cannot be reached or answers with errors."
 
-USER_AGENT = {"User-Agent": "berth-agent/1"}  # some providers' doors refuse that of the standard library
+USER_AGENT = {"User-Agent": "berth-agent/1"}  # some providers refuse the standard library's
 
 logger = logging.getLogger(__name__)
 

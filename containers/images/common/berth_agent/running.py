@@ -46,7 +46,7 @@ def _run(live: Callable[[Status], None], status: Status) -> int:
         status.note_start()
         live(status)
     except FatalError as error:
-        logger.error("%s", error.detail)  # noqa: TRY400 - the sentence is enough; a traceback would only frighten
+        logger.error("%s", error.detail)  # noqa: TRY400 - the sentence says all; a traceback would look like a crash
         status.note_end(AgentState.FAILED, Problem(error.code, error.detail))
         return error.exit_code
     except Exception:

@@ -1,4 +1,4 @@
-"""Hermes' own configuration. It contains no credential, so the agent may read the file."""
+"""Writes Hermes' own configuration. It contains no credential, so the agent may read the file."""
 
 import json
 import sys
@@ -14,17 +14,18 @@ ALWAYS = ("memory", "session_search", "todo")
 ON_REQUEST = ("terminal", "file", "code_execution", "skills")
 
 CONTEXT = 128_000
-"""Tokens; Hermes would ask the provider's other addresses for it, and refuses models with fewer than 64,000."""
+"""Tokens. Without it, Hermes would look the number up at other addresses of the provider. It refuses models with fewer
+than 64,000."""
 
 QUIET = {
-    "TIRITH_ENABLED": "0",  # fetches a program
+    "TIRITH_ENABLED": "0",  # it would download a program
     "HERMES_DISABLE_LAZY_INSTALLS": "1",
     "HERMES_TELEGRAM_DISABLE_FALLBACK_IPS": "1",
-    "TELEGRAM_FALLBACK_IPS": "149.154.167.220",  # which are looked for all the same where none is named
-    "GATEWAY_ALLOW_ALL_USERS": "true",  # the relay lets nobody else through
+    "TELEGRAM_FALLBACK_IPS": "149.154.167.220",  # without one, Hermes looks for them despite the line above
+    "GATEWAY_ALLOW_ALL_USERS": "true",  # the relay passes on only the messages of allowed users
     "HERMES_TELEGRAM_HTTP_POOL_SIZE": "8",
-    "HERMES_TELEGRAM_HTTP_READ_TIMEOUT": "60",  # seconds; the relay holds a message that Telegram takes only later
-    # Else it sends any file that the model names, as `MEDIA:/run/secrets/…`, also without tools.
+    "HERMES_TELEGRAM_HTTP_READ_TIMEOUT": "60",  # seconds; the relay retries a message that Telegram refuses for now
+    # Otherwise it sends any file that the model names, such as `MEDIA:/run/secrets/…`, even without tools.
     "HERMES_MEDIA_DELIVERY_STRICT": "1",
     "HERMES_MEDIA_TRUST_RECENT_FILES": "0",
 }
@@ -55,7 +56,7 @@ def prepare(facts: Facts, addresses: Addresses) -> Program:
 
 
 def configure(facts: Facts, addresses: Addresses, workspace: str) -> dict[str, Any]:
-    """Turns off everything that runs unasked, and everything that no setting turns on."""
+    """Turns off everything that runs unasked, and every tool that the owner's settings do not turn on."""
     toolsets = [*ALWAYS, *(ON_REQUEST if is_on(facts, "tools") else ())]
     base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider
     return {
@@ -85,6 +86,6 @@ def configure(facts: Facts, addresses: Addresses, workspace: str) -> dict[str, A
 
 
 def home_channel(facts: Facts) -> dict[str, str]:
-    """Where what nobody has just asked for goes; without one Hermes asks each chat to be it."""
+    """Returns the chat for messages that answer nothing. Without one, Hermes asks in each chat whether to use it."""
     people = sorted((user for user in facts.allowed_users if user.isdecimal()), key=int)
     return {"TELEGRAM_HOME_CHANNEL": people[0]} if people else {}

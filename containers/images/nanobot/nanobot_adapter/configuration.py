@@ -1,4 +1,4 @@
-"""Nanobot's own configuration. It contains no credential, so the agent may read the file."""
+"""Writes nanobot's own configuration. It contains no credential, so the agent may read the file."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ BOT_BASE, FILE_BASE = "BERTH_BOT_BASE", "BERTH_FILE_BASE"
 """Variables that `program` reads: nanobot has no setting for Telegram's address."""
 
 INSTRUCTIONS = "AGENTS.md"
-"""The file in nanobot's workspace that it puts before each conversation."""
+"""The file in nanobot's workspace with which it begins each conversation."""
 
 
 def prepare(facts: Facts, addresses: Addresses) -> Program:
@@ -54,7 +54,7 @@ def configure(facts: Facts, addresses: Addresses, workspace: Path) -> dict[str, 
             "telegram": {
                 "enabled": True,
                 "token": addresses.token,
-                "allowFrom": ["*"],  # the relay lets nobody else through
+                "allowFrom": ["*"],  # the relay passes on only the messages of allowed users
                 "connectionPoolSize": 8,
             },
             "websocket": {"enabled": False},

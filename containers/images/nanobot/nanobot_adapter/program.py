@@ -17,7 +17,7 @@ def point_at_relay(builder: Any) -> None:
 
 
 def main() -> None:
-    from nanobot.cli.entry import main as run  # noqa: PLC0415 - the adapter's tests do without it
+    from nanobot.cli.entry import main as run  # noqa: PLC0415 - the adapter's tests run without nanobot installed
     from telegram.ext import ApplicationBuilder  # noqa: PLC0415 - the same
 
     point_at_relay(ApplicationBuilder)

@@ -1,4 +1,4 @@
-"""Runs a program that knows nothing of Berth as a child process, behind a relay that fulfils the contract for it.
+"""Runs a program that knows nothing about Berth as a child process, behind a relay that fulfils the contract for it.
 
 The child reaches Telegram and the provider through the relay, which holds the credentials and sees all answers.
 """

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-QUIET = 0.5  # seconds in which a child goes on: from a message to the question, and from the words to the chat
+QUIET = 0.5  # seconds between two calls for one answer: from the message to the model, and from the model to the chat
 LOOK_EVERY = 0.05
 
 
 class Activity:
-    """Serves all threads of the relay."""
+    """All threads of the relay may use one object."""
 
     def __init__(self) -> None:
         self._lock = Lock()

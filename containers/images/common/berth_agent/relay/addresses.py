@@ -14,7 +14,7 @@ class Addresses:
 
     @property
     def bot_base(self) -> str:
-        """As libraries take it: the token follows directly."""
+        """The base URL in the form that libraries expect: the token follows directly."""
         return f"{self.relay}/telegram/bot"
 
     @property
@@ -35,7 +35,7 @@ class Addresses:
 
     @property
     def provider_root(self) -> str:
-        """For libraries that add the version to the path themselves, as Anthropic's does."""
+        """The base URL for libraries that append the version themselves, such as Anthropic's."""
         return f"{self.relay}{self.provider_path}"
 
     @property

@@ -13,7 +13,7 @@ from threading import Thread
 from berth_agent.redaction import redactor
 
 LONGEST_LINE = 8192
-LAST_WORDS = 1.0  # seconds for what is left of its output; what it has started may hold that open for good
+LAST_WORDS = 1.0  # seconds to read the rest of its output, which processes that it has started may keep open forever
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Child:
         Thread(target=self._wait, daemon=True, name="child").start()
 
     def stop(self, within: float) -> None:
-        """Sends SIGTERM, and after this many seconds SIGKILL to the child and everything that it has started."""
+        """Sends SIGTERM to the child, and after this many seconds SIGKILL to it and its process group."""
         with suppress(ProcessLookupError):
             self._process.terminate()
         with suppress(subprocess.TimeoutExpired):

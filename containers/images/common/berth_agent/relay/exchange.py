@@ -58,9 +58,9 @@ class Exchange:
             self.answer_json(status, document)
 
     def pass_on(self, answer: HTTPResponse, content: bytes | None = None) -> None:
-        """With the `content` where it was read already. Else piece by piece, so that what streams goes on to stream.
+        """Passes an answer on: with this `content` if it was already read, otherwise piece by piece as it arrives.
 
-        Raises `OSError` or `HTTPException` where the answer ends early: `fail` is to follow.
+        Raises `OSError` or `HTTPException` if the answer ends early. Call `fail` then.
         """
         names = ("Content-Type", "Retry-After", "X-Request-Id", "Request-Id")
         headers = {name: value for name in names if (value := answer.getheader(name))}

@@ -39,10 +39,10 @@ class Facts:
     settings: Mapping[str, Any]
     data: Path
     run: Path
-    watch_seconds: float  # between two probes of a provider that is in trouble
-    conflict_seconds: float  # how long another poller is tolerated
-    unreachable_seconds: float  # how long an unreachable Telegram is tolerated
-    pause_seconds: float  # at most between two tries; the child waits for the answer to its poll meanwhile
+    watch_seconds: float  # between two checks of a provider that has a problem
+    conflict_seconds: float  # for which another poller is tolerated
+    unreachable_seconds: float  # for which an unreachable Telegram is tolerated
+    pause_seconds: float  # the longest pause between two attempts; the child waits for its poll's answer meanwhile
 
     @property
     def child_token(self) -> str:
@@ -86,14 +86,14 @@ def parse_users(listed: str) -> frozenset[str]:
 
 
 def is_on(facts: Facts, setting: str) -> bool:
-    """A setting that is either true or not. What turns something on must say so."""
+    """Whether the setting is exactly true. A missing or any other value means off."""
     return facts.settings.get(setting) is True
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Where the child finds its files and programs, and no word of the contract.
+    """Returns the few variables that the child needs, without those of the contract.
 
-    A way out by proxy is for the world: the relay is asked directly.
+    The relay is called directly, even if a proxy is set for other addresses.
     """
     kept = ("PATH", "HOME", "LANG", "TZ", "HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE")
     return {name: env[name] for name in kept if name in env} | dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1")

@@ -21,17 +21,17 @@ from berth_agent.relay.server import Relay
 from berth_agent.relay.telegram import Telegram
 from berth_agent.status import Status
 
-STOP_SECONDS = 3.4  # for answers under way and the child's own end; the contract gives 5 s for all of it
-ANSWER_SECONDS = 1.8  # of them at most for the answers: programs drop them when they are told to stop
+STOP_SECONDS = 3.4  # for unfinished answers and the child's own end; the contract allows 5 s for everything
+ANSWER_SECONDS = 1.8  # of these, at most, for unfinished answers, which programs drop on SIGTERM
 KILLED = 128 + signal.SIGKILL
 
 Prepare = Callable[[Facts, Addresses], Program]
 Ending = SimpleQueue[FatalError | int | None]
-"""What ends the agent: an error, the child's exit code, or None for a signal to stop."""
+"""The reason for the agent's end: an error, the child's exit code, or None for a signal to stop."""
 
 
 def live(status: Status, prepare: Prepare) -> None:
-    """Returns when a signal says stop. `prepare` writes the child's configuration and returns how to start it."""
+    """Returns after a signal to stop. `prepare` writes the child's configuration and returns how to start it."""
     facts = read_facts()
     redactor.learn(facts.token, facts.key)
     patience = Patience(facts, status)
@@ -75,7 +75,7 @@ def _listen_for_signals(end: Callable[[], None]) -> None:
 
 
 def _sign_in(facts: Facts, patience: Patience) -> None:
-    """Retries until Telegram answers, because programs react differently to an unreachable Telegram at their start."""
+    """Retries until Telegram answers, because not every program starts correctly while Telegram is unreachable."""
     while check_telegram(facts.telegram_base, facts.token) is not None:
         time.sleep(patience.suffer())
     patience.succeeded(polled=False)
@@ -89,7 +89,7 @@ def _check_provider(facts: Facts, status: Status) -> None:
 
 
 def _judge(why: FatalError | int | None, status: Status) -> None:
-    """Raises the error that the end indicates, unless the agent was asked to stop."""
+    """Raises the error behind the agent's end, unless it was asked to stop."""
     if isinstance(why, FatalError):
         raise why
     if why is None:

@@ -1,4 +1,4 @@
-"""Decides when trouble with Telegram is reported, and when it has lasted too long."""
+"""Decides when failures of Telegram are reported as a problem, and when they have lasted too long."""
 
 import time
 from threading import Lock
@@ -29,7 +29,7 @@ class Patience:
     def succeeded(self, *, polled: bool) -> None:
         with self._lock:
             self._last_success, self._failures = time.monotonic(), 0
-            # Two pollers take turns in succeeding, so a conflict is over only after some time without one.
+            # Two pollers succeed alternately, so a conflict is over only after some time without one.
             if self._conflicts and time.monotonic() - self._conflicts[-1] > self._facts.conflict_seconds / 3:
                 self._conflicts.clear()
             if not self._conflicts:

@@ -1,4 +1,4 @@
-"""The child's door to the provider: puts the API key in its place and reports what the provider refuses."""
+"""Passes the child's calls on to the provider with the real API key, and reports the provider's refusals."""
 
 import json
 import re
@@ -17,12 +17,12 @@ from berth_agent.relay.facts import Facts
 from berth_agent.relay.upstream import ask, passed_on
 from berth_agent.status import Status
 
-SILENCE = 300.0  # seconds for which a model may think without a word
+SILENCE = 300.0  # seconds for which a model may think without sending anything
 LONGEST_ERROR = 256 * 1024
 CHATS = ("chat/completions", "messages", "responses")
-RELAXED = 10  # times less often while nothing is wrong
+RELAXED = 10  # without a problem, the provider is checked this many times less often
 ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
-"""Free requests succeed in spite of these problems. Only a question to the model shows whether they are over."""
+"""Free requests succeed despite these problems. Only a call to the model shows whether they are over."""
 
 
 class ProviderDoor:
@@ -33,7 +33,7 @@ class ProviderDoor:
 
     @property
     def path(self) -> str:
-        """The last part of it tells programs that speak both protocols which one to speak."""
+        """The relay's path for the provider. Its last part tells programs that know both protocols which one to use."""
         return f"/{name_of(self._facts.provider)}"
 
     def serve(self, exchange: Exchange) -> None:
@@ -65,7 +65,7 @@ class ProviderDoor:
             exchange.fail(502, {"error": {"message": "The provider cannot be reached."}})
 
     def watch(self, stop: Event) -> None:
-        """Probes it at intervals, so that the status gets better or worse without a question from a chat."""
+        """Checks the provider at intervals, so that the status changes even if nobody writes to the agent."""
         Thread(target=self._watch, args=(stop,), daemon=True, name="provider").start()
 
     def _watch(self, stop: Event) -> None:
@@ -97,7 +97,7 @@ class ProviderDoor:
             return problem(ProblemCode.PROVIDER_DOWN)
 
     def _note(self, found: Problem | None, *, is_chat: bool) -> None:
-        """Programs try what a provider may have beside its models; what comes of that says nothing."""
+        """Reports only the results of chats. Programs also try other paths, whose errors say nothing."""
         if is_chat:
             self._status.note_provider(found)
 

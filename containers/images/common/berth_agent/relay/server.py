@@ -1,4 +1,4 @@
-"""The relay's server on the loopback interface, with one door to Telegram and one to the provider."""
+"""The relay's server on the loopback interface, with one endpoint for Telegram and one for the provider."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Door = Callable[[Exchange], None]
 
 
 class Relay(ThreadingHTTPServer):
-    """`doors` are found by the first part of the path. Serves in threads of its own until the process ends."""
+    """Finds the endpoint by the first part of the path. Serves in threads of its own until the process ends."""
 
     daemon_threads = True
 

@@ -1,6 +1,6 @@
-"""The child's door to Telegram: puts the bot token in its place and keeps the child out of Telegram's troubles.
+"""Passes the child's calls on to Telegram with the real bot token, and hides failures of polls from the child.
 
-A poll that fails is answered with no updates, once the next try is due. What a failure means is decided here.
+The child gets an empty answer to a poll that failed, after the pause that is due before the next attempt.
 """
 
 import json
@@ -26,9 +26,9 @@ SILENCE = 60.0
 LONGEST_UPDATES = 16 * 1024 * 1024
 BAD_GATEWAY = {"ok": False, "error_code": 502, "description": "Bad Gateway"}
 NOT_FOUND = {"ok": False, "error_code": 404, "description": "Not Found"}
-RETRY_SECONDS = 10.0  # for which a message waits that Telegram takes only later; libraries wait for 20 at least
-CLOSED_SECONDS = 0.2  # for a poll at the end, so that a child which polls meanwhile takes no processor
-CONFIRM_SECONDS = 1.0  # in all: an agent that is stopped has no more
+RETRY_SECONDS = 10.0  # for which a message is retried that Telegram refuses with 429; libraries wait for 20 at least
+CLOSED_SECONDS = 0.2  # before each empty answer while stopping, so that a child that keeps polling uses little CPU
+CONFIRM_SECONDS = 1.0  # in total, because a stopped agent has only a few seconds
 
 
 class Telegram:
@@ -48,7 +48,7 @@ class Telegram:
         self._closing = Event()
         self._lock = Lock()
         self._taken = 0  # the newest update that the child has got
-        self._next = 0  # the number with which Telegram was asked last: it has forgotten all before
+        self._next = 0  # the offset of the last poll: Telegram has forgotten all updates before it
         self._has_polled = False
         self._repeats = Repeats()
 
@@ -74,7 +74,7 @@ class Telegram:
         self._closing.set()
 
     def confirm(self) -> None:
-        """Confirms the updates that the child has got, so that the next start does not answer them again.
+        """Confirms to Telegram the updates that the child has got, so that they do not come again after the next start.
 
         Gives up if Telegram cannot be reached in time.
         """
@@ -109,7 +109,7 @@ class Telegram:
             updates, wait = [], self._suffer()
         if wait:
             self._closing.wait(wait)
-        if wait or self._closing.is_set():  # what comes now is for the next start
+        if wait or self._closing.is_set():  # updates that come now are for the next start
             return []
         with self._lock:
             updates = self._repeats.ease(updates)
@@ -126,9 +126,9 @@ class Telegram:
             return HOLD
 
     def _judge(self, answer: HTTPResponse) -> tuple[list[Any], float]:
-        """Returns the updates, and how long to wait before the child is told that there are none."""
+        """Returns the updates, and the seconds to wait before the child gets an empty answer."""
         said = read_json(answer.read(LONGEST_UPDATES))
-        if self._closing.is_set():  # by the question that confirms, which ends this one
+        if self._closing.is_set():  # `confirm` polls as well, which ends this poll
             return [], 0
         if answer.status == 200 and said.get("ok") is True and isinstance(said.get("result"), list):
             self._patience.succeeded(polled=True)
@@ -141,7 +141,9 @@ class Telegram:
         return [], self._patience.suffer(retry_after=retry_after(said))
 
     def _poll_body(self, exchange: Exchange) -> tuple[int, bytes]:
-        """From which update on the child asks, and all it asks. The first poll does not wait, as `running` does not."""
+        """Returns the poll's offset and its body. The first poll returns at once, so that the agent soon counts as
+        `running`.
+        """
         fields = read_fields(exchange)
         hold = min(int(fields.get("timeout") or 0), HOLD) if self._has_polled else 0
         return int(fields.get("offset") or 0), urlencode(fields | {"timeout": str(hold)}).encode()
@@ -168,7 +170,7 @@ class Telegram:
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 KEEP_PENDING = b"drop_pending_updates=false"
-"""Whatever a child asks for as it starts: what people wrote while it was down is to be answered."""
+"""Replaces the child's own parameters, because messages from the time when the agent was down must be answered."""
 
 
 def read_fields(exchange: Exchange) -> dict[str, str]:

@@ -23,8 +23,10 @@ class Repeats:
         self._times = 0
 
     def ease(self, updates: list[Any]) -> list[Any]:
-        """Returns the updates for the child. The child confirms what it has read, so the same first update comes again
-        only if it could not read it: the child then gets that one alone, and at last only its number.
+        """Returns the updates for the child.
+
+        The child confirms updates that it has read, so the same first update comes again only if the child could not
+        read them. After `WHOLE` attempts it gets the first one alone, and after `ALONE` more only its number.
         """
         if not updates:
             return []

@@ -1,4 +1,4 @@
-"""Passes a request on, and its answer back while it arrives. Standard library only; one connection for each request."""
+"""Sends a request and yields its answer while it arrives. Standard library only; one connection for each request."""
 
 import ssl
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 CONNECT_SECONDS = 10.0
 
-# RFC 9110, 7.6.1: of one connection only; and what the relay says anew.
+# Headers of one connection only (RFC 9110, 7.6.1), and those that the relay sets itself.
 OWN_HEADERS = frozenset(
     {
         "accept-encoding",
@@ -34,12 +34,12 @@ OWN_HEADERS = frozenset(
 def ask(
     method: str, url: str, headers: Mapping[str, str], body: bytes | IO[bytes] | None, *, silence: float
 ) -> Iterator[HTTPResponse]:
-    """The answer, whose body is still to be read. Raises `OSError` or `HTTPException` where none comes.
+    """Yields the answer, before its body is read. Raises `OSError` or `HTTPException` if there is none.
 
-    `silence` is for how many seconds nothing may come. A body that is a stream needs its length in the headers.
+    `silence` is the number of seconds for which nothing may arrive. If the body is a stream, `headers` need its length.
     """
     parts = urlsplit(url)
-    assert parts.hostname is not None  # noqa: S101 - read_url has looked
+    assert parts.hostname is not None  # noqa: S101 - read_url has checked it
     connection: HTTPConnection
     if parts.scheme == "https":
         connection = HTTPSConnection(
@@ -59,5 +59,5 @@ def ask(
 
 
 def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of a request that are not the relay's own. Answers come plain: the relay reads them."""
+    """Returns the headers to pass on. Omits accept-encoding, because the relay must be able to read the answer."""
     return {name: value for name, value in headers.items() if name.lower() not in OWN_HEADERS}
