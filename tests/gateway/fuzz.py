@@ -2,7 +2,7 @@
 
 python -m tests.gateway.fuzz --requests 100000 [--seed 1] [--begin 0]     takes about five minutes of two processors
 
-It says how far it is: one that was ended goes on with `--begin`. The same seed sends the same requests.
+It reports its progress. An interrupted run continues with `--begin`. The same seed sends the same requests.
 """
 
 import argparse
@@ -25,50 +25,50 @@ PIECES = (
     b"Range: bytes=0-\r\n",
 )  # fmt: skip
 SILENCE = 0.03
-"""Seconds after which the rest of a request is not going to come. Most are not complete."""
+"""Seconds to wait for an answer after a request, because most requests are incomplete and get none."""
 LONG_SILENCE = 0.3
-"""The same, where many are sent at a time and all wait for the gateway."""
+"""The same if many requests are sent at a time and all wait for the gateway."""
 AGENTS = 128
-"""That send at a time: nobody is kept from being answered by their share of the gateway's processor."""
+"""Agents that send at a time, so that no agent waits for its share of the gateway's processor time."""
 TOGETHER = 100
-"""Requests of one piece, which has its own chance, so that any piece can be sent again."""
+"""Requests per batch. Each batch has its own random seed, so that any batch can be sent again."""
 
 
 @dataclass
 class Found:
     leaks: list[bytes] = field(default_factory=list)
-    """Requests that brought a part of a real credential back."""
+    """Requests whose answers contained a part of a real credential."""
     unanswered: int = 0
-    """Requests after which the gateway kept silent."""
+    """The number of requests that the gateway did not answer."""
 
 
 def fuzz(
     agents: Sequence[Agent], *, requests: int, seed: int, begin: int = 0, silence: float = SILENCE,
     tell: Callable[[int, Found], object] = lambda done, found: None,
 ) -> Found:  # fmt: skip
-    """Sends those from `begin` on, with all agents at a time. `tell` hears of each piece, in their order."""
+    """Sends the requests from number `begin` with all agents at a time. Calls `tell` after each batch, in order."""
     free, found = SimpleQueue[Agent](), Found()
     for agent in agents:
         free.put(agent)
 
-    def send(piece: int) -> Found:
+    def send(batch: int) -> Found:
         agent = free.get()
         try:
-            size = min(TOGETHER, requests - piece)
-            return _send_piece(agent, random.Random(f"{seed} {piece}"), size, silence)
+            size = min(TOGETHER, requests - batch)
+            return _send_batch(agent, random.Random(f"{seed} {batch}"), size, silence)
         finally:
             free.put(agent)
 
     with ThreadPoolExecutor(len(agents)) as threads:
-        pieces = range(begin, requests, TOGETHER)
-        for piece, one in zip(pieces, threads.map(send, pieces), strict=True):
+        batches = range(begin, requests, TOGETHER)
+        for batch, one in zip(batches, threads.map(send, batches), strict=True):
             found.leaks += one.leaks
             found.unanswered += one.unanswered
-            tell(min(piece + TOGETHER, requests), found)
+            tell(min(batch + TOGETHER, requests), found)
     return found
 
 
-def _send_piece(agent: Agent, chance: random.Random, size: int, silence: float) -> Found:
+def _send_batch(agent: Agent, chance: random.Random, size: int, silence: float) -> Found:
     found = Found()
     for _ in range(size):
         data = _mutated(chance.choice(_requests(agent)), chance)
@@ -127,7 +127,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder, FakeTelegram() as telegram, StreamingProvider() as provider:
         gateway = Gateway(unpack_image(Path(folder) / "image"), Path(folder))
-        gateway.env["GATEWAY_CONNECTIONS"] = "1000000"  # and so as fast as it can
+        gateway.env["GATEWAY_CONNECTIONS"] = "1000000"  # so that nothing limits the rate
         gateway.start()
         try:
             agents = [Agent(gateway, telegram, provider, number=number) for number in range(1, AGENTS + 1)]

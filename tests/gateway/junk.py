@@ -1,4 +1,4 @@
-"""JSON that no client sends: every type, and what breaks readers, in the place of any part of a document."""
+"""JSON that no client sends: every type, and values that break parsers, in place of any part of a document."""
 
 import copy
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ for _ in range(200):
 
 
 def spoil(document: Any) -> Iterator[tuple[str, str, Any]]:
-    """Where something else stands, what that is, and the document with it: one change at a time."""
+    """Yields the document with one change at a time: the place, the name of the new value, and the document."""
     for path in _paths(document):
         for name, value in VALUES.items():
             spoiled = copy.deepcopy(document)

@@ -1,4 +1,4 @@
-"""An upstream, an agent, and what passes an answer on between them, in one process."""
+"""An upstream, an agent and a forwarding server between them, in one process."""
 
 import asyncio
 import socket
@@ -22,7 +22,7 @@ def chunk(data: bytes) -> bytes:
 
 
 class Scene:
-    """An upstream, an agent, and what passes an answer on between them."""
+    """An upstream, an agent and a forwarding server between them."""
 
     def __init__(self) -> None:
         self.upstream: asyncio.StreamWriter
@@ -35,7 +35,7 @@ class Scene:
         self.spent = 0.0
 
     async def begin(self, first: bytes = chunk(b"first")) -> asyncio.StreamReader:
-        """An answer whose first piece the agent has."""
+        """Starts an answer. Returns its reader once the agent has received the first piece."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**25)
         writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         self.agent, self.upstream = writer, await self.asked.get()
@@ -45,6 +45,7 @@ class Scene:
         return reader
 
     async def take(self, reader: asyncio.StreamReader, data: bytes) -> None:
+        """Sends a piece from the upstream, and checks that the agent receives it unchanged."""
         self.upstream.write(chunk(data))
         assert await reader.readexactly(len(chunk(data))) == chunk(data)
 

@@ -1,4 +1,4 @@
-"""Advances: large budgets need not wait for the disk, and are not overspent for all that."""
+"""With advances, calls with large budgets need not wait for the disk, and still no budget is overspent."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ MUCH = Entry("p", budget=Budget(day_tokens=10**6))
 
 
 async def have_grown(ledger: Ledger) -> None:
-    """Returns when the disk has done all that was handed in, and the ledger knows it."""
+    """Returns when all submitted work is on disk, and the ledger knows it."""
     await ledger.read_since(0)
     await asyncio.sleep(0)
 
@@ -39,7 +39,7 @@ def test_the_second_call_of_a_large_budget_does_not_wait(tmp_path: Path) -> None
     async def test(ledger: Ledger) -> None:
         await call(ledger, LARGE, 2, 3)
         await have_grown(ledger)
-        # Nothing is written while this runs, as the disk is busy: only an advance lets it through.
+        # The disk is busy and writes nothing meanwhile, so only an advance can cover the call.
         ledger._disk.submit(lambda connection: busy.wait(60))
         try:
             await asyncio.wait_for(call(ledger, LARGE, 2, 3), 30)
@@ -112,7 +112,7 @@ def check(total: Total) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_limits_hold_and_nothing_stays_reserved_in_any_order_of_events(tmp_path: Path, seed: int) -> None:
-    """Calls begin and end in any order, over an hour's end; in between the totals never exceed the budget."""
+    """Begins and ends calls in random order across the end of an hour. The totals must never exceed the budget."""
     chance, clock = random.Random(seed), Clock(2026, 11, 22, 10)
     entry = Entry(
         "p",

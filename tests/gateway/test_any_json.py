@@ -1,4 +1,4 @@
-"""Whatever JSON an agent sends, and whatever a provider answers: it is refused, or read without harm."""
+"""Any JSON from an agent or a provider is either refused or read without harm."""
 
 import json
 import sqlite3

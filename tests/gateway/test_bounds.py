@@ -1,4 +1,4 @@
-"""The most that an input can cost: what an agent calls its text changes nothing."""
+"""The bound of a call's input holds, no matter what an agent calls its text."""
 
 import base64
 import json
@@ -97,7 +97,7 @@ def pdf_parts(data: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("size", "least", "most"),
-    # of one page that programs write; of twenty; of 400 kB; of 2 MB
+    # A page as programs write it, twenty pages, 400 kB and 2 MB.
     [(3_000, 2_500, 15_000), (60_000, 20 * 2_500, 200_000), (400_000, 100_000, 210_000), (2_000_000, 100_000, 210_000)],
 )
 def test_a_pdf_counts_its_pages_and_no_more_than_a_model_reads(size: int, least: int, most: int) -> None:
@@ -105,7 +105,7 @@ def test_a_pdf_counts_its_pages_and_no_more_than_a_model_reads(size: int, least:
     for part in pdf_parts(data):
         for holder in ("messages", "input"):
             assert least <= bound({holder: [{"content": [part]}]}) <= most, part["type"]
-    for part in pdf_parts("A" * 250_000):  # which is none
+    for part in pdf_parts("A" * 250_000):  # no PDF
         assert bound({"messages": [{"content": [part]}]}) >= 250_000
     three = [{"content": [pdf_parts(data)[0]] * 3}]
     assert bound({"messages": three}) <= 210_000

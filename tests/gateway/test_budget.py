@@ -1,4 +1,4 @@
-"""A budget is never overspent: not by parallel calls, not by streams that break off, not by a kill."""
+"""A budget is never overspent, not even by parallel calls, interrupted streams or a kill."""
 
 import base64
 import json
@@ -142,7 +142,7 @@ def test_money_counts_for_models_with_a_price(alice: Agent, provider: StreamingP
     provider.words = 20
     assert [alice.chat(max_tokens=20).status for _ in range(3)] == [200, 429, 429]
     assert alice.settled()["money"] == 2000
-    # A third is left, which pays for no such answer, and smaller ones go on.
+    # A third is left. It does not pay for such an answer, but smaller ones continue.
     assert [alice.chat(max_tokens=9).status for _ in range(3)] == [200, 429, 429]
 
 
@@ -150,7 +150,7 @@ def test_money_counts_for_models_with_a_price(alice: Agent, provider: StreamingP
 def test_the_owner_is_notified_when_the_same_question_no_longer_fits(
     alice: Agent, provider: StreamingProvider, kind: str
 ) -> None:
-    """Each is reserved a byte for a token, and costs a third of that: much is left, and of no use."""
+    """Each call reserves a token per byte and costs a third of that, so much of the budget is left but useless."""
     alice.gateway.apply(alice.entry(kind=kind, budget={"day_tokens": 20_000}))
     path = "messages" if kind == "anthropic" else "chat/completions"
     question, statuses = "word is " * 700, [200]
@@ -187,7 +187,7 @@ def test_a_kill_in_mid_stream_counts_in_full(
 def test_kills_during_traffic_lose_no_update_and_never_exceed_the_budget(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
-    """The long run has 50: python -m tests.gateway.long"""
+    """The long run has 50 kills: python -m tests.gateway.long"""
     agent = new_agent(own_gateway.start(), telegram, provider)
     found = kill_in_traffic(own_gateway, telegram, provider, agent, kills=2, seed=1)
     assert found["lost"] == 0

@@ -1,4 +1,4 @@
-"""A call counts by what its owner has set when the provider is asked, and not by what counted when its head came."""
+"""A call uses the settings at the time when the provider is asked, not those when its head arrived."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ BODY = json.dumps({"model": "model-a", "max_tokens": 500, "messages": [{"role": 
 
 @contextmanager
 def half_asked(agent: Agent) -> Iterator[Callable[[], bytes]]:
-    """Sends all of a call but its last byte. Yields what sends that one, and returns the first line of the answer."""
+    """Sends a call except its last byte. Yields a function that sends it and returns the answer's first line."""
     with socket.create_connection(("127.0.0.1", agent.gateway.port), 30, (agent.address, 0)) as connection:
         head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {agent.virtual_key}\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"

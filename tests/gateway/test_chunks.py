@@ -1,4 +1,4 @@
-"""Chunks that come as a whole pass by the parser, and nothing is lost, doubled or taken for one by that."""
+"""Whole chunks bypass the parser, and no data is lost, duplicated or mistaken for a chunk."""
 
 import random
 from types import SimpleNamespace
@@ -32,7 +32,7 @@ def test_anything_else_is_read_by_the_parser(data: bytes) -> None:
 
 
 class Agent:
-    """What has come, and how much of it as whole chunks."""
+    """Records the received data, and the number of whole chunks."""
 
     def __init__(self, incoming: UpstreamConnection) -> None:
         self._incoming = incoming
@@ -67,7 +67,7 @@ def test_a_body_cut_at_any_byte_arrives_unchanged() -> None:
         incoming.data_received(HEAD)
         chunks = [make_chunk(chance) for _ in range(12)]
         pieces = [data for _, data in chunks]
-        for _ in range(chance.randint(0, 6)):  # some come together, and some are cut
+        for _ in range(chance.randint(0, 6)):  # some pieces are joined, and some are split elsewhere
             at = chance.randrange(len(pieces) - 1)
             joined = pieces[at] + pieces[at + 1]
             cut = chance.randint(1, len(joined) - 1)

@@ -1,4 +1,4 @@
-"""Answers that come compressed, though nobody has asked for that: what cannot be read could hold the credential."""
+"""Unrequested compressed answers are unpacked. Unreadable ones are blocked, as they could contain the credential."""
 
 import gzip
 import http.client
@@ -88,7 +88,7 @@ def test_an_answer_with_a_wrong_content_encoding_is_cut_and_counted(
     try:
         status = alice.chat(max_tokens=300).status
     except (http.client.IncompleteRead, ConnectionError):
-        status = 0  # it was cut
+        status = 0  # the connection was closed
     assert status in (0, 502)
     assert alice.settled()["output"] == 300
 

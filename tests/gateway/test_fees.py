@@ -1,4 +1,4 @@
-"""What a provider charges beside tokens is not paid from a budget of money, and nothing leads around the gateway."""
+"""Under a money budget, calls with fees beyond tokens are refused, and no option bypasses the gateway's checks."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from gateway.providers.rewriting import request_usage
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-from tests.gateway.test_no_escape import IN_TOKENS, LENGTHS, LIMITS, read
+from tests.gateway.test_hostile_options import IN_TOKENS, LENGTHS, LIMITS, read
 
 pytestmark = pytest.mark.one_database
 

@@ -1,4 +1,4 @@
-"""Large requests wait for each other's memory, and what they take beside it is little enough for the container."""
+"""Large requests wait for memory, and their total memory fits into the container."""
 
 import asyncio
 import json
@@ -40,12 +40,12 @@ def test_two_of_the_largest_fit_at_once_and_the_third_waits_for_one_of_them() ->
         ]
         await asyncio.sleep(0)
         assert order == ["one", "two", "small"]
-        async with memory.borrow("q", MAX_REQUEST):  # another one's
+        async with memory.borrow("q", MAX_REQUEST):  # another project's
             ends[0].set()
             await calls[0]
             while len(order) < 5:
                 await asyncio.sleep(0)
-        assert order[3:] == ["three", "four"]  # one after the other, so that a large one is not passed by for ever
+        assert order[3:] == ["three", "four"]  # in turn, so that no large request waits forever
         for end in ends:
             end.set()
         await asyncio.gather(*calls)
@@ -78,8 +78,10 @@ def test_a_waiter_that_times_out_or_disconnects_releases_everything() -> None:
 def test_large_requests_take_no_more_memory_than_the_container_has(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two at once: nothing of either is read before both are let in, since one takes all of the agent's share of the
-    processor, and none is answered before both are there.
+    """Sends two requests at once.
+
+    Neither body is read before both are admitted, because one request uses the agent's whole share of the processor.
+    Neither is answered before both have arrived.
     """
     agent, both = new_agent(own_gateway.start(), telegram, provider), threading.Barrier(2)
 
@@ -112,12 +114,12 @@ def test_large_requests_take_no_more_memory_than_the_container_has(
     grown, for_a_moment = (
         peak_of(own_gateway.pid) - begin,
         4 * MAX_REQUEST,
-    )  # its text, its values, what is written of them
+    )  # its text, its values, the written body
     assert grown <= 2 * MAX_REQUEST + for_a_moment, f"{grown // MEBIBYTE} MiB"
     assert begin + TOTAL_LIMIT + for_a_moment < GatewaySpec(key="").memory
 
 
 def peak_of(pid: int) -> int:
-    """The most that the process has had in memory, in bytes."""
+    """Returns the process's peak memory in bytes."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))

@@ -1,4 +1,4 @@
-"""Reservations and days: what a call reserves counts on the day on which it was asked."""
+"""A call's reservation and cost count on the day of its request."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.one_database
 
 
 def moment_of(parts: tuple[int, ...]) -> datetime:
-    """Year, month, day and what follows of the time of day."""
+    """Returns the moment of a year, month, day and, optionally, time of day."""
     return datetime(*parts[:6]).replace(tzinfo=UTC)  # type: ignore[arg-type]  # noqa: DTZ001 - mypy takes the last part for the zone
 
 
@@ -31,7 +31,7 @@ class Clock:
 
 
 def run(folder: Path, clock: Clock, test: Callable[[Ledger], Awaitable[Any]]) -> Any:
-    """Runs the test with a ledger that is opened for it."""
+    """Runs the test with an open ledger."""
 
     async def opened() -> Any:
         disk = Disk(folder / "usage.sqlite3")

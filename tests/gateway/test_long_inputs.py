@@ -1,4 +1,4 @@
-"""A call with a long input is dearer at some models, and reserved so where it may be answered by one of them."""
+"""Long inputs cost more with some models, so more is reserved if one of these may answer."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def test_an_alias_is_reserved_at_the_lowest_long_input_threshold(tmp_path: Path,
 
 @pytest.mark.parametrize(("kind", "times"), [(Kind.COMPATIBLE, 2), (Kind.OPENAI, 1)])
 def test_any_model_name_on_an_own_server_is_reserved_like_an_alias(tmp_path: Path, kind: Kind, times: int) -> None:
-    """`fast` may be what its operator calls gpt-5.4; at OpenAI it would be no other model."""
+    """A server's operator may call gpt-5.4 `fast`. At OpenAI, the name cannot be an alias."""
     provider = Provider("digest", "key", kind, "https://llm.example.com")
     entry = Entry("p", provider=provider, prices={"fast": DEAR}, budget=Budget(month_money=10**8))
 

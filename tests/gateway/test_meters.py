@@ -1,4 +1,4 @@
-"""Meters read the same from a stream, wherever its pieces begin and end, and pass every byte but what is hidden."""
+"""Meters read the same usage wherever a stream is split into pieces, and pass on every byte except hidden events."""
 
 import json
 import random
@@ -70,7 +70,7 @@ def test_events_are_split_the_same_way_at_once_and_byte_by_byte() -> None:
         text = b"".join(chance.choices([b"\n\n", b"\n", b"\r", b"\r\n", b"data: {}", b"x"], k=chance.randrange(1, 9)))
         whole, slow = EventSplitter(), EventSplitter()
         events = whole.split(text), [event for byte in text for event in slow.split(bytes([byte]))]
-        # What ends with half of an end goes on with the next piece, wherever that was cut.
+        # An event that ends with half a line ending continues with the next piece.
         assert b"".join([*events[0], whole.take_rest()]) == text == b"".join([*events[1], slow.take_rest()])
         if b"\r" not in text:
             assert events[0] == events[1], text
@@ -157,7 +157,7 @@ def test_usage_that_anthropic_reports_twice_counts_once() -> None:
     ("told", "money"),
     [
         ({"is_byok": True}, 19_950_000),
-        ({}, 19_950_000),  # as OpenRouter wrote it at first: the details were there for such a key alone
+        ({}, 19_950_000),  # OpenRouter's former format had the details only for such keys
         ({"is_byok": False}, 950_000),
         ({"is_byok": True, "cost": 0}, 19_000_000),
         ({"is_byok": True, "cost_details": {"upstream_inference_cost": None}}, 950_000),

@@ -1,4 +1,4 @@
-"""The table of usage does not grow with the names that an agent thinks of, nor with the months."""
+"""The usage table grows neither with the names that an agent invents nor with the months."""
 
 from pathlib import Path
 from typing import Any

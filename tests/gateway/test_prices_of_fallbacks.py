@@ -1,4 +1,4 @@
-"""A call that one of several models answers is reserved as the dearest of them, and counts as the one that answered."""
+"""A call with several models reserves the price of the most expensive one, and is charged as the one that answered."""
 
 from pathlib import Path
 from typing import Any

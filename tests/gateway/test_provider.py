@@ -1,4 +1,4 @@
-"""Calls to a provider through the gateway: the real key on the way out, the usage on the way back."""
+"""The gateway adds the real key to calls to a provider, and counts the usage in the answers."""
 
 import http.client
 import json

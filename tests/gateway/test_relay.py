@@ -1,4 +1,4 @@
-"""Pieces of an answer pass in the moment in which they come, and whatever stands in their way is seen to as before."""
+"""A relay passes on pieces the moment they arrive, and still handles leaks, errors and slow or fast peers."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.one_database
 
 
 LINES = pytest.mark.parametrize("end", [b"", b"\n"], ids=["any", "lines"])
-"""Chunks that end as lines do are passed on as they came."""
+"""Chunks that end with a line feed are passed on unchanged."""
 
 
 @LINES
@@ -31,7 +31,7 @@ def test_no_task_is_woken_for_each_piece(end: bytes, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Relay, "run", run_relay)
 
     async def scene(stage: Scene) -> None:
-        for _ in range(2):  # the second time on the same connection to the upstream
+        for _ in range(2):  # the second answer uses the same connection to the upstream
             reader = await stage.begin()
             for number in range(20):
                 await stage.take(reader, b"piece %d" % number + end)
@@ -92,7 +92,7 @@ def test_an_agent_that_stops_reading_pauses_the_upstream_and_gets_everything_lat
 
     async def scene(stage: Scene) -> None:
         reader = await stage.begin()
-        reader._transport.pause_reading()  # type: ignore[attr-defined]  # nothing is taken from the kernel
+        reader._transport.pause_reading()  # type: ignore[attr-defined]  # reads nothing from the kernel
         for _ in range(count):
             stage.upstream.write(chunk(piece))
         with pytest.raises(TimeoutError):

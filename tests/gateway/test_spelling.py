@@ -1,4 +1,4 @@
-"""Servers written in Go read names in any case. A call must not ask there for more than the gateway has seen."""
+"""Servers written in Go read names in any case. A call must not get more from them than the gateway has checked."""
 
 import json
 import re
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.one_database
 USUAL = {"model": "m", "messages": [], "max_tokens": 5}
 LOOKED_AT = re.compile(r'\bdocument\b(?:\.get\(|\.pop\(|\[)"(\w+)"')
 OF_PARTS = {"data"}
-"""Names of what stands within a request."""
+"""Names inside a request, not options of the request itself."""
 
 
 def read(document: dict[str, object]) -> None:

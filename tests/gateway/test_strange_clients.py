@@ -1,4 +1,4 @@
-"""Ways of speaking HTTP that few clients have: answered as they mean it, or not at all."""
+"""Unusual ways to use HTTP are handled as the client means them, or refused."""
 
 import asyncio
 import time
@@ -52,14 +52,14 @@ def test_an_informational_status_is_not_passed_on(
 ) -> None:
     provider.answer_with = Answer(status, b"")
     assert alice.chat().status == 502
-    telegram.answer = lambda _request: Answer(status, b"")  # type: ignore[method-assign, assignment]  # of this fake alone
+    telegram.answer = lambda _request: Answer(status, b"")  # type: ignore[method-assign, assignment]  # only for this fake
     assert alice.bot("getMe").status == 502
 
 
 def test_chunk_extensions_and_trailers_are_read_at_the_rate_of_their_address(
     alice: Agent, provider: StreamingProvider
 ) -> None:
-    """The extension of a chunk has no end, and nobody but the parser sees it."""
+    """A chunk extension can be endless, and only the parser sees it."""
     chunk = b"%x;a=%s\r\n%s\r\n0\r\nX-Late: a\r\n\r\n" % (len(BODY), b"x" * 2_000_000, BODY)
     head = request(alice, more="Connection: close\r\nTransfer-Encoding: chunked\r\n").partition(b"Content-Length")[0]
     assert alice.send(head + b"\r\n" + chunk).startswith(b"HTTP/1.1 200")
@@ -86,7 +86,7 @@ class Transport(asyncio.Transport):
 
 
 def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    processor = chain([0.0], repeat(5.01))  # so long takes the first piece, and five seconds may be taken at once
+    processor = chain([0.0], repeat(5.01))  # the time for the first piece; five seconds may be used at once
     monkeypatch.setattr("gateway.pipes.agent_connection.time.thread_time", lambda: next(processor))
 
     async def send() -> None:
@@ -96,9 +96,9 @@ def test_an_address_that_has_taken_its_share_is_not_read_until_there_is_more(mon
         connection.connection_made(transport)
         connection.data_received(b"GET / HTTP/1.1\r\n")
         assert transport.is_paused
-        connection.resume_reading()  # as when a body is read: the pause is not the parser's to end
+        connection.resume_reading()  # reading a body does the same, and must not end the pause
         assert transport.is_paused
-        share.take("127.0.0.1", 10**9)  # what its other connections take does not keep it from its turn
+        share.take("127.0.0.1", 10**9)  # the time used by other connections does not postpone this one's turn
         while transport.is_paused:
             await asyncio.sleep(0.001)
         connection.connection_lost(None)
@@ -118,7 +118,7 @@ def test_the_time_to_receive_bytes_is_charged_to_the_address_across_connections(
         first.connection_made(transport)
         first.data_received(b"GET / HTTP/1.1\r\nA: ")
         assert not transport.is_paused
-        share.take("127.0.0.1", 5.0)  # as much as may be taken at once
+        share.take("127.0.0.1", 5.0)  # as much as may be used at once
         other.connection_made(beside)
         other.data_received(b"GET / HTTP/1.0\r\n\r\n")
         assert beside.is_paused

@@ -1,4 +1,4 @@
-"""A call that waits for room in its budget keeps what came, and nothing that was read of it, which takes far more."""
+"""A call that waits for room in its budget keeps only its body. The parsed document needs far more memory."""
 
 import asyncio
 import json

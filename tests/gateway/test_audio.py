@@ -1,4 +1,4 @@
-"""A sound that is to be written down is reserved as the longest one that its bytes can hold."""
+"""A transcription reserves the tokens of the longest audio that its bytes can contain."""
 
 import json
 from pathlib import Path
@@ -37,7 +37,7 @@ def bound(size: int) -> int:
 @pytest.mark.parametrize("kilobits", [6, 16, 32, 128])
 @pytest.mark.parametrize("minutes", [1, 5, 20])
 def test_a_sound_costs_no_more_than_is_reserved(kilobits: int, minutes: int) -> None:
-    """Ten tokens a second, and what fast speakers say: 250 words a minute, of two tokens each."""
+    """Audio has ten tokens a second, and fast speakers say 250 words a minute of two tokens each."""
     assert bound(minutes * 60 * kilobits * 125) >= minutes * (60 * 10 + 250 * 2)
 
 
@@ -52,7 +52,7 @@ def spoken(text: str, **options: object) -> int:
 
 
 def test_a_text_that_is_read_aloud_is_reserved_by_its_length_and_slowness() -> None:
-    """At 21 tokens a second, and fourteen letters of English in a second."""
+    """Speech has 21 tokens and fourteen letters of English a second."""
     assert spoken("short") == LIMITS.media_tokens
     assert spoken("a" * 4096) >= 4096 / 14 * 21
     assert spoken("a" * 4096, speed=0.25) >= 4 * 4096 / 14 * 21
@@ -71,7 +71,7 @@ def test_a_sound_that_has_no_room_as_a_whole_is_not_asked_for(alice: Agent, prov
 
 
 def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Path) -> None:
-    """A budget of exactly that has room for all of it."""
+    """A budget of exactly the reservation has room for the whole transcript."""
     entry = Entry("p", budget=Budget(day_tokens=bound(60_000)))
     parsed = ParsedCall(Call.TRANSCRIPTION, {}, "m", bound(60_000), output=0, choices=1, is_stream=False)
     delta = {"type": "transcript.text.delta", "delta": "so many words "}

@@ -1,4 +1,4 @@
-"""What providers say of the cost of an answer, and should not have said: nothing becomes free by it."""
+"""Wrong or invalid reports of usage make no answer free."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def test_zero_and_whole_floats_are_counts() -> None:
 
 
 def test_thinking_that_only_the_total_includes_counts() -> None:
-    told = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}  # as xAI says it
+    told = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}  # as xAI reports it
     assert read_openai_usage(told) == Usage(32, 103)
 
 

@@ -1,4 +1,4 @@
-"""A connection to an upstream is another answer's once the last of one has come, whether or not its agent has that."""
+"""An upstream connection serves the next answer once all data has arrived, even if the agent has not read it."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,15 +13,15 @@ from tests.gateway.relaying import HEAD, Scene, chunk, run
 pytestmark = pytest.mark.one_database
 
 
-async def see_the_next_one(stage: Scene, reader: asyncio.StreamReader, go_on: Callable[[], None]) -> None:
-    """The upstream has said the last to whom `reader` is and who does not go on yet: the connection is another's."""
+async def reuse_connection(stage: Scene, reader: asyncio.StreamReader, resume: Callable[[], None]) -> None:
+    """Ends the answer of the paused `reader` at the upstream, and relays another answer on the same connection."""
     upstream = stage.upstream
     stage.upstream.write(chunk(b"last") + b"0\r\n\r\n")
     other = await stage.begin()
     assert stage.upstream is upstream
     await stage.take(other, b"piece 1")
     await stage.take(other, b"piece 2")
-    go_on()
+    resume()
     await reader.readuntil(b"last\r\n0\r\n\r\n")
     await stage.take(other, b"piece 3")
 
@@ -32,7 +32,7 @@ def test_a_relay_that_waited_leaves_the_connection_to_its_new_owner(monkeypatch:
         waiting = SimpleNamespace(sleep=lambda _seconds: is_due.wait(), timeout=asyncio.timeout)
         monkeypatch.setattr("gateway.pipes.forwarding.asyncio", waiting)
         stage.waits = [1.0]
-        await see_the_next_one(stage, await stage.begin(), is_due.set)
+        await reuse_connection(stage, await stage.begin(), is_due.set)
 
     run(scene)
 
@@ -44,7 +44,7 @@ def test_a_slow_reader_leaves_the_connection_to_its_new_owner() -> None:
         agent.pause_writing()
         for _ in range(2):
             stage.upstream.write(chunk(b"x" * 70_000))
-        await see_the_next_one(stage, reader, agent.resume_writing)
+        await reuse_connection(stage, reader, agent.resume_writing)
 
     run(scene)
 

@@ -1,4 +1,4 @@
-"""An answer of which there is always more to unpack leaves everybody else their turn, and is paid for."""
+"""An answer with endless data to decompress lets other tasks run, and is charged for its processor time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -20,7 +20,7 @@ PIECES = 50
 
 
 class Content:
-    """Gives its pieces without suspending anybody."""
+    """Returns its pieces without suspending."""
 
     def __init__(self) -> None:
         self._left = [b"piece"] * PIECES
@@ -37,12 +37,12 @@ async def at_once(_piece: Any = b"") -> float:
     return 0.0
 
 
-async def see(answer: Any) -> None:
+async def drain_pieces(answer: Any) -> None:
     paid = list[int]()
 
     def pay(size: int, _spent: float = 0.0, /) -> float:
         paid.append(size)
-        return 1.0  # for which nobody waits
+        return 1.0  # ignored
 
     assert await drain(answer, BlindMeter(), pay) is Drained.COMPLETE
     assert paid == [5] * PIECES
@@ -54,7 +54,7 @@ async def pass_pieces(answer: Any) -> None:
     await _pass_pieces(answer, cast(Any, SimpleNamespace(write=at_once)), piece_filter, cast(Any, relay))
 
 
-@pytest.mark.parametrize("work", [see, pass_pieces])
+@pytest.mark.parametrize("work", [drain_pieces, pass_pieces])
 def test_other_tasks_run_after_each_piece(work: Callable[[Any], Any]) -> None:
     async def scene() -> int:
         steps, is_over = 0, False
@@ -75,15 +75,15 @@ def test_other_tasks_run_after_each_piece(work: Callable[[Any], Any]) -> None:
 
 
 @pytest.fixture
-def _each_look_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the clock of the processor; the other one stands still."""
+def _seconds_between_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advances the processor clock by a second at each call, and stops the other clock."""
     seconds = iter(range(100))
     clocks = SimpleNamespace(monotonic=lambda: 0.0, thread_time=lambda: float(next(seconds)))
     for module in ("upstream_connection", "piece_filter"):
         monkeypatch.setattr(f"gateway.pipes.{module}.time", clocks)
 
 
-@pytest.mark.usefixtures("_each_look_a_second")
+@pytest.mark.usefixtures("_seconds_between_calls")
 def test_continued_decompression_is_charged_without_new_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateway.pipes.upstream_connection.ResponseHandler.data_received", lambda *_: None)
     incoming = UpstreamConnection(cast(Any, SimpleNamespace(time=lambda: 0.0)))
@@ -93,7 +93,7 @@ def test_continued_decompression_is_charged_without_new_input(monkeypatch: pytes
     assert incoming.cpu_time.take() == 0.0
 
 
-@pytest.mark.usefixtures("_each_look_a_second")
+@pytest.mark.usefixtures("_seconds_between_calls")
 def test_the_time_that_a_meter_needs_for_a_long_piece_is_charged() -> None:
     timed_meter, paid = TimedMeter(BlindMeter()), list[float]()
 

@@ -1,4 +1,4 @@
-"""A store that was lost is not forgotten: what the service has read of it counts on."""
+"""Usage that the service has read from a lost store still counts."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ DAY, MONTH = "2026-11-22", "2026-11"
 
 
 def room(folder: Path, *spent: Spent, own: int = 0, **budget: int) -> int:
-    """Tokens of an answer that a budget of a thousand still allows."""
+    """Returns the tokens of an answer that a budget of a thousand still allows."""
 
     async def test(ledger: Ledger) -> int:
         named = [Spent(ledger._totals.store if each.store == "own" else each.store, *_rest(each)) for each in spent]

@@ -1,4 +1,4 @@
-"""Streams that break off before their usage is told: what came of them not as text is paid for as well."""
+"""If a stream breaks off before it reports its usage, output other than text counts too."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""A long text of a request comes to the provider as it was, and is no less checked and counted than a short one."""
+"""A long text reaches the provider unchanged, and is checked and counted like a short one."""
 
 import json
 import random
@@ -53,7 +53,7 @@ def test_a_document_with_any_texts_is_written_as_it_was_read() -> None:
         try:
             expected = json.loads(body)
             body.decode()
-        except UnicodeDecodeError:  # half of a pair as it is, which is no UTF-8
+        except UnicodeDecodeError:  # an unescaped half surrogate pair, which is not UTF-8
             continue
         parsed = read(body)
         assert json.loads(parsed.body) == expected

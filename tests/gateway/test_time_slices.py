@@ -1,4 +1,4 @@
-"""A request that takes long to read is read in slices, and of each project one waits for its turn."""
+"""Large requests are parsed in slices, and only one request of each project waits in turn."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ SHAPES: dict[str, tuple[int, dict[str, Any]]] = {
     "messages": (80, {"messages": [{"role": "user", "content": "a, [b] " * 30}] * 20_000}),
     "backslashes": (30, {"a": "\\" * (2 << 20)}),
 }
-"""With how many slices there are at the least."""
+"""The least number of slices, and the fields of the request."""
 
 
 def run(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -1,4 +1,4 @@
-"""A budget holds against a provider that writes more than it is asked for, also where nobody can count the words."""
+"""A budget is kept even if a provider writes more than requested in a text without countable words."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ WITHOUT_WORDS = ["abcdefgh", '{"a":[1,2],"b":{"c":null}}', "😀", "слово,"
 
 
 def event(text: str) -> bytes:
-    """Of 10,000 characters."""
+    """Returns an event of 10,000 characters."""
     delta = {"content": (text * 10_000)[:10_000]}
     return b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n"
 
@@ -31,7 +31,7 @@ def event(text: str) -> bytes:
 @pytest.mark.parametrize("text", WITHOUT_WORDS)
 @pytest.mark.parametrize("budget", [1000, 100_000])
 def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str, budget: int) -> None:
-    """Of 16 tokens that are asked for 200,000 characters come: 1562 tokens beyond doubt, and likely 50,000 or more."""
+    """The call requests 16 tokens and gets 200,000 characters: certainly 1,562 tokens, and likely 50,000 or more."""
     entry = Entry("p", budget=Budget(day_tokens=budget))
 
     async def test(ledger: Ledger) -> None:

@@ -1,4 +1,4 @@
-"""Providers that write more than they are asked for: nothing is above the budget but what nobody could know."""
+"""If a provider writes more than requested, the budget is exceeded only by tokens that cannot be detected."""
 
 import http.client
 import json
@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.one_database
 
 ENDLESS = 30_000
-"""Words: more than sockets hold on the way."""
+"""Words. More than the buffers of all sockets hold."""
 NOW = (2026, 11, 22)
 
 
@@ -70,9 +70,9 @@ def test_an_overlong_answer_in_one_piece_passes_and_counts(alice: Agent, provide
         (["船舶"] * 100, 100),
         (["船"] * 100, 50),  # single characters
         (["船" * 90] * 100, 70),
-        (["船舶" * 100] + ["船"] * 100, 101),  # of which each event counts
+        (["船舶" * 100] + ["船"] * 100, 101),  # each of these events counts as one token
         (["word word word word word word word word "] * 100, 800),
-        # Of these nobody knows more than that a token has at most 128 characters.
+        # The only certain limit for these is that a token has at most 128 characters.
         (["x"] * 100, 0),
         (["----------------"] * 100, 12),
         ([" " * 80] * 100, 62),
@@ -88,7 +88,7 @@ def test_an_answer_is_too_long_only_beyond_doubt(texts: list[str], tokens: int) 
         for each in (meter, at_once):
             each.feed(b"data: " + json.dumps({"choices": [{"delta": delta}]}).encode() + b"\n\n")
         so_far = at_once.least_tokens()
-        if number % 7 == 0:  # in between they are not counted
+        if number % 7 == 0:  # words are not counted in between
             assert not meter.exceeds(so_far)
             assert so_far == 0 or meter.exceeds(so_far - 1)
     assert meter.least_tokens() == at_once.least_tokens() == tokens
@@ -114,7 +114,7 @@ def test_the_excess_of_an_answer_is_reserved_within_the_budget_and_survives_a_ki
         assert longest == replace(first, output=900, money=900)
         with pytest.raises(RefusedError, match="is reached"):
             ledger.extend(longest, entry, by=1)
-        await ledger.read_since(0)  # all that was handed in is on the disk
+        await ledger.read_since(0)  # all submitted work is on disk
 
     async def look(ledger: Ledger) -> None:
         (row,) = (await ledger.read_since(0))["rows"]
@@ -165,7 +165,7 @@ def test_a_lasting_refusal_is_reported_until_a_call_fits() -> None:
 
     truth.note_budget("p", "month", resets=resets)
     assert told(REPORTED_AFTER / 2) == [False, False, False]
-    truth.note_room("p")  # with less of what was said before
+    truth.note_room("p")  # less room than reported before
     assert told(REPORTED_AFTER) == [False, False, True]
     for _ in range(2):
         truth.note_budget("p", "month", resets=resets)

@@ -1,5 +1,5 @@
-"""A call that the whole budget could not pay for, or what is left of it, is too large: the budget is not reached, and
-others may ask on."""
+"""A call that exceeds the whole budget or the rest of it is too large. The budget is not reached, and other calls
+continue."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ DAY, MONTH = {"day_tokens": 1000}, {"day_tokens": 1000, "month_tokens": 1200}
     ("budget", "spent", "given", "why", "period"),
     [
         (DAY, 0, 1001, Why.TOO_LARGE, "day"),
-        (DAY, 0, 990, Why.TOO_LARGE, "day"),  # no answer would fit behind it
+        (DAY, 0, 990, Why.TOO_LARGE, "day"),  # no answer would fit after it
         (DAY, 600, 1001, Why.TOO_LARGE, "day"),
         (DAY, 600, 500, Why.TOO_LARGE, "day"),  # a smaller one would fit
         (DAY, 949, 50, Why.TOO_LARGE, "day"),
@@ -78,7 +78,7 @@ def test_only_a_budget_that_is_spent_is_reached(
 def test_a_budget_is_reached_if_calls_as_large_as_before_do_not_fit(
     tmp_path: Path, name: str, more: int, why: Why, is_started_anew: bool
 ) -> None:
-    """Each may take 132 tokens and takes 48: nearly 9 in 10 are spent when the next one has no room."""
+    """Each call reserves 132 tokens and uses 48. Nearly 90% is spent when the next one has no room."""
     one = Entry("p", budget=Budget(**{name: 1000}), prices={"m": Price(MILLION, MILLION, 0)})
 
     async def ask(ledger: Ledger, given: int = 116) -> None:

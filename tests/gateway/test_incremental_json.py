@@ -1,4 +1,4 @@
-"""A request of many short texts is read and written in runs, and means what it would mean otherwise."""
+"""A request of many short texts is parsed and written in steps, without changing its meaning."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why
 
-from tests.gateway.test_long_texts import make_value
+from tests.gateway.test_extracted_texts import make_value
 
 pytestmark = pytest.mark.one_database
 
@@ -24,15 +24,15 @@ BLANKS = ("", " ", "\n\t\r  ", " " * 40)
 
 
 @pytest.fixture
-def _of_few_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that runs end anywhere."""
+def _small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes steps so small that they end anywhere."""
     monkeypatch.setattr(json_documents, "MAX_AT_ONCE", 0)
     for module in (json_documents, incremental_json):
         monkeypatch.setattr(module, "STEP_SIZE", 7)
 
 
 def spell(value: Any, chance: random.Random) -> str:
-    """As JSON, with blanks wherever they may be."""
+    """Returns the value as JSON, with blanks wherever they are allowed."""
     blank = chance.choice(BLANKS)
     if isinstance(value, dict):
         pairs = (f"{blank}{spell(name, chance)}{blank}:{spell(each, chance)}" for name, each in value.items())
@@ -48,8 +48,8 @@ def make_document(chance: random.Random) -> dict[str, Any]:
     return {name: chance.choice([make_value(chance), chance.choices(scalars, k=9), *scalars]) for name in names}
 
 
-@pytest.mark.usefixtures("_of_few_bytes")
-def test_a_document_read_in_runs_equals_the_one_read_at_once() -> None:
+@pytest.mark.usefixtures("_small_steps")
+def test_a_document_read_in_steps_equals_the_one_read_at_once() -> None:
     chance = random.Random(11)
     for _ in range(150):
         body = spell(make_document(chance), chance).encode(errors="surrogatepass")
@@ -63,12 +63,11 @@ def test_a_document_read_in_runs_equals_the_one_read_at_once() -> None:
             found = run_at_once(read_json(mark + body))
             assert found == expected
             assert list(found) == list(expected)
-        assert json.loads(run_at_once(json_documents.write_json(found | {"a": 1}, incrementally=True))) == expected | {
-            "a": 1
-        }
+        written = run_at_once(json_documents.write_json(found | {"a": 1}, incrementally=True))
+        assert json.loads(written) == expected | {"a": 1}
 
 
-@pytest.mark.usefixtures("_of_few_bytes")
+@pytest.mark.usefixtures("_small_steps")
 def test_a_document_that_is_no_json_object_is_refused_at_any_cut() -> None:
     whole = b'{"model": "m", "a": [1, {"b": "\xc3\xa4"}, 1.5e3], "c": {"d": [true]}} '
     for end in range(len(whole) - 1):
@@ -111,7 +110,7 @@ def test_a_lone_surrogate_does_not_lengthen_the_document(half: str) -> None:
 
 
 def test_the_number_of_values_read_at_once_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though all of them are in the last half of what may be one element."""
+    """Even if all of them are in the second half of the largest possible element."""
     marks, decoder = [], incremental_json.DECODER
 
     def decode(text: str, at: int) -> tuple[Any, int]:
