@@ -14,6 +14,7 @@ from accounts.api.parameters import Parameter, ParameterError
 
 MAX_WAIT = 30
 MAX_TAIL = 10_000
+MAX_RUN = 10**9 - 1
 
 _AGO = re.compile(r"([0-9]{1,9}[smhdw])+", re.ASCII)
 _PART = re.compile(r"([0-9]+)([smhdw])")
@@ -134,8 +135,8 @@ SINCE = moment("since", description="Only lines from then on: a time, or how lon
 FOLLOW = flag("follow", description="Continue with new lines as server-sent events until the agent ends.")
 RUN: Parameter[int | None] = Parameter(
     name="run",
-    schema={"type": "integer", "minimum": 1},
-    read=number(low=1, high=10**9 - 1, otherwise="Set run to the number of a run, such as 3."),
+    schema={"type": "integer", "minimum": 1, "maximum": MAX_RUN},
+    read=number(low=1, high=MAX_RUN, otherwise="Set run to the number of a run, such as 3."),
     default=None,
     description="The number of an earlier run (see `/runs`). Without it, the current run.",
 )

@@ -28,8 +28,22 @@ class Operation:
         return address_of(self.path.replace("{", "<str:").replace("}", ">"), known)
 
 
+def read_description() -> dict[str, Any]:
+    described: dict[str, Any] = Client().get("/api/schema", headers={"accept": "application/json"}).json()
+    return described
+
+
+def read_numbers() -> Iterator[tuple[Operation, str, dict[str, Any]]]:
+    """Each whole number in a query: its operation, its name and its schema."""
+    for path, methods in sorted(read_description()["paths"].items()):
+        for method, operation in methods.items():
+            for each in operation.get("parameters", []):
+                if each["in"] == "query" and each["schema"].get("type") == "integer":
+                    yield Operation(method=method.upper(), path=path), each["name"], each["schema"]
+
+
 def read_operations() -> list[Operation]:
-    described = Client().get("/api/schema", headers={"accept": "application/json"}).json()
+    described = read_description()
     return [
         Operation(
             method=method.upper(),

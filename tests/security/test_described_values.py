@@ -17,7 +17,7 @@ from tests.clients import api_of
 from tests.projects.api.following import hang_up
 from tests.sampling import Some
 from tests.security.access_table import TABLE
-from tests.security.described import Operation, read_operations
+from tests.security.described import Operation, read_numbers, read_operations
 from tests.security.described_values import IN_BODIES, IN_HEADERS, IN_QUERIES
 from tests.security.populated_service import PopulatedService
 
@@ -87,6 +87,22 @@ def test_no_value_of_a_query_breaks_an_operation(send: Sender, some: Some) -> No
         is_strict = operation.method == "GET" and operation.path.startswith("/api/p")
         assert status == 400 or name != "unknown" or not is_strict, operation
     assert send.wrong == []
+
+
+def test_a_number_is_taken_between_its_described_bounds_and_nowhere_else(send: Sender) -> None:
+    """A client that keeps to the description is not refused, and learns nothing by trying."""
+    found = list(read_numbers())
+    assert {name for _, name, _ in found} >= {"limit", "tail", "run", "wait"}
+    for operation, name, schema in found:
+        low, high = schema["minimum"], schema["maximum"]
+        for value in (low - 1, low, high, high + 1):
+            content: Any = json.dumps(send.body_of(operation)).encode()
+            path = f"{operation.address(send.service.route_parameters)}?{name}={value}"
+            answer: Any = send.api.generic(operation.method, path, content, "application/json")
+            refused = answer.status_code == 400 and name in {each["field"] for each in answer.json()["errors"]}
+            assert refused == (not low <= value <= high), f"{operation} ?{name}={value}: {answer.status_code}"
+            if answer.streaming:
+                hang_up(answer)
 
 
 def test_no_name_in_a_query_breaks_an_operation(send: Sender, some: Some) -> None:
