@@ -5,9 +5,10 @@ import hmac
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from django.views.decorators.debug import sensitive_variables
 
@@ -21,6 +22,9 @@ FORMAT = 1
 MANIFEST, SEAL = "manifest.json", "seal.json"
 LARGEST = 64 * 1024 * 1024
 """Maximum bytes of a manifest, which has some hundred for each agent."""
+
+LONGEST_TEXT = 1024
+"""Characters of a name in a manifest."""
 
 WRONG_KEY = (
     "The archive was made with an encryption key that is not here. Name the key file of the same installation with "
@@ -144,14 +148,41 @@ def _build(values: dict[str, Any]) -> Manifest:
         tables = [Table(**each) for each in values["tables"]]
         memories = None if memory is None else [Memory(**each) for each in memory]
         manifest = Manifest(**{**values, "tables": tables, "memory": memories})
-        fits = manifest.made_at.tzinfo is not None and all(
-            re.fullmatch("[0-9a-f]{64}", part.sha256) for part in manifest.parts
-        )
+        fits = all(_is_shaped(each) for each in (manifest, *manifest.parts)) and _has_sense(manifest)
     except (TypeError, KeyError, ValueError):
         fits = False
     if not fits:
         raise BackupError("This version of Berth cannot read the archive. Restore it with the version that made it.")
     return manifest
+
+
+def _is_shaped(part: Any) -> bool:
+    kinds = get_type_hints(type(part))
+    return all(_is_of(getattr(part, each.name), kinds[each.name]) for each in fields(part))
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    """Returns whether JSON has given a value of this type. `True` is no number, and text is short."""
+    inner = get_args(kind)
+    if isinstance(kind, UnionType):
+        return any(_is_of(value, each) for each in inner)
+    if get_origin(kind) is list:
+        return isinstance(value, list) and all(_is_of(each, inner[0]) for each in value)
+    if get_origin(kind) is dict:
+        return isinstance(value, dict) and all(_is_of(each, inner[1]) for each in value.values())
+    if kind is str:
+        return isinstance(value, str) and len(value) <= LONGEST_TEXT
+    return type(value) is kind
+
+
+def _has_sense(manifest: Manifest) -> bool:
+    shown = (manifest.version, manifest.instance, manifest.database, *(each.key for each in manifest.memory or []))
+    return (
+        manifest.made_at.tzinfo is not None
+        and all(text.isprintable() for text in shown)
+        and all(len(pair) == 2 for pair in manifest.migrations)
+        and all(re.fullmatch("[0-9a-f]{64}", part.sha256) for part in manifest.parts)
+    )
 
 
 def _check(seal: dict[str, Any]) -> str:
