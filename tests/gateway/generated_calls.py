@@ -1,4 +1,4 @@
-"""Calls as no client makes them: every option that any provider is known to have, and others, in any combination."""
+"""Generates calls with all known options of all providers, and invented ones, in random combinations."""
 
 import json
 import random
@@ -48,7 +48,7 @@ INVENTED: dict[str, tuple[Any, ...]] = {
     "cache_control_injection_points": ([{"location": "message"}],), "search_options": ({"forced_search": True},),
     "custom_rag_config": ({"a": 1},), "extra_body": ({"n": 5},), "api_base": (URL,), "model_list": (["a"],),
 }  # fmt: skip
-"""Some servers have these, and the gateway knows none of them by what it does."""
+"""Options of some servers whose effect the gateway does not know."""
 PARTS: tuple[dict[str, Any], ...] = (
     {"type": "text", "text": "a few words"}, {"type": "input_text", "text": "\U0001f600" * 30}, {"text": "a"},
     {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},

@@ -1,4 +1,4 @@
-"""Whatever call an agent makes up, no provider charges more for it than the gateway has reserved.
+"""No provider charges more for any call than the gateway has reserved.
 
 The provider of these tests reads requests by its own rules and charges the most that any known provider would.
 """
@@ -11,7 +11,7 @@ import pytest
 from gateway.budgets.prices import max_price_for
 from gateway.entries.entry import Budget, Entry, Kind, Limits, Price, Provider
 from gateway.meters.usage import MILLION, Usage, cost_of
-from gateway.providers.options import ALL, remove_unknown_options
+from gateway.providers.options import ALLOWED_OPTIONS, remove_unknown_options
 from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
 from gateway.providers.rewriting import limit_length, limit_price, remove_surcharges, request_usage, write_body
@@ -22,13 +22,13 @@ from gateway.rules.refusals import RefusedError
 from tests.fakes.messages import Answer, Request
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
-from tests.gateway.dear_provider import UNLIMITED, charge_for
+from tests.gateway.expensive_provider import UNLIMITED, charge_for
 from tests.gateway.generated_calls import INVENTED, PATHS, generate
 
 pytestmark = pytest.mark.one_database
 
 CALLS = 40
-"""For each seed."""
+"""Calls for each seed."""
 PRICES = {name: Price(3 * MILLION, 7 * MILLION, MILLION) for name in ("m", "gpt-4o-mini", "claude-x")}
 PRICES |= {"openai/gpt-5.4": Price(9 * MILLION, 20 * MILLION, MILLION), "grok-4": Price(MILLION, MILLION, MILLION)}
 BUDGETS = (Budget(day_tokens=2**50), Budget(month_money=2**50), Budget(day_tokens=2**50, day_money=2**50))
@@ -40,22 +40,22 @@ def entry_for(kind: Kind, budget: Budget) -> Entry:
 
 
 def send(entry: Entry, kind: Kind, path: str, document: dict[str, Any]) -> ParsedCall:
-    """As `ProviderCalls` does, whose whole way the test below takes. Raises RefusedError."""
+    """Returns the call as `ProviderCalls` would send it. Raises RefusedError."""
     found = read_provider("POST", f"/llm/v1/{path}", kind)
     assert found is not None
-    asked = run_at_once(read_call(found[0], entry, "application/json", json.dumps(document).encode()))
-    limit_length(asked, asked.output, kind)
-    remove_unknown_options(asked.document)
+    parsed = run_at_once(read_call(found[0], entry, "application/json", json.dumps(document).encode()))
+    limit_length(parsed, parsed.output, kind)
+    remove_unknown_options(parsed.document)
     if entry.budget.is_of_money:
-        remove_surcharges(asked, entry.prices)
-        limit_price(asked, entry)
-    request_usage(asked, kind)
-    run_at_once(write_body(asked))
-    return asked
+        remove_surcharges(parsed, entry.prices)
+        limit_price(parsed, entry)
+    request_usage(parsed, kind)
+    run_at_once(write_body(parsed))
+    return parsed
 
 
 def price_at(kind: Kind, sent: dict[str, Any]) -> Price:
-    """What the provider takes for a token, in millionths for a million: the dearest model that may answer."""
+    """Returns the provider's price of the most expensive model that may answer."""
     names = [
         str(sent["model"]),
         *(each if isinstance(each, str) else each["model"] for each in sent.get("models") or ()),
@@ -80,31 +80,31 @@ def test_no_generated_call_is_charged_more_than_is_reserved(seed: int, kind: Kin
         path, budget = chance.choice(paths), chance.choice(BUDGETS)
         document, entry = generate(chance, path), entry_for(kind, budget)
         try:
-            asked = send(entry, kind, path, document)
+            parsed = send(entry, kind, path, document)
         except RefusedError:
             continue
         passed += 1
-        sent = json.loads(asked.body)
+        sent = json.loads(parsed.body)
         charge = charge_for(path, sent)
-        assert charge.tokens <= asked.input + asked.output, (path, budget, document, charge)
+        assert charge.tokens <= parsed.input + parsed.output, (path, budget, document, charge)
         if budget.is_of_money:
-            reserved = cost_of(Usage(asked.input, asked.output), most_for_call(entry, asked))
+            reserved = cost_of(Usage(parsed.input, parsed.output), reserved_price(entry, parsed))
             price = price_at(kind, sent)
-            costs = charge.kept * charge.input * price.input + charge.output * price.output
+            costs = charge.cache_factor * charge.input * price.input + charge.output * price.output
             costs *= charge.factor / MILLION
             assert costs <= reserved, (path, document, charge, reserved)
     assert passed > CALLS // 10
 
 
-def most_for_call(entry: Entry, asked: ParsedCall) -> Price | None:
-    return max_price_for(entry, (asked.model, *asked.fallbacks), asked.input, is_cached=asked.is_cached)
+def reserved_price(entry: Entry, parsed: ParsedCall) -> Price | None:
+    return max_price_for(entry, (parsed.model, *parsed.fallbacks), parsed.input, is_cached=parsed.is_cached)
 
 
 @pytest.mark.parametrize("name", INVENTED)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_an_option_that_nobody_has_looked_at_is_not_sent_under_a_budget(name: str, budget: Budget) -> None:
+def test_an_unknown_option_is_not_sent_under_a_budget(name: str, budget: Budget) -> None:
     document = {"model": "m", "messages": [], name: INVENTED[name][0], "temperature": 0.5}
-    if name in ALL:
+    if name in ALLOWED_OPTIONS:
         with pytest.raises(RefusedError):
             send(entry_for(Kind.COMPATIBLE, budget), Kind.COMPATIBLE, "chat/completions", document)
         return
@@ -113,8 +113,8 @@ def test_an_option_that_nobody_has_looked_at_is_not_sent_under_a_budget(name: st
     assert sent["temperature"] == 0.5
 
 
-class DearProvider(StreamingProvider):
-    """Charges for each call as much as it may, and reports that."""
+class ExpensiveProvider(StreamingProvider):
+    """Charges as much as possible for each call, and reports that usage."""
 
     charged = 0
 
@@ -124,8 +124,10 @@ class DearProvider(StreamingProvider):
         with self.changed:
             self.charged += charge.tokens
         is_new = path in ("messages", "responses")
-        given, written = ("input_tokens", "output_tokens") if is_new else ("prompt_tokens", "completion_tokens")
-        usage = {given: charge.input, written: charge.output}
+        input_name, output_name = (
+            ("input_tokens", "output_tokens") if is_new else ("prompt_tokens", "completion_tokens")
+        )
+        usage = {input_name: charge.input, output_name: charge.output}
         if sent.get("stream") is not True:
             return Answer.json(200, {"id": "a", "model": str(sent.get("model")), "usage": usage})
         events = {
@@ -140,10 +142,10 @@ class DearProvider(StreamingProvider):
 @pytest.mark.parametrize("kind", Kind)
 @pytest.mark.parametrize("seed", range(20))
 def test_a_budget_holds_for_generated_calls_to_the_dearest_provider(seed: int, kind: Kind, alice: Agent) -> None:
-    """Each call may have an answer as long as the budget, so that it is reserved to the last token."""
+    """Each answer may be as long as the budget allows, so each call reserves the budget to the last token."""
     chance = random.Random(seed * 10 + list(Kind).index(kind))
     paths = ("messages",) if kind is Kind.ANTHROPIC else PATHS[:3]
-    with DearProvider() as dear:
+    with ExpensiveProvider() as dear:
         entry = alice.entry(kind=kind, limits={"answer_tokens": 2**24})
         entry["provider"]["base"] = f"{dear.url}/v1"
         counted = 0

@@ -1,4 +1,4 @@
-"""What nobody here knows may be as long as a model can read: parts of a talk, fields of a form, and options."""
+"""Unknown parts of a conversation, fields of a form and options count as much as a model can read."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ UNKNOWN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("message", UNKNOWN, ids=range(len(UNKNOWN)))
-def test_a_part_that_nobody_knows_counts_its_largest_possible_size(message: dict[str, Any]) -> None:
+def test_an_unknown_part_counts_its_largest_possible_size(message: dict[str, Any]) -> None:
     for holder in ("messages", "input"):
         assert bound({holder: [{"role": "user", "content": "a"}, message]}) >= LIMITS.unseen_tokens
 

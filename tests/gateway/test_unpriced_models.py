@@ -1,5 +1,5 @@
-"""A budget of money holds for models of OpenRouter without a price: it reports their costs, and takes no dearer ones
-than are reserved for."""
+"""A money budget also limits OpenRouter models without a price: OpenRouter reports their cost, and refuses models that
+cost more than the reservation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_what_openrouter_reports_counts_and_what_it_leaves_out_counts_at_the_cei
 def test_an_openrouter_model_without_a_price_reaches_the_budget(
     alice: Agent, provider: StreamingProvider, path: str
 ) -> None:
-    """Each call costs 40 cents, as OpenRouter says it."""
+    """Each call costs 40 cents, as OpenRouter reports."""
     alice.gateway.apply(alice.entry(kind="openrouter", budget={"day_money": MILLION}))
     names: Sequence[str] = ("prompt_tokens", "completion_tokens")
     if path != "chat/completions":

@@ -29,8 +29,8 @@ _OF_MAKER = re.compile(
 )
 """Prefixes at OpenRouter that only the model's maker can use. Any other name may be an account's own alias."""
 OPENROUTER_CEILING = Price(5_000_000, 25_000_000, 5_000_000)
-"""The highest price of a model of OpenRouter for which staff keep no price, in dollars: that of the largest models of
-Anthropic, Google and OpenAI, except those for research. OpenRouter is told to use no model that costs more."""
+"""The highest price of an OpenRouter model for which staff have set no price, in dollars: that of the largest models of
+Anthropic, Google and OpenAI, except research models. The gateway makes OpenRouter refuse models that cost more."""
 LONG_INPUT_FACTOR = 2
 """The most by which a long input multiplies the price. At some providers answers cost only half as much again."""
 
@@ -134,8 +134,10 @@ def max_price_for(entry: Entry, models: Sequence[str], input_tokens: int, *, is_
 
 
 def ceiling_for(entry: Entry, models: Sequence[str]) -> Price | None:
-    """Returns the price that OpenRouter may not exceed in this call, or None if it needs no such limit: if money is not
-    limited, or if staff keep a price for each of the models."""
+    """Returns the price that OpenRouter must not exceed in this call, or None if the call needs no such limit.
+
+    It needs none if the budget does not limit money, or if staff have set a price for each of the models.
+    """
     reports_costs = entry.provider is not None and entry.provider.kind is Kind.OPENROUTER
     if not reports_costs or not entry.budget.is_of_money or all(map(partial(has_price, entry.prices), models)):
         return None
@@ -144,6 +146,7 @@ def ceiling_for(entry: Entry, models: Sequence[str]) -> Price | None:
 
 
 def has_price(prices: Mapping[str, Price], model: str) -> bool:
+    """Whether the model is free, or a price counts for it."""
     return model.lower().endswith(FREE) or price_of(prices, model) is not None
 
 

@@ -18,8 +18,8 @@ from gateway.providers.hidden_input import (
     models_in,
     refers_to_hidden_input,
 )
-from gateway.providers.parts import has_unknown_parts
 from gateway.providers.time_slices import Slices
+from gateway.providers.unknown_parts import has_unknown_parts
 
 _PICTURES = frozenset({"image", "image_url", "input_image"})
 _OTHER_MEDIA = frozenset({"audio", "input_audio", "document", "file", "input_file", "video_url"})

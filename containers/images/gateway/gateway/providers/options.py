@@ -1,9 +1,9 @@
-"""Options of a call that cost no more than is reserved for them. Pure.
+"""Removes options whose cost is unknown. Pure.
 
-Servers invent options faster than anyone can look at them, and some of these cost money: they drop the length of the
-answer (LiteLLM's `additional_drop_params`), search documents (Azure's `data_sources`), or ask several models. So under
-a budget only options pass that are known to cost nothing beside the request's own bytes and its answer's length, or
-that other modules bound.
+Servers keep adding options, and some of these cost money: they ignore the limit of the answer (LiteLLM's
+`additional_drop_params`), search documents (Azure's `data_sources`), or ask several models. So under a budget only
+those options pass that are known to cost nothing beyond the request's bytes and the answer's length, or that other
+modules bound.
 """
 
 from typing import Any
@@ -11,18 +11,18 @@ from typing import Any
 from gateway.providers.parsed_call import CHOICE_OPTIONS, LENGTH_OPTIONS
 from gateway.providers.spelling import KNOWN_OPTIONS
 
-_OF_OPENAI = """
+_OPENAI = """
     audio dimensions echo encoding_format frequency_penalty function_call include input_type instructions language
     logit_bias logprobs max_tool_calls metadata modalities parallel_tool_calls presence_penalty prompt_cache_key
     prompt_cache_retention response_format safety_identifier seed stop store stream_format suffix temperature text
     tool_choice top_logprobs top_p truncation user verbosity voice
 """
-_OF_ANTHROPIC = "cache_control output_config output_format stop_sequences system top_k"
-_OF_OPENROUTER = """
+_ANTHROPIC = "cache_control output_config output_format stop_sequences system top_k"
+_OPENROUTER = """
     image_config include_reasoning min_p models repetition_penalty route session_id structured_outputs top_a trace
     transforms
 """
-_OF_OTHER_PROVIDERS = """
+_OTHER_PROVIDERS = """
     citation_options disable_search disable_tool_validation do_sample document_image_limit document_page_limit documents
     embedding_type embedding_types enable_thinking exclude_domains include_domains late_chunking normalized
     output_dimension output_dtype perf_metrics_in_response preserve_thinking prompt_mode prompt_truncate_len random_seed
@@ -30,8 +30,8 @@ _OF_OTHER_PROVIDERS = """
     search_before_date_filter search_domain_filter search_mode search_recency_filter task thinking_budget tool_stream
     truncate user_id volume_normalization context_length_exceeded_behavior
 """
-"""Of Mistral, Groq, xAI, Qwen, Zhipu, DeepSeek, Perplexity, Together, Fireworks, Cohere, Jina and Voyage."""
-_OF_OWN_SERVERS = """
+"""Options of Mistral, Groq, xAI, Qwen, Zhipu, DeepSeek, Perplexity, Together, Fireworks, Cohere, Jina and Voyage."""
+_SELF_HOSTED_SERVERS = """
     add_generation_prompt add_special_tokens allowed_openai_params allowed_token_ids bad_words cache cache_prompt
     cache_salt chat_template_kwargs continue_final_message drop_params dry_allowed_length dry_base dry_multiplier
     dry_penalty_last_n dry_sequence_breakers dynatemp_exponent dynatemp_range ebnf format grammar guided_choice
@@ -44,14 +44,14 @@ _OF_OWN_SERVERS = """
     tfs_z think timeout timings_per_token top_n_sigma truncate_prompt_tokens typical_p use_beam_search xtc_probability
     xtc_threshold
 """
-"""Of vLLM, SGLang, llama.cpp, Ollama and LiteLLM."""
-FREE_OF_CHARGE = frozenset(
-    " ".join((_OF_OPENAI, _OF_ANTHROPIC, _OF_OPENROUTER, _OF_OTHER_PROVIDERS, _OF_OWN_SERVERS)).split()
+"""Options of vLLM, SGLang, llama.cpp, Ollama and LiteLLM."""
+FREE_OF_CHARGE = frozenset(" ".join((_OPENAI, _ANTHROPIC, _OPENROUTER, _OTHER_PROVIDERS, _SELF_HOSTED_SERVERS)).split())
+ALLOWED_OPTIONS = (
+    FREE_OF_CHARGE | KNOWN_OPTIONS | {*CHOICE_OPTIONS, *(name for names in LENGTH_OPTIONS.values() for name in names)}
 )
-ALL = FREE_OF_CHARGE | KNOWN_OPTIONS | {*CHOICE_OPTIONS, *(name for names in LENGTH_OPTIONS.values() for name in names)}
 
 
 def remove_unknown_options(document: dict[str, Any]) -> None:
-    """Removes all other options, so that the provider answers as if they had not been given."""
-    for name in document.keys() - ALL:
+    """Removes options that are not allowed, so that the provider answers as if they had not been given."""
+    for name in document.keys() - ALLOWED_OPTIONS:
         del document[name]

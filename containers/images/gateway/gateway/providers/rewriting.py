@@ -66,7 +66,7 @@ def remove_surcharges(parsed: ParsedCall, prices: Mapping[str, Price]) -> None:
 
 
 def limit_price(parsed: ParsedCall, entry: Entry) -> None:
-    """Makes OpenRouter refuse models that cost more than is reserved for a model without a price."""
+    """Makes OpenRouter refuse models that cost more than the reservation for a model without a price."""
     if (ceiling := ceiling_for(entry, (parsed.model, *parsed.fallbacks))) is None:
         return
     most = {"prompt": ceiling.input / MILLION, "completion": ceiling.output / MILLION, "request": 0}

@@ -1,8 +1,8 @@
-"""A provider that charges the most that any known provider charges for what it is asked, and keeps its own count.
+"""A provider that charges for each request the most that any known provider would charge.
 
-It reads requests by rules of its own and shares none with the gateway: each byte of text is a token, each picture is
-the largest one, every file by address is as long as a model can read, each option has the worst meaning that some
-provider gives it, and an answer is as long as it may be.
+It reads requests by its own rules and shares none with the gateway: each byte of text is a token, each image is the
+largest possible one, every file at a URL is as long as a model can read, each option has the most expensive meaning
+that any provider gives it, and each answer is as long as it may be.
 """
 
 import json
@@ -12,19 +12,19 @@ from typing import Any
 
 UNLIMITED = 10**12
 WINDOW = 200_000
-"""Tokens that a provider adds by itself: as many as a model reads at a time."""
-ADDING = frozenset({
+"""Tokens that a provider adds to the input: as many as a model can read."""
+ADDING_OPTIONS = frozenset({
     "previous_response_id", "conversation", "container", "context_management", "mcp_servers", "plugins", "preset",
     "web_search_options", "search_parameters", "enable_search", "chat_template", "mm_processor_kwargs",
     "vl_high_resolution_images", "data_sources", "rag", "prompt_id", "search_options", "custom_rag_config",
 })  # fmt: skip
-"""Options by which some provider reads more than it was sent."""
-UNBOUND = frozenset({
+"""Options that make some provider add input."""
+UNBOUNDED_OPTIONS = frozenset({
     "additional_drop_params", "extra_body", "api_base", "model_list", "num_candidates", "num_return_sequences",
     "deferred", "background", "batch_models", "fastest_response", "num_retries", "hedged_requests",
 })  # fmt: skip
-"""Options by which some server takes no notice of the length, or answers more than once."""
-DEARER = {
+"""Options that make some server ignore the limit of the answer, or answer more than once."""
+SURCHARGES = {
     "service_tier": {"priority": 2, "Priority": 2}, "speed": {"fast": 6}, "inference_geo": {"us": 2},
     "cache_control_injection_points": {},
 }  # fmt: skip
@@ -34,14 +34,14 @@ LENGTHS = {
     "responses": ("max_output_tokens",),
     "messages": ("max_tokens",),
 }
-CONTROLS = {"max_completion_tokens", "max_tokens", "max_output_tokens", "usage", "stream_options", "provider", "model"}
-"""What no model reads."""
+NOT_READ = {"max_completion_tokens", "max_tokens", "max_output_tokens", "usage", "stream_options", "provider", "model"}
+"""Options that no model reads as input."""
 PICTURES = {"image", "image_url", "input_image"}
-PLAIN = {
+PLAIN_TYPES = {
     "text", "input_text", "output_text", "refusal", "thinking", "redacted_thinking", "tool_use", "tool_result",
     "function_call", "function_call_output", "reasoning", "message", "summary_text",
 }  # fmt: skip
-DEAR_PICTURE = {"gpt-4o-mini": 48_169, "gpt-5.4": 10_000}
+LARGE_PICTURES = {"gpt-4o-mini": 48_169, "gpt-5.4": 10_000}
 SECONDS_PER_BYTE, TOKENS_PER_SECOND = 1 / 750, 20
 PAGE_BYTES, PAGE_TOKENS = 2000, 4600
 
@@ -51,9 +51,9 @@ class Charge:
     input: int = 0
     output: int = 0
     factor: float = 1.0
-    """Times the price of a token."""
-    kept: float = 1.0
-    """Times the price of the input, which is written to a cache."""
+    """The factor by which options raise the price."""
+    cache_factor: float = 1.0
+    """The factor by which writes to a cache raise the price of the input."""
 
     @property
     def tokens(self) -> int:
@@ -61,10 +61,12 @@ class Charge:
 
 
 def charge_for(path: str, sent: dict[str, Any]) -> Charge:
-    charge = Charge(factor=_factor(sent), kept=2.0 if '"cache_control"' in json.dumps(sent) else 1.0)
+    charge = Charge(factor=_factor(sent), cache_factor=2.0 if '"cache_control"' in json.dumps(sent) else 1.0)
     names = [name for name in _models(sent) if name]
     window = (
-        any(sent.get(name) for name in ADDING) or any(map(_searches, names)) or isinstance(sent.get("prompt"), dict)
+        any(sent.get(name) for name in ADDING_OPTIONS)
+        or any(map(_searches, names))
+        or isinstance(sent.get("prompt"), dict)
     )
     tools = _list(sent.get("tools"))
     window = window or any(map(_is_of_provider, tools))
@@ -74,21 +76,18 @@ def charge_for(path: str, sent: dict[str, Any]) -> Charge:
         tokens, is_fetched, media = _read(part, names)
         fetched += is_fetched
         counted += tokens - media
-    text = sum(_text(value) for name, value in sent.items() if name not in CONTROLS)
+    text = sum(_text(value) for name, value in sent.items() if name not in NOT_READ)
     charge.input += max(0, text + counted) + (WINDOW if window or fetched else 0)
     charge.output = _answer(path, sent)
     return charge
 
 
 def _answer(path: str, sent: dict[str, Any]) -> int:
-    if any(sent.get(name) for name in UNBOUND):
+    if any(sent.get(name) for name in UNBOUNDED_OPTIONS):
         return UNLIMITED
     if path == "audio/speech":
-        return round(
-            2
-            * len(str(sent.get("input")).encode(errors="replace"))
-            / min(1.0, max(0.25, _number(sent.get("speed"), 1.0)))
-        )
+        size, speed = len(str(sent.get("input")).encode(errors="replace")), _number(sent.get("speed"), 1.0)
+        return round(2 * size / min(1.0, max(0.25, speed)))
     if path == "embeddings":
         return 0
     choices = max(1, *(int(_number(sent.get(name), 1)) for name in CHOICES))
@@ -101,14 +100,14 @@ def _answer(path: str, sent: dict[str, Any]) -> int:
 
 def _number(value: object, otherwise: float) -> float:
     try:
-        return float(value)  # type: ignore[arg-type]  # the most generous reader
+        return float(value)  # type: ignore[arg-type]  # accepts anything like a number
     except (TypeError, ValueError, OverflowError):
         return otherwise
 
 
 def _factor(sent: dict[str, Any]) -> float:
     factor = 1.0
-    for name, values in DEARER.items():
+    for name, values in SURCHARGES.items():
         given = sent.get(name)
         factor *= values.get(given, 1) if isinstance(given, str) else 1
     hosts = sent.get("provider")
@@ -130,15 +129,12 @@ def _searches(name: str) -> bool:
 def _is_of_provider(tool: object) -> bool:
     if not isinstance(tool, dict):
         return False
-    return tool.get("type") not in (None, "function", "custom") or not tool.keys() & {
-        "name",
-        "function",
-        "input_schema",
-    }
+    is_agents = tool.get("type") in (None, "function", "custom") and tool.keys() & {"name", "function", "input_schema"}
+    return not is_agents
 
 
 def _parts(sent: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Wherever a provider reads one: messages, what tools have answered, inputs, and lists that some servers know."""
+    """Yields the parts of messages, tool results and inputs, and of lists that only some servers read."""
     for holder in ("messages", "input"):
         for item in _dicts(sent.get(holder)):
             yield {name: value for name, value in item.items() if name not in ("content", "output", "images")}
@@ -157,10 +153,10 @@ def _list(value: object) -> list[Any]:
 
 
 def _read(part: dict[str, Any], names: list[str]) -> tuple[int, bool, int]:
-    """Tokens of the part, whether the provider fetches it, and bytes of it that are no text."""
+    """Returns the part's tokens, whether the provider fetches it, and the number of its bytes that are not text."""
     kind, data = part.get("type"), _encoded(part)
     if kind in PICTURES:
-        return max([5000, *(DEAR_PICTURE.get(name.rpartition("/")[2], 0) for name in names)]), False, len(data)
+        return max([5000, *(LARGE_PICTURES.get(name.rpartition("/")[2], 0) for name in names)]), False, len(data)
     if kind == "input_audio" and data:
         return round(len(data) * 3 / 4 * SECONDS_PER_BYTE * TOKENS_PER_SECOND), False, len(data)
     if data.startswith(("JVBERi", "data:application/pdf;base64,JVBERi")):
@@ -171,7 +167,7 @@ def _read(part: dict[str, Any], names: list[str]) -> tuple[int, bool, int]:
     is_stored = part.keys() <= {"id", "type"} and "id" in part
     is_spoken = "role" in part and isinstance(part.get("audio"), dict)
     is_unknown = has_address or ("role" not in part and not part.keys() <= {"text"} and bool(part))
-    return 0, is_stored or is_spoken or (kind not in PLAIN and is_unknown), 0
+    return 0, is_stored or is_spoken or (kind not in PLAIN_TYPES and is_unknown), 0
 
 
 def _encoded(part: dict[str, Any]) -> str:
@@ -196,7 +192,7 @@ def _values(value: object) -> Iterator[object]:
 
 
 def _text(value: object) -> int:
-    """Bytes of all that a model could read."""
+    """Returns the number of bytes that a model could read."""
     if isinstance(value, dict):
         return sum(len(name.encode(errors="replace")) + _text(each) for name, each in value.items())
     if isinstance(value, list):
