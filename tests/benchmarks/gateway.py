@@ -1,12 +1,13 @@
 """What the gateway costs, against a direct connection and a bare pass-through. All in one run, in turn.
 
     python -m tests.benchmarks.gateway [--streams 100] [--pieces 50] [--seconds 10] [--pollers 1000] [--rounds 3]
-        [--before CHECKOUT]
+        [--before CHECKOUT] [--python PATH]
 
 Each stream is of so many pieces a second. `first byte` is the time to the first piece of an answer, `delay` the time of
 each piece since it was sent; what is shown is added to the direct connection's. Processor time is that of the process
 in between, in percent of one core, and of each piece in microseconds. The pollers wait for messages that do not come.
 Medians of the rounds. `--before` is a worktree of another version, whose gateway is measured in the same rounds.
+`--python` runs the pass-through and the gateway with another interpreter that has the image's requirements.
 """
 
 import argparse
@@ -50,10 +51,11 @@ def main() -> None:
     parser.add_argument("--pollers", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--before", type=Path, help="a checkout of another version")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter of what is measured")
     options = parser.parse_args()
     with ExitStack() as stack:
         upstream, _ = stack.enter_context(running("upstream", options.pieces, options.seconds))
-        bare = stack.enter_context(running("bare", upstream))
+        bare = stack.enter_context(running("bare", upstream, python=options.python))
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         images = {"gateway": str(unpack_image(folder / "image"))}
         if options.before:
@@ -63,7 +65,7 @@ def main() -> None:
             "pass-through": (f"http://127.0.0.1:{bare[0]}/v1", f"http://127.0.0.1:{bare[0]}", bare[1]),
         }
         for name, image in images.items():
-            port, pid = stack.enter_context(gateway(image, upstream, pollers=options.pollers))
+            port, pid = stack.enter_context(gateway(image, upstream, options))
             ways[name] = f"http://127.0.0.1:{port}/llm/v1", f"http://127.0.0.1:{port}/tg", pid
         found: dict[str, list[list[float]]] = {name: [] for name in ways}
         for _ in range(options.rounds):
@@ -154,10 +156,10 @@ def can_connect(port: int) -> bool:
 
 
 @contextmanager
-def running(what: str, *rest: object) -> Iterator[tuple[int, int]]:
+def running(what: str, *rest: object, python: str = sys.executable) -> Iterator[tuple[int, int]]:
     """Yields the port and the process."""
     port = reserve_port()
-    words = [sys.executable, "-m", "tests.benchmarks.gateway_ends", what, str(port), *map(str, rest)]
+    words = [python, "-m", "tests.benchmarks.gateway_ends", what, str(port), *map(str, rest)]
     process = subprocess.Popen(words, stderr=subprocess.DEVNULL)  # it complains of polls that are given up
     try:
         wait_until(lambda: can_connect(port))
@@ -168,12 +170,13 @@ def running(what: str, *rest: object) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def gateway(image: str, upstream: int, *, pollers: int) -> Iterator[tuple[int, int]]:
+def gateway(image: str, upstream: int, options: argparse.Namespace) -> Iterator[tuple[int, int]]:
     """With a budget, so that every call is reserved on the disk."""
     base = f"http://127.0.0.1:{upstream}"
     with tempfile.TemporaryDirectory() as folder:
         ours = Gateway(Path(image), Path(folder))
         ours.env["GATEWAY_CONNECTIONS"] = "1000000"
+        ours.python = options.python
         ours.start()
         try:
             provider = {"key": "sk-real", "kind": "openai", "base": f"{base}/v1"}
@@ -186,7 +189,7 @@ def gateway(image: str, upstream: int, *, pollers: int) -> Iterator[tuple[int, i
             ours.apply(*[
                 {"project": str(UUID(int=number)),
                  "telegram": {"virtual": digest(TOKEN.format(number)), "token": f"{number + 1}:real", "base": base}}
-                for number in range(pollers)
+                for number in range(options.pollers)
             ])  # fmt: skip
             yield ours.port, ours.pid
         finally:

@@ -30,6 +30,7 @@ class Gateway:
         self.folder = folder
         self.port = reserve_port()
         self.lines: list[str] = []
+        self.python = sys.executable
         self.version = 0
         (folder / "key").write_text(Fernet.generate_key().decode())
         self.env = {
@@ -65,7 +66,7 @@ class Gateway:
     def begin(self) -> Self:
         """Start it without waiting until it is at work."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "gateway"],
+            [self.python, "-m", "gateway"],
             env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
         )  # fmt: skip
         threading.Thread(target=self._read, args=(self._process,), daemon=True).start()

@@ -38,7 +38,7 @@ def main() -> None:
 
     with opened() as (gateway, _, provider, agent):
         show("parallel streams", scenes.stream_in_parallel(gateway, provider, agent, rounds=options.rounds))
-    for period, moment in ((Period.DAY, "2026-11-22 23:59:55"), (Period.MONTH, "2026-11-30 23:59:55")):
+    for period, moment in ((Period.DAY, "2026-11-22 23:59:40"), (Period.MONTH, "2026-11-30 23:59:40")):
         with opened(moment) as (gateway, _, provider, agent):
             show(f"the end of a {period}", scenes.stream_over_an_end(gateway, provider, agent, period=period))
     with opened() as (gateway, telegram, provider, agent):

@@ -7,6 +7,7 @@ import statistics
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -57,10 +58,21 @@ def _in_flight(agent: Agent) -> bool:
     return gateway_spent(agent) != before
 
 
-def stream_over_an_end(gateway: Gateway, provider: StreamingProvider, agent: Agent, *, period: Period) -> Figures:
-    """Traffic over the end of a day or a month, by the clock of the gateway, which was started before it."""
+def stream_over_an_end(
+    gateway: Gateway,
+    provider: StreamingProvider,
+    agent: Agent,
+    *,
+    period: Period,
+    approach: Callable[[], object] = lambda: None,
+) -> Figures:
+    """Traffic over the end of a day or a month, by the clock of the gateway, which shows a moment before the end.
+    `approach` brings the clock closer to the end after the first call."""
     gateway.apply(agent.entry(budget={f"{period}_tokens": BUDGET}))
     provider.words = 60
+    _ask(agent, 1)
+    wait_until(lambda: by_period(agent, period), within=PATIENCE)
+    approach()
 
     def has_both() -> bool:
         _ask(agent, 1)
