@@ -116,10 +116,8 @@ class Claimable(WholeRow):
         Writes nothing and returns False if another operation has taken over the project.
         """
         written, operation = values | at_rest(), self.operation
-        with transaction.atomic():
-            if not self.write_if_held(claim.id, written):
-                return False
-            Event.objects.bulk_create(events)
+        if not self.write_if_held(claim.id, written, tuple(events)):
+            return False
         note_duration(operation, since=claim.began)
         for name, value in written.items():
             setattr(self, name, value)

@@ -1,16 +1,17 @@
 """A project with everything that a command needs, read and written by compiled statements."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, Self
 from uuid import UUID
 
-from django.db import models
+from django.db import models, transaction
 
 from accounts.database.compiled_instances import CompiledInstances
 from accounts.database.compiled_query import CompiledQuery
 from accounts.database.compiled_update import CompiledUpdate
 from projects.errors import ProjectGoneError
+from projects.models.event import Event
 from projects.rules.status.lifecycle import Desired, Operation
 
 _BESIDE = ("owner", "agent_type", "plan", "spending")
@@ -53,9 +54,16 @@ class WholeRow(models.Model):
         if not _one(type(self)).refresh(self, self.pk):
             raise ProjectGoneError
 
-    def write_if_held(self, operation_id: UUID, values: Mapping[str, Any]) -> bool:
-        """Writes to the row if it has this operation. Returns whether it did."""
-        return bool(_held(type(self)).run(values, self.pk, operation_id))
+    def write_if_held(self, operation_id: UUID, values: Mapping[str, Any], events: Sequence[Event] = ()) -> bool:
+        """Writes to the row and adds the events if the row has this operation. Returns whether it did."""
+        held = _held(type(self))
+        if len(events) == 1:
+            return bool(held.run_and_add(events[0], values, self.pk, operation_id))
+        with transaction.atomic():
+            if not held.run(values, self.pk, operation_id):
+                return False
+            Event.objects.bulk_create(events)
+            return True
 
     def write_if_free(self, values: Mapping[str, Any], kind: Conditions) -> bool:
         """Writes to the row if no operation holds it and it meets the conditions. Returns whether it did."""

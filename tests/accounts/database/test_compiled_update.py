@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.database.compiled_update import MOST, CompiledUpdate
 from accounts.models import User
+from projects.models import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +47,48 @@ def test_a_compiled_update_writes_the_same_as_the_orm(alice: User, bob: User, va
         assert update.run(values, alice.pk, 77) == update.run(values, uuid4(), version) == 0
         alice.refresh_from_db()
     assert User.objects.filter(pk=bob.pk).values().get() == before
+
+
+def make_event(owner: User, address: str | None) -> Event:
+    return Event(
+        project_id=uuid4(),
+        owner_id=owner.pk,
+        actor="' OR 1=1 --",
+        source="%s",
+        address=address,
+        action="stop",
+        outcome="done",
+    )
+
+
+@pytest.mark.parametrize("address", [None, "192.0.2.7", "2001:db8::7"])
+@pytest.mark.parametrize("values", VALUES, ids=",".join)
+def test_an_event_is_added_with_the_update_as_the_orm_would_save_it(
+    alice: User, values: dict[str, Any], address: str | None
+) -> None:
+    update, added = compiled(), make_event(alice, address)
+    assert update.run_and_add(added, values, alice.pk, 77) == 0
+    assert not Event.objects.exists()
+    with transaction.atomic():
+        assert update.run(values, alice.pk, alice.session_version) == 1
+        expected = User.objects.filter(pk=alice.pk).values().get()
+        transaction.set_rollback(True)
+    assert update.run_and_add(added, values, alice.pk, alice.session_version) == 1
+    assert User.objects.filter(pk=alice.pk).values().get() == expected
+    saved = Event.objects.get()
+    assert saved.pk is not None
+    names = [field.attname for field in Event._meta.concrete_fields if not field.primary_key]
+    assert [getattr(saved, name) for name in names] == [getattr(added, name) for name in names]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_update_whose_event_cannot_be_saved_writes_nothing(alice: User) -> None:
+    added = make_event(alice, None)
+    added.owner_id = None  # type: ignore[assignment]  # which the column refuses
+    with pytest.raises(DatabaseError):
+        compiled().run_and_add(added, {"is_staff": True}, alice.pk, alice.session_version)
+    alice.refresh_from_db()
+    assert (alice.is_staff, Event.objects.count()) == (False, 0)
 
 
 def test_there_is_a_statement_for_each_kind_of_values_and_not_for_each_value(alice: User) -> None:

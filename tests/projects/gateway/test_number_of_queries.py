@@ -16,13 +16,13 @@ from tests.deploying import PROJECT, create_project, token_of_bot
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database("postgresql")]
 
 MOST = {
-    "create": 32,
-    "create with a key of OpenAI": 31,
-    "create without a gateway": 26,
-    "stop": 8,
-    "start": 25,
+    "create": 29,
+    "create with a key of OpenAI": 28,
+    "create without a gateway": 23,
+    "stop": 5,
+    "start": 22,
     "start again": 3,
-    "restart": 25,
+    "restart": 22,
     "a new name": 8,
     "a new key": 12,
     "delete": 13,
