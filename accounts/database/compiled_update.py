@@ -106,9 +106,10 @@ def _write_insert(added: Model, *, rows: str) -> tuple[str, list[Any]]:
     """Returns the statement that adds the instance once for each of `rows`, and its parameters."""
     meta, quote = added._meta, connection.ops.quote_name
     fields = [field for field in meta.concrete_fields if not field.primary_key]  # the database numbers the rows
-    columns, places = ", ".join(quote(field.column) for field in fields), ", ".join(["%s"] * len(fields))
+    columns = ", ".join(quote(str(field.column)) for field in fields)
+    places = ", ".join(["%s"] * len(fields))
     values = [field.get_db_prep_save(field.pre_save(added, add=True), connection) for field in fields]
-    sql = f"INSERT INTO {quote(meta.db_table)} ({columns}) SELECT {places} FROM {rows}"  # noqa: S608 - names of models
+    sql = f"INSERT INTO {quote(meta.db_table)} ({columns}) SELECT {places} FROM {rows}"  # noqa: S608  # nosec B608 - names of models
     return sql, values
 
 

@@ -1,6 +1,6 @@
 """Limits agents' look-ups at the engine's name server, in a thread of its own.
 
-A started agent gets its limit when the engine's start event arrives, or at the next check if the event is missed.
+A started agent gets its limit just after the engine's start event, or at the next check if the event is missed.
 """
 
 import logging
@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 
 EVERY = 5.0
 """Seconds between two checks of all running agents."""
+
+AFTER_START = 0.1
+"""Seconds from the start of an agent to its limit. The command that starts it needs the processors to record that."""
 
 STEP = 120.0
 """Seconds for one check, which begins nothing after 30."""
@@ -56,7 +59,8 @@ class NameLimits(LastingThread):
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._wake.wait(EVERY)
+            if self._wake.wait(EVERY):
+                self._stopped.wait(AFTER_START)
             self._wake.clear()
             if self._stopped.is_set():
                 return

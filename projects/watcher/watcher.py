@@ -30,7 +30,7 @@ from projects.watcher.reconcile.changed_keys import ChangedKeys
 from projects.watcher.reconcile.event_freshness import EventFreshness
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import AT_ONCE
-from projects.watcher.reconcile.pending_events import HEALTH, OF_NO_RUN
+from projects.watcher.reconcile.pending_events import HEALTH
 from projects.watcher.reconcile.report_inspections import ReportInspections
 from projects.watcher.reconcile.round import Round
 from projects.watcher.reconcile.spot_checks import SpotChecks
@@ -117,8 +117,7 @@ class Watcher:
         """Waits until the next round is due. Meanwhile inspects containers after events."""
         while not self._stopped.is_set() and (left := until - time.monotonic()) > 0:
             self._pulse.expect(IDLE)
-            if self._changed.wake.wait(left) and not self._stopped.is_set():
-                self._changed.wake.clear()
+            if self._changed.wait(left) and not self._stopped.is_set():
                 if not self._may_look or len(self._changed) > AT_ONCE:
                     return  # for many containers, one list is better than many inspections
                 self._confine(self._look_at_changed)
@@ -127,9 +126,9 @@ class Watcher:
     def _look_at_changed(self) -> None:
         close_old_connections()
         self._leadership.require()
-        with self._changed.taking() as changed_keys:
-            barred, hand_over = self._protection.barred, self._background.hand_over
-            result = look_at(changed_keys, self._ends, repair=self._may_repair, barred=barred, hand_over=hand_over)
+        with self._changed.taking() as (keys, expected):
+            may, barred, hand_over = self._may_repair, self._protection.barred, self._background.hand_over
+            result = look_at(keys, self._ends, expected=expected, repair=may, barred=barred, hand_over=hand_over)
         self._changed.put_off(result.put_off | result.passed_over)
 
     def _look(self) -> None:
@@ -143,7 +142,7 @@ class Watcher:
         self._protection.step()
         now = time.monotonic()
         include_volumes, narrow = now >= self._volumes_again_at and not self._failing, now < self._compare_again_at
-        with self._changed.taking(include_put_off=True) as changed_keys:
+        with self._changed.taking(include_put_off=True) as (changed_keys, _):
             result = self._reconcile(changed_keys, include_volumes=include_volumes, narrow=narrow)
         self._may_look, self._may_repair = True, not result.held
         if not narrow:
@@ -194,6 +193,6 @@ class Watcher:
             each(event)
         if event.action.startswith(HEALTH):
             self._prompt.look_at(event.key)  # a round may be waiting for the engine's list
-        elif event.action not in OF_NO_RUN:
-            self._changed.add(event.key)
+        else:
+            self._changed.hear(event)
         self._vouching.hear(event)  # last: everything that it received before a round must be known to that round

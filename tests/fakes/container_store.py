@@ -166,6 +166,7 @@ class ContainerStore:
             container.state = ContainerState.EXITED
         elif container.is_up:
             container.report = AgentReport(state="stopped")
+            self._emit(container, "kill")
             self._end(container, 137 if container.name in self.ignores_sigterm else 0, ContainerState.EXITED)
             self._emit(container, "stop")
 
@@ -189,12 +190,8 @@ class ContainerStore:
             self._emit(container, "destroy")
 
     def _emit(self, container: MemoryContainer, action: str) -> None:
-        event = EngineEvent(
-            key=container.key,
-            action=action,
-            at=datetime.now(UTC),
-            container_id=container.container_id,
-            exit_code=container.exit_code if action == "die" else None,
-        )
+        exit_code, now = container.exit_code if action == "die" else None, datetime.now(UTC)
+        container_id = container.container_id
+        event = EngineEvent(key=container.key, action=action, at=now, container_id=container_id, exit_code=exit_code)
         self._events.append((event, dict(container.labels)))
         self._changed.notify_all()

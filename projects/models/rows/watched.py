@@ -57,6 +57,15 @@ class WatchedRow(NamedTuple):
         return self.updated_at > latest or (self.observed_at is not None and self.observed_at > latest)
 
 
+class RecordedRun(NamedTuple):
+    """The last run of a project's container, as its row shows it. The times are the engine's."""
+
+    container_id: str
+    container_state: str
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
 _FIRST = WatchedRow._fields.index("desired")
 _WELL = (Desired.RUNNING, None, None, "", "", 0, None, ContainerState.RUNNING, Health.HEALTHY, None, "running", "", "")
 _WELL_UNCHECKED = tuple(Health.NONE if value is Health.HEALTHY else value for value in _WELL)
@@ -92,10 +101,10 @@ def find_watched(keys: Collection[UUID], *, now: datetime) -> dict[UUID, Watched
     return found | _read([_rows().filter(moments.future("updated_at", now=now)), *_with(set(keys) - found.keys())])
 
 
-def without_operations(keys: Collection[UUID]) -> set[UUID]:
-    """Returns the keys of rows that no operation holds."""
+def without_operations(keys: Collection[UUID]) -> dict[UUID, RecordedRun]:
+    """Returns the rows that no operation holds."""
     rows = Project.objects.filter(pk__in=keys, instance=settings.BERTH_INSTANCE, operation=Operation.NONE)
-    return set(rows.order_by().values_list("pk", flat=True))
+    return {pk: RecordedRun(*run) for pk, *run in rows.order_by().values_list("pk", *RecordedRun._fields)}
 
 
 def compare_all(keys: Collection[UUID], *, now: datetime) -> dict[UUID, WatchedRow]:

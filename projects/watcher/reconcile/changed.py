@@ -1,6 +1,7 @@
 """Looks at some containers at once, because there were events about them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from uuid import UUID
 
 from accounts import clock
@@ -10,6 +11,7 @@ from projects.watcher.ends.prompt_recording import record_ends
 from projects.watcher.ends.run_ends import Ends
 from projects.watcher.failures import Confinement
 from projects.watcher.reconcile.batch import HandOver, Options, reconcile_some
+from projects.watcher.reconcile.expected_events import is_recorded
 from projects.watcher.reconcile.round import Round
 
 
@@ -17,6 +19,7 @@ def look_at(
     keys: Collection[str],
     ends: Ends,
     *,
+    expected: Mapping[str, str] = MappingProxyType({}),
     repair: bool = True,
     barred: bool = False,
     hand_over: HandOver | None = None,
@@ -24,10 +27,16 @@ def look_at(
     """Checks only the containers with these keys. Records first which of them have ended.
 
     Commands cause most events, but record their outcome themselves and need the processors meanwhile. So projects that
-    an operation holds are left to the next round, and so are containers without a project. Raises like `reconcile`.
+    an operation holds are left to the next round, and so are containers without a project. `expected` has the keys with
+    events of commands and their containers' ids: those whose rows already show the start or end are left to the next
+    round too. Raises like `reconcile`.
     """
     result = Round(at=clock.now())
-    at_rest = without_operations(ids_of(keys))
+    at_rest = {
+        pk
+        for pk, run in without_operations(ids_of(keys)).items()
+        if not is_recorded(run, expected.get(str(pk), ""), ends.find(run.container_id))
+    }
     if not at_rest:
         return result
     record_ends({str(each) for each in at_rest} & ends.keys_of_ended(), ends.find)

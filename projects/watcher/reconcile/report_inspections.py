@@ -83,7 +83,7 @@ class ReportInspections(LastingThread):
 
     def step(self) -> None:
         """Inspects all agents that have reported, and begins to ask again about those without an answer."""
-        with self._reported.taking() as keys:
+        with self._reported.taking() as (keys, _):
             ended = keys & self._ends.keys_of_ended()
         self._leave(*ended)
         left = keys - ended

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.one_database
 
 
 def take(changed: ChangedKeys) -> set[str]:
-    with changed.taking() as keys:
+    with changed.taking() as (keys, _):
         return set(keys)
 
 
@@ -40,7 +40,7 @@ def test_few_that_are_put_off_wake_the_watcher_and_many_wait_for_a_round() -> No
     many = {str(number) for number in range(AT_ONCE + 1)}
     changed.put_off(many)
     assert (changed.wake.is_set(), changed.has_put_off, take(changed)) == (False, True, set())
-    with changed.taking(include_put_off=True) as keys:
+    with changed.taking(include_put_off=True) as (keys, _):
         assert keys == many
     assert not changed.has_put_off
 
