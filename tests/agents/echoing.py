@@ -28,12 +28,12 @@ def prepare(facts: Any, addresses: Any) -> Any:
 
 
 def adapter() -> None:
-    from berth_agent.relay import living
+    from berth_agent.relay import supervisor
     from berth_agent.running import run
 
     if seconds := float(os.environ.get("ECHO_ANSWER_SECONDS", "0")):
-        living.ANSWER_SECONDS, living.STOP_SECONDS = seconds, seconds + 5
-    run(lambda status: living.live(status, prepare))
+        supervisor.ANSWER_SECONDS, supervisor.STOP_SECONDS = seconds, seconds + 5
+    run(lambda status: supervisor.supervise(status, prepare))
 
 
 def post(url: str, document: dict[str, Any], **headers: str) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def of_the_others() -> list[str]:
     from gateway.providers.reading import BYTES_PER_SECOND
     from gateway.servers.call import LARGEST
 
-    from berth_agent.relay import living
+    from berth_agent.relay import supervisor
     from containers.agent_contract import AGENT_USER, PROBLEMS_OF_EXIT, ExitCode
     from projects.management.commands.test_type import WITHIN
     from projects.rules.status.lifecycle import CRASH_LIMIT, CRASH_WINDOW
@@ -91,8 +91,8 @@ def of_the_others() -> list[str]:
         f"user {AGENT_USER}",
         "its exit code is 1 if the image breaks one",
         f"an image that is ready within {WITHIN_REQUEST:.0f} seconds; the command waits {WITHIN:.0f}",
-        f"it waits up to {living.ANSWER_SECONDS} seconds before it stops the child",
-        f"takes longer than those {living.ANSWER_SECONDS} seconds",
+        f"it waits up to {supervisor.ANSWER_SECONDS} seconds before it stops the child",
+        f"takes longer than those {supervisor.ANSWER_SECONDS} seconds",
         f"a body of {LARGEST >> 10} KiB",
         (
             f"for a PDF {TOKENS_PER_PAGE:,} tokens for each {BYTES_PER_PAGE // 1000} kB, "

@@ -72,9 +72,9 @@ def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes
     """A relay before an upstream that says so, and its Telegram."""
     from berth_agent.providers import Provider
     from berth_agent.relay.facts import Facts
-    from berth_agent.relay.provider import ProviderDoor
+    from berth_agent.relay.provider import ProviderEndpoint
     from berth_agent.relay.server import Relay
-    from berth_agent.relay.telegram import Telegram
+    from berth_agent.relay.telegram import TelegramEndpoint
 
     opened: list[Upstream] = []
 
@@ -87,8 +87,8 @@ def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes
         people: dict[str, Any] = {"instructions": "", "allowed_users": frozenset("*"), "settings": {}}
         who: dict[str, Any] = {"token": "7:real", "key": "sk-real", "provider": Provider.OPENAI, "model": "m"}
         facts = Facts(**who, **bases, **people, data=tmp_path, run=tmp_path, **seconds)
-        telegram = Telegram(facts, None, lambda _: None)  # type: ignore[arg-type]  # no poll is made
-        provider = ProviderDoor(facts, notes)  # type: ignore[arg-type]  # as much of a status as it uses
+        telegram = TelegramEndpoint(facts, None, lambda _: None)  # type: ignore[arg-type]  # no poll is made
+        provider = ProviderEndpoint(facts, notes)  # type: ignore[arg-type]  # as much of a status as it uses
         found = Relay({"telegram": telegram.serve, "openai": provider.serve})
         found.path_of_bot = f"/telegram/bot{facts.child_token}"  # type: ignore[attr-defined]  # for the tests
         return found, opened[-1], telegram
@@ -108,15 +108,15 @@ def ask(relay: Any, path: str, body: bytes = b"{}", method: str = "POST", **head
 
 
 @pytest.mark.parametrize("said", CUT)
-@pytest.mark.parametrize("door", ["/openai/v1/chat/completions", "sendMessage"])
+@pytest.mark.parametrize("path", ["/openai/v1/chat/completions", "sendMessage"])
 def test_an_answer_that_breaks_off_is_not_whole_and_no_second_one_follows(
-    relay: Any, notes: Notes, said: bytes, door: str
+    relay: Any, notes: Notes, said: bytes, path: str
 ) -> None:
     behind, _, _ = relay(said)
     with pytest.raises(IncompleteRead) as caught:
-        ask(behind, door if door.startswith("/") else f"{behind.path_of_bot}/{door}")
+        ask(behind, path if path.startswith("/") else f"{behind.path_of_bot}/{path}")
     assert b"HTTP/1.1" not in caught.value.partial
-    if door.startswith("/"):
+    if path.startswith("/"):
         assert notes.provider_notes[0] is None
         assert notes.provider_notes[-1].code == "provider_down"
 
@@ -130,7 +130,7 @@ def test_a_child_that_disconnects_is_no_fault_of_the_provider(relay: Any, notes:
     from berth_agent.relay.exchange import ChildGoneError
 
     behind, upstream, _ = relay(OK + b"Content-Length: 50000000\r\n\r\n" + b"x" * 50_000_000)
-    gone, serve = Event(), behind.doors["openai"]
+    gone, serve = Event(), behind.endpoints["openai"]
 
     def noting(exchange: Any) -> None:
         try:
@@ -139,7 +139,7 @@ def test_a_child_that_disconnects_is_no_fault_of_the_provider(relay: Any, notes:
             gone.set()
             raise
 
-    behind.doors["openai"] = noting
+    behind.endpoints["openai"] = noting
     upstream.may_answer.clear()
     with socket.create_connection(("127.0.0.1", behind.server_port)) as child:
         child.sendall(b"POST /openai/v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
@@ -161,7 +161,7 @@ def test_pending_updates_at_telegram_are_never_dropped(relay: Any, method: str) 
 
 
 def test_an_unresponsive_telegram_delays_no_stop(relay: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import berth_agent.relay.telegram as door
+    import berth_agent.relay.telegram as module
 
     asked, healed, over = Event(), Event(), Event()
 
@@ -173,8 +173,8 @@ def test_an_unresponsive_telegram_delays_no_stop(relay: Any, monkeypatch: pytest
         yield
 
     _, _, telegram = relay(b"")
-    monkeypatch.setattr(door, "ask", ask_for_long)
-    monkeypatch.setattr(door, "CONFIRM_SECONDS", 0.05)
+    monkeypatch.setattr(module, "ask", ask_for_long)
+    monkeypatch.setattr(module, "CONFIRM_SECONDS", 0.05)
     telegram.confirm()
     assert not over.is_set()
     healed.set()

@@ -45,17 +45,17 @@ def test_bots_and_channels_are_not_answered_even_if_everybody_is_allowed(image: 
 
 
 def test_an_update_that_a_library_cannot_parse_blocks_others_for_a_few_polls_only(image: Path) -> None:
-    from berth_agent.relay.updates import ALONE, WHOLE, Repeats, admit
+    from berth_agent.relay.updates import ALONE, WHOLE, RepeatedUpdates, admit
 
     bot: Any = None
     person = {"id": 5, "is_bot": False, "first_name": "Ada"}
     said = {"message_id": 1, "date": 1, "chat": {"id": 5, "type": "private"}, "from": person, "text": "Ahoy"}
     odd = {"message_id": 1, "from": person}
     left = [{"update_id": n, "message": odd if n in {4, 6, 7} else said} for n in range(3, 10)]
-    repeats, read, polls = Repeats(), list[int](), 0
+    repeats, read, polls = RepeatedUpdates(), list[int](), 0
     while left:
         polls += 1
-        given = admit(repeats.ease(left), frozenset("*"))
+        given = admit(repeats.reduce(left), frozenset("*"))
         with suppress(KeyError):
             updates = Update.de_list(given, bot)
             read += [each.update_id for each in updates if each.message]
@@ -70,10 +70,10 @@ def test_a_child_that_repeats_the_same_poll_gets_fewer_updates(image: Path, monk
 
     sent = [{"update_id": n, "message": {"from": ADA}} for n in (8, 9)]
     monkeypatch.setattr(telegram, "ask", lambda *_, **__: nullcontext())
-    monkeypatch.setattr(telegram.Telegram, "_judge", lambda *_: (sent, 0))
+    monkeypatch.setattr(telegram.TelegramEndpoint, "_read_answer", lambda *_: (sent, 0))
     facts: Any = SimpleNamespace(allowed_users=frozenset("*"))
     exchange: Any = SimpleNamespace(read=lambda: b"", headers={})
     nobody: Any = None
-    door = telegram.Telegram(facts, nobody, nobody)
-    got = [door._poll("", exchange) for _ in range(WHOLE + ALONE + 1)]
+    endpoint = telegram.TelegramEndpoint(facts, nobody, nobody)
+    got = [endpoint._poll("", exchange) for _ in range(WHOLE + ALONE + 1)]
     assert got == [sent] * WHOLE + [sent[:1]] * ALONE + [[{"update_id": 8}]]

@@ -23,7 +23,7 @@ class Activity:
             self._last = time.monotonic()
 
     @contextmanager
-    def going_on(self) -> Iterator[None]:
+    def in_progress(self) -> Iterator[None]:
         with self._lock:
             self._open += 1
         try:
@@ -33,7 +33,7 @@ class Activity:
                 self._open -= 1
                 self._last = time.monotonic()
 
-    def wait_for_calm(self, within: float) -> None:
+    def wait_until_idle(self, within: float) -> None:
         """Waits until there was no activity for a while, at most for this many seconds."""
         until = time.monotonic() + within
         while self._is_busy() and time.monotonic() < until:

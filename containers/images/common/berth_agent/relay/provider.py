@@ -25,7 +25,7 @@ ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
 """Free requests succeed despite these problems. Only a call to the model shows whether they are over."""
 
 
-class ProviderDoor:
+class ProviderEndpoint:
     def __init__(self, facts: Facts, status: Status, activity: Activity | None = None) -> None:
         self._facts = facts
         self._activity = activity or Activity()
@@ -45,7 +45,7 @@ class ProviderDoor:
         headers = passed_on(exchange.headers) | headers | self._credentials()
         url = f"{self._facts.api_base}/{found[1]}{found[2] or ''}"
         is_chat = found[1] in CHATS
-        with self._activity.going_on() if is_chat else nullcontext():
+        with self._activity.in_progress() if is_chat else nullcontext():
             self._pass_on(exchange, url, headers, body, is_chat=is_chat)
 
     def _pass_on(

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from berth_agent.relay.exchange import ChildGoneError, Exchange
 
-Door = Callable[[Exchange], None]
+Endpoint = Callable[[Exchange], None]
 
 
 class Relay(ThreadingHTTPServer):
@@ -17,9 +17,9 @@ class Relay(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, doors: dict[str, Door]) -> None:
+    def __init__(self, endpoints: dict[str, Endpoint]) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.doors = doors
+        self.endpoints = endpoints
         Thread(target=self.serve_forever, args=(3600,), daemon=True, name="relay").start()
 
     @property
@@ -43,12 +43,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(411)
             return
         exchange = Exchange(self, int(length))
-        door = cast(Relay, self.server).doors.get(self.path.split("/")[1])
+        endpoint = cast(Relay, self.server).endpoints.get(self.path.split("/")[1])
         try:
-            if door is None:
-                exchange.answer_json(404, {"error": "The relay has no such door."})
+            if endpoint is None:
+                exchange.answer_json(404, {"error": "The relay has no such endpoint."})
             else:
-                door(exchange)
+                endpoint(exchange)
         except ChildGoneError:
             self.close_connection = True
 

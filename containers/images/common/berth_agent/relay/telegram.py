@@ -16,8 +16,8 @@ from berth_agent.outcome import FatalError
 from berth_agent.relay.activity import Activity
 from berth_agent.relay.exchange import Exchange
 from berth_agent.relay.facts import Facts
-from berth_agent.relay.patience import Patience, rejected
-from berth_agent.relay.updates import Repeats, admit, newest
+from berth_agent.relay.telegram_failures import TelegramFailures, token_rejected
+from berth_agent.relay.updates import RepeatedUpdates, admit, newest
 from berth_agent.relay.upstream import ask, passed_on
 
 HOLD = 20  # seconds for which Telegram may hold a poll
@@ -31,26 +31,26 @@ CLOSED_SECONDS = 0.2  # before each empty answer while stopping, so that a child
 CONFIRM_SECONDS = 1.0  # in total, because a stopped agent has only a few seconds
 
 
-class Telegram:
+class TelegramEndpoint:
     """`end` is called with the error that ends the agent."""
 
     def __init__(
         self,
         facts: Facts,
-        patience: Patience,
+        failures: TelegramFailures,
         end: Callable[[FatalError], None],
         activity: Activity | None = None,
     ) -> None:
         self._facts = facts
         self._activity = activity or Activity()
-        self._patience = patience
+        self._failures = failures
         self._end = end
         self._closing = Event()
         self._lock = Lock()
         self._taken = 0  # the newest update that the child has got
         self._next = 0  # the offset of the last poll: Telegram has forgotten all updates before it
         self._has_polled = False
-        self._repeats = Repeats()
+        self._repeats = RepeatedUpdates()
 
     def serve(self, exchange: Exchange) -> None:
         found = re.fullmatch(r"/telegram/((?:file/)?bot)([^/]+)/([^?]+)(\?.*)?", exchange.path)
@@ -66,7 +66,7 @@ class Telegram:
             self._pass_on("POST", url, FORM, KEEP_PENDING, exchange)
         else:
             body, headers = exchange.body()
-            with self._activity.going_on():
+            with self._activity.in_progress():
                 self._pass_on(exchange.method, url + query, passed_on(exchange.headers) | headers, body, exchange)
 
     def close(self) -> None:
@@ -101,44 +101,44 @@ class Telegram:
             return []
         try:
             with ask("POST", url, FORM, body, silence=POLL_SILENCE) as answer:
-                updates, wait = self._judge(answer)
+                updates, wait = self._read_answer(answer)
         except FatalError as error:
             self._end(error)
             updates, wait = [], HOLD
         except (OSError, HTTPException):
-            updates, wait = [], self._suffer()
+            updates, wait = [], self._note_failure()
         if wait:
             self._closing.wait(wait)
         if wait or self._closing.is_set():  # updates that come now are for the next start
             return []
         with self._lock:
-            updates = self._repeats.ease(updates)
+            updates = self._repeats.reduce(updates)
             self._next, self._taken = offset, max(self._taken, newest(updates))
         if updates:
             self._activity.note()
         return admit(updates, self._facts.allowed_users)
 
-    def _suffer(self) -> float:
+    def _note_failure(self) -> float:
         try:
-            return self._patience.suffer()
+            return self._failures.note_failure()
         except FatalError as error:
             self._end(error)
             return HOLD
 
-    def _judge(self, answer: HTTPResponse) -> tuple[list[Any], float]:
+    def _read_answer(self, answer: HTTPResponse) -> tuple[list[Any], float]:
         """Returns the updates, and the seconds to wait before the child gets an empty answer."""
         said = read_json(answer.read(LONGEST_UPDATES))
         if self._closing.is_set():  # `confirm` polls as well, which ends this poll
             return [], 0
         if answer.status == 200 and said.get("ok") is True and isinstance(said.get("result"), list):
-            self._patience.succeeded(polled=True)
+            self._failures.note_success(polled=True)
             self._has_polled = True
             return said["result"], 0
         if answer.status in (401, 404) and said.get("ok") is False:
-            raise rejected()
+            raise token_rejected()
         if answer.status == 409:
-            return [], self._patience.suffer_conflict()
-        return [], self._patience.suffer(retry_after=retry_after(said))
+            return [], self._failures.note_conflict()
+        return [], self._failures.note_failure(retry_after=retry_after(said))
 
     def _poll_body(self, exchange: Exchange) -> tuple[int, bytes]:
         """Returns the poll's offset and its body. The first poll returns at once, so that the agent soon counts as

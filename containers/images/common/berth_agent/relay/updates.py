@@ -11,7 +11,7 @@ WHOLE, ALONE = 3, 3
 """How often the child gets the same updates, and how often it then gets the first of them alone."""
 
 
-class Repeats:
+class RepeatedUpdates:
     """Gets a child past an update that it cannot read.
 
     Libraries read either all updates or none. So an update of a newer kind, or one that someone has malformed on
@@ -22,7 +22,7 @@ class Repeats:
         self._first = 0
         self._times = 0
 
-    def ease(self, updates: list[Any]) -> list[Any]:
+    def reduce(self, updates: list[Any]) -> list[Any]:
         """Returns the updates for the child.
 
         The child confirms updates that it has read, so the same first update comes again only if the child could not

@@ -15,7 +15,7 @@ FEW_CONFLICTS = 3  # the last poll of the container that this one replaces may s
 ELSEWHERE = "Another program polls this bot, or a webhook is set for it."
 
 
-class Patience:
+class TelegramFailures:
     """Several threads may use one object."""
 
     def __init__(self, facts: Facts, status: Status) -> None:
@@ -26,7 +26,7 @@ class Patience:
         self._failures = 0
         self._conflicts: list[float] = []
 
-    def succeeded(self, *, polled: bool) -> None:
+    def note_success(self, *, polled: bool) -> None:
         with self._lock:
             self._last_success, self._failures = time.monotonic(), 0
             # Two pollers succeed alternately, so a conflict is over only after some time without one.
@@ -37,7 +37,7 @@ class Patience:
             if polled:
                 self._status.note_poll()
 
-    def suffer(self, *, retry_after: float = 0) -> float:
+    def note_failure(self, *, retry_after: float = 0) -> float:
         """Returns the seconds to wait before the next try. Raises `FatalError` if there should be none."""
         with self._lock:
             self._failures += 1
@@ -48,8 +48,8 @@ class Patience:
             wanted = retry_after or float(1 << min(self._failures - 1, 10))
             return min(wanted, self._facts.pause_seconds, self._facts.unreachable_seconds / 4)
 
-    def suffer_conflict(self) -> float:
-        """The same as `suffer`, for a bot that someone else polls as well."""
+    def note_conflict(self) -> float:
+        """The same as `note_failure`, for a bot that someone else polls as well."""
         with self._lock:
             now = self._last_success = time.monotonic()  # a conflict is an answer too
             self._conflicts.append(now)
@@ -60,5 +60,5 @@ class Patience:
             return min(self._facts.pause_seconds, self._facts.conflict_seconds / 4)
 
 
-def rejected() -> FatalError:
+def token_rejected() -> FatalError:
     return FatalError(ExitCode.TELEGRAM_TOKEN, ProblemCode.TELEGRAM_TOKEN, TOKEN_REJECTED)

@@ -15,10 +15,10 @@ from berth_agent.relay.activity import Activity
 from berth_agent.relay.addresses import Addresses
 from berth_agent.relay.child import Child, Program
 from berth_agent.relay.facts import Facts, read_facts
-from berth_agent.relay.patience import Patience
-from berth_agent.relay.provider import ProviderDoor
+from berth_agent.relay.provider import ProviderEndpoint
 from berth_agent.relay.server import Relay
-from berth_agent.relay.telegram import Telegram
+from berth_agent.relay.telegram import TelegramEndpoint
+from berth_agent.relay.telegram_failures import TelegramFailures
 from berth_agent.status import Status
 
 STOP_SECONDS = 3.4  # for unfinished answers and the child's own end; the contract allows 5 s for everything
@@ -26,35 +26,35 @@ ANSWER_SECONDS = 1.8  # of these, at most, for unfinished answers, which program
 KILLED = 128 + signal.SIGKILL
 
 Prepare = Callable[[Facts, Addresses], Program]
-Ending = SimpleQueue[FatalError | int | None]
+EndReasons = SimpleQueue[FatalError | int | None]
 """The reason for the agent's end: an error, the child's exit code, or None for a signal to stop."""
 
 
-def live(status: Status, prepare: Prepare) -> None:
+def supervise(status: Status, prepare: Prepare) -> None:
     """Returns after a signal to stop. `prepare` writes the child's configuration and returns how to start it."""
     facts = read_facts()
     redactor.learn(facts.token, facts.key)
-    patience = Patience(facts, status)
-    _sign_in(facts, patience)
+    failures = TelegramFailures(facts, status)
+    _sign_in(facts, failures)
     _check_provider(facts, status)
-    ending: Ending = SimpleQueue()
-    _listen_for_signals(lambda: ending.put(None))
+    ends: EndReasons = SimpleQueue()
+    _listen_for_signals(lambda: ends.put(None))
     activity = Activity()
-    telegram = Telegram(facts, patience, ending.put, activity)
-    provider = ProviderDoor(facts, status, activity)
+    telegram = TelegramEndpoint(facts, failures, ends.put, activity)
+    provider = ProviderEndpoint(facts, status, activity)
     relay = Relay({"telegram": telegram.serve, provider.path[1:]: provider.serve})
-    child = Child(prepare(facts, Addresses(relay.url, provider.path, facts)), ending.put)
+    child = Child(prepare(facts, Addresses(relay.url, provider.path, facts)), ends.put)
     stopping = Event()
     provider.watch(stopping)
-    why = ending.get()
+    why = ends.get()
     stopping.set()
     telegram.close()
     until = time.monotonic() + STOP_SECONDS
     if why is None:
-        activity.wait_for_calm(ANSWER_SECONDS)
+        activity.wait_until_idle(ANSWER_SECONDS)
     child.stop(until - time.monotonic())
     telegram.confirm()
-    _judge(why, status)
+    _raise_error(why, status)
 
 
 def _listen_for_signals(end: Callable[[], None]) -> None:
@@ -74,11 +74,11 @@ def _listen_for_signals(end: Callable[[], None]) -> None:
     Thread(target=listen, daemon=True, name="signals").start()
 
 
-def _sign_in(facts: Facts, patience: Patience) -> None:
+def _sign_in(facts: Facts, failures: TelegramFailures) -> None:
     """Retries until Telegram answers, because not every program starts correctly while Telegram is unreachable."""
     while check_telegram(facts.telegram_base, facts.token) is not None:
-        time.sleep(patience.suffer())
-    patience.succeeded(polled=False)
+        time.sleep(failures.note_failure())
+    failures.note_success(polled=False)
 
 
 def _check_provider(facts: Facts, status: Status) -> None:
@@ -88,7 +88,7 @@ def _check_provider(facts: Facts, status: Status) -> None:
     status.note_provider(found)
 
 
-def _judge(why: FatalError | int | None, status: Status) -> None:
+def _raise_error(why: FatalError | int | None, status: Status) -> None:
     """Raises the error behind the agent's end, unless it was asked to stop."""
     if isinstance(why, FatalError):
         raise why
