@@ -86,7 +86,7 @@ def test_hidden_thinking_counts_by_its_duration(monkeypatch: pytest.MonkeyPatch,
     for meter in meters:
         meter.feed(event)
     now[0] += 0.5
-    assert [meter.estimate(BOUND).output for meter in meters] == [10 * hidden_output.THINKING_TOKENS_PER_SECOND + 1, 1]
+    assert [meter.estimate(BOUND).output for meter in meters] == [10 * hidden_output.REASONING_TOKENS_PER_SECOND + 1, 1]
     now[0] += 1000
     assert meters[0].estimate(BOUND).output == BOUND.output
 

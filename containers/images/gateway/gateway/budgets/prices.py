@@ -36,11 +36,11 @@ LONG_INPUT_FACTOR = 2
 
 
 def price_of(prices: Mapping[str, Price], model: str) -> Price | None:
-    """Returns the price of this exact name or of the name without its date, or None.
+    """Returns the price of a model, or None.
 
-    Otherwise the price of a different spelling of the same model counts, so that an agent cannot avoid it: another
-    case, a variant (`:nitro`, `@preset/…`), with or without the maker (`openai/…`). If several match, the highest
-    counts.
+    The price of the exact name counts first, then that of the name without its date. Otherwise the price of any other
+    spelling of the model counts, so that an agent cannot avoid it: another case, a variant (`:nitro`, `@preset/…`),
+    with or without the maker (`openai/…`). If several match, the highest counts.
     """
     if found_at_once := prices.get(model) or prices.get(_DATE.sub("", model)):
         return found_at_once

@@ -9,7 +9,7 @@ from gateway.meters.usage import MILLION
 from gateway.periods import Period, name_of
 
 AT_END = 20
-"""A budget is at its end if less than a twentieth of it is left and a call did not fit into the rest."""
+"""A budget counts as reached if less than a twentieth of it is left and a call does not fit into the rest."""
 GROWTH = 5, 4
 """The factor by which a call may exceed recent calls and still count as similar, because conversations grow."""
 KEPT_PERIODS = 6

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection
 
-THINKING_TOKENS_PER_SECOND = 200
+REASONING_TOKENS_PER_SECOND = 200
 """The most reasoning tokens that models write per second without showing them."""
 SHORTEST_PAUSE = 1.0
 """Seconds between two pieces. A model does not reason in a shorter pause."""
@@ -26,7 +26,7 @@ class HiddenReasoning:
 
     def tokens(self) -> int:
         self.end()
-        return round(self._seconds * THINKING_TOKENS_PER_SECOND)
+        return round(self._seconds * REASONING_TOKENS_PER_SECOND)
 
 
 def length_of(value: object, *, except_for: Collection[str] = ()) -> int:

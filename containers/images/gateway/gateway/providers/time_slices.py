@@ -12,8 +12,10 @@ Slices = Generator[None, None, T]
 
 
 class Turns:
-    """Lets one computation run at a time. Each project has at most one in the queue, so its many large requests wait
-    for each other and not for those of other projects."""
+    """Lets one computation run at a time, in the order of arrival.
+
+    Each project has at most one computation in the queue, so one with many large requests does not delay the others.
+    """
 
     def __init__(self) -> None:
         self._one = asyncio.Lock()
