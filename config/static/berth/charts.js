@@ -1,5 +1,5 @@
-// Keeps the charts of a project up to date, and exchanges them for those of another time without loading the page. Tells
-// the times at their edges in the reader's own zone. Without it the links load the page with the charts of that time.
+// Keeps the charts of a project up to date, replaces them with those of another period without loading the page, and
+// shows the times at their edges in the reader's own zone. Without it the links load the page with the other period.
 "use strict";
 
 const CHARTS_EVERY = 60000; // milliseconds
@@ -40,7 +40,7 @@ charts.addEventListener("click", event => {
 });
 
 setInterval(() => {
-  const isRead = charts.querySelector("details")?.open; // a table that moves while it is read helps nobody
+  const isRead = charts.querySelector("details")?.open; // a table must not change while it is read
   if (!document.hidden && !isRead) showCharts(shown).catch(() => {}); // refresh.js says that the page is not up to date
 }, CHARTS_EVERY);
 

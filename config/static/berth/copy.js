@@ -1,5 +1,5 @@
-// Copies text: of the element that a button's data-copy names, or of each element marked data-copyable, which gets a
-// button of its own. Without this script there is no such button.
+// Copies the text of the element that a button's data-copy names. Also adds a button to each element marked
+// data-copyable. Without this script there are no such buttons.
 "use strict";
 
 async function copyText(source) {

@@ -1,12 +1,12 @@
-// The form of a new project: a deploy that is refused brings the form anew, with what is wrong, and the credentials
-// that stand in it are carried over, so that nothing has to be typed again.
+// The form of a new project. If a deploy is refused, the form is loaded again with its errors. This script copies the
+// credentials into it, so that they need not be typed again.
 "use strict";
 
 const SECRETS = ["id_telegram_token", "id_api_key"];
 let typed = [];
 
 const field = id => document.getElementById(id);
-// The form has a field called `id`, which hides that of the form itself.
+// The form has a field named `id`, which hides the form's own `id` property.
 const isDeploy = event => event.detail.requestConfig?.elt.getAttribute("id") === "new-form";
 const isElsewhere = ({ xhr, pathInfo }) => new URL(xhr.responseURL).pathname !== pathInfo.requestPath.split("?")[0];
 const isForm = xhr => xhr.responseText.includes('id="new-project"');
@@ -46,7 +46,7 @@ document.addEventListener("htmx:afterRequest", event => {
   if (isDeploy(event) && !isAnswer) field("progress").hidden = true;
 });
 
-// Of an answer that a later request has made needless, nobody is told that it did not come.
+// A request that a later one has replaced is no failure to report.
 document.addEventListener("htmx:sendAbort", () => { document.querySelector("[data-trouble]").hidden = true; });
 
 show();

@@ -1,5 +1,5 @@
-// Lets people send the requests that the page describes. /api takes no cookie: whoever is signed in gets a token of ten
-// minutes by a form of the dashboard. It stays in the memory of this page.
+// Lets people send the requests that the page describes. /api accepts no cookie, so a signed-in user gets a token for
+// ten minutes through a form of the dashboard. The token stays in the memory of this page.
 "use strict";
 
 const panel = document.getElementById("try");
@@ -89,7 +89,7 @@ async function tell(answer, shown) {
     try {
       told = JSON.stringify(JSON.parse(text), null, 2);
     } catch {
-      // Not JSON, or not all of it yet.
+      // Not JSON, or incomplete so far.
     }
     shown.textContent = `${answer.status} ${answer.statusText}\n${told}`;
   }
@@ -130,7 +130,7 @@ for (const operation of document.querySelectorAll("[data-operation]")) {
   button.addEventListener("click", () => open(operation, button));
   operation.append(button);
   for (const sample of operation.querySelectorAll(".sample")) {
-    sample.tabIndex = 0; // for the keyboard, which scrolls it
+    sample.tabIndex = 0; // so that it can be scrolled with the keyboard
     makeCopyable(sample, `${LANGUAGES[sample.classList[1]]} of ${operation.querySelector("h3").id}`);
   }
 }

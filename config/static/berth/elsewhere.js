@@ -1,5 +1,6 @@
-// A session that has ended answers with another page, that of signing in. It takes the place of no part: the browser
-// goes there, but for what asks by itself while somebody reads. In a hidden tab that does not ask.
+// After the end of a session, requests are answered with the sign-in page. That page replaces no part of this one:
+// the browser loads it instead, except after automatic requests, which must not interrupt a reader. A hidden tab sends
+// no automatic requests.
 "use strict";
 
 const asksByItself = element => Boolean(element?.matches("#live, #live-curves, #steps"));

@@ -1,7 +1,6 @@
-// Keeps the list of projects up to date: looks when its tab is shown again, says when it cannot, and leaves alone what
-// is being read. The element #live asks by itself, every few seconds and at the event `look` (htmx), and
-// #live-curves every minute.
-// Loaded after elsewhere.js.
+// Keeps the list of projects up to date: refreshes it when its tab is shown again, says when it cannot, and does not
+// replace text that is selected. htmx refreshes #live every few seconds and at the event `look`, and #live-curves
+// every minute. Loaded after elsewhere.js.
 "use strict";
 
 const stale = document.querySelector("[data-stale]");
@@ -17,7 +16,7 @@ document.addEventListener("visibilitychange", () => {
 });
 
 document.addEventListener("htmx:beforeSwap", event => {
-  // Asked by a list that another has taken the place of.
+  // The answer is for a list that has been replaced meanwhile.
   if (!document.contains(event.detail.elt)) event.detail.shouldSwap = false;
 });
 

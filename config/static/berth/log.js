@@ -1,12 +1,12 @@
-// Follows the log of an agent, and finds, narrows down, wraps and copies what is shown of it.
+// Follows an agent's log. Searches, filters, wraps and copies the lines shown.
 "use strict";
 
 const MOST = 2000; // lines that a page keeps
-const AGAIN = 10000; // milliseconds until a log that has ended, or could not be followed, is asked for again
+const AGAIN = 10000; // milliseconds until a log that has ended, or could not be followed, is requested again
 
 const tools = document.getElementById("log-tools");
 
-// There are none where the log cannot be read.
+// There are no tools if the log cannot be read.
 if (tools) {
   const lines = document.querySelector("#lines pre");
   const shown = document.getElementById("log-count");

@@ -1,5 +1,5 @@
-// The command palette, and the shortcuts that it lists. None of them works while somebody types in a field, or together
-// with Ctrl, Alt or ⌘, which belong to the browser; but for Ctrl+K, which opens the palette.
+// The command palette and the shortcuts that it lists. Shortcuts do not work while the user types in a field, or with
+// Ctrl, Alt or ⌘, which belong to the browser. The exception is Ctrl+K, which opens the palette.
 "use strict";
 
 {

@@ -1,4 +1,4 @@
-// Says how many projects are chosen, and chooses all at once.
+// Shows how many projects are selected, and selects all of them at once.
 "use strict";
 
 const picks = () => [...document.querySelectorAll(".pick")];

@@ -1,6 +1,5 @@
-// Keeps the parts of a page that are marked data-live up to date while the page is visible: asks what differs from what
-// it was told before, and puts that in its place. Focus, selection and scroll positions stay. Without it the page does
-// not change.
+// Keeps the parts of a page that are marked data-live up to date while the page is visible: requests the parts that
+// have changed, and replaces them. Focus, selection and scroll positions stay. Without it the page does not change.
 "use strict";
 
 const EVERY = 4000; // milliseconds
@@ -26,12 +25,12 @@ function tellChecked(at) {
   time.dateTime = at;
   time.textContent = `${at.slice(11, 19)} UTC`;
   document.getElementById("checked").replaceChildren("As of ", time);
-  seen.delete("checked"); // It is told again with the next part that is, also where it is what it was before.
+  seen.delete("checked"); // so that the server sends this part again with the next change, even if it is the same
 }
 
 async function refresh() {
   const marks = [...seen.values()].map(mark => `&seen=${mark}`).join("");
-  // `quick`: this script reads the moment of the last look in a header. Scripts of before do not.
+  // `quick` says that this script reads the time of the last check from a header. Older versions of it do not.
   const answer = await fetch(`${address}&quick=1${marks}`, { cache: "no-store", signal: AbortSignal.timeout(20000) });
   const away = answer.status === 404 ? "/" : answer.headers.get("HX-Redirect"); // deleted
   if (away) location.assign(away);
@@ -45,7 +44,7 @@ async function refresh() {
     if (shown && "live" in shown.dataset) exchange(shown, part);
     else seen.set(part.id, part.dataset.mark);
   }
-  // What was done before says nothing of a status that came after it.
+  // A message about an earlier action does not apply to the new status.
   if (document.getElementById("status")?.textContent !== status)
     for (const message of document.querySelectorAll(".messages .success")) message.remove();
 }

@@ -1,4 +1,4 @@
-// Tells relative times anew as time goes by, and the moment itself, in the reader's own zone, on hover. The words are
+// Updates relative times as time passes, and shows the exact time in the reader's own zone on hover. The words are
 // those of projects/rules/spans.py.
 "use strict";
 

@@ -1,4 +1,4 @@
-// Unfolds the fields of a form among which the browser finds one wrong, so that it can lead there and say what is wrong.
+// Unfolds a section of a form in which the browser finds an invalid field, so that it can focus and explain that field.
 "use strict";
 
 document.addEventListener("invalid", event => {
