@@ -1,3 +1,3 @@
-"""What takes too long for the test command: the same proofs with full counts, and engines that are ended."""
+"""Tests that take too long for the test command: the same proofs with full counts, and tests that end engines."""
 
 import tests.gateway.rooms  # noqa: F401 - the gateway is found by it

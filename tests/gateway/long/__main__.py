@@ -1,4 +1,4 @@
-"""The whole proof of the gateway as a process: budgets, midnights, kills, and agents that do their worst.
+"""Proves the gateway as a process: budgets, midnights, kills, and hostile agents.
 
     python -m tests.gateway.long [--kills 50] [--handovers 20] [--rounds 20] [--seed 1]      takes about six minutes
 
@@ -57,7 +57,7 @@ def main() -> None:
 
 @contextmanager
 def opened(moment: str = "") -> Iterator[tuple[Gateway, FakeTelegram, StreamingProvider, Agent]]:
-    """A gateway of its own. `moment`: what its clock shows at its start, UTC."""
+    """Starts a separate gateway, whose clock shows `moment` (UTC) at its start."""
     with tempfile.TemporaryDirectory() as folder, FakeTelegram() as telegram, StreamingProvider() as provider:
         gateway = Gateway(unpack_image(Path(folder) / "image"), Path(folder))
         if moment:

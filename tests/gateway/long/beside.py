@@ -1,16 +1,16 @@
-"""What goes on in threads beside a proof."""
+"""Runs threads alongside a proof."""
 
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 LONGEST = 400.0
-"""Seconds within which each act ends, once it is over."""
+"""Seconds to wait for each act to end."""
 
 
 @contextmanager
 def going_on(*acts: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Each act is given what says that it is over. What one of them raises, this raises in the end."""
+    """Runs each act in a thread, with an event that tells it to end. Raises the first error of an act at the end."""
     is_over, faults = threading.Event(), list[BaseException]()
 
     def run(act: Callable[[threading.Event], None]) -> None:

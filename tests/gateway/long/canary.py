@@ -30,7 +30,7 @@ pytestmark = [
 ]
 OF_SERVERS = "CANARYofCANARYservers"
 MARKS = (b"CANARYtokenCANARY", b"CANARYkeyCANARY", OF_SERVERS.encode())
-"""Of the token, the key and a server of tools. The first word alone stands in what others have written."""
+"""Parts of the token, the key and the credential of a tool server. Only their first word also occurs elsewhere."""
 SHIPPED = sorted(context.type for context in find_contexts())
 FROM_FILE = "$(cat /run/secrets/telegram_bot_token)"
 SCRIPTS = {"stub": block("sh"), "own": block("sh").replace(FROM_FILE, "$TOKEN")}
@@ -40,7 +40,7 @@ USER = 1
 
 
 def holds(pieces: Iterable[bytes], *marks: bytes) -> bool:
-    """Whether one of the marks is in a stream, also where it begins in one piece and ends in the next."""
+    """Whether a stream contains one of the marks, even if the mark is split between pieces."""
     before, found = b"", False
     for piece in pieces:
         joined = before + piece
@@ -69,7 +69,7 @@ def image_of(testbed: GatewayTestbed) -> Iterator[Callable[[str], str]]:
 
 
 def deploy(testbed: GatewayTestbed, type_: str, image: str) -> DeployedAgent:
-    """One that polls."""
+    """Deploys an agent and returns it once it polls."""
     agent = testbed.new_agent()
     server = ServerEntry(base="https://tools.example.org/mcp", header="x-api-key", value=OF_SERVERS)
     agent.servers = ServersEntry(virtual=new_virtual_pass(), servers=(server,))
@@ -110,14 +110,14 @@ def test_the_engine_holds_no_real_credential_anywhere(
     assert holds(testbed.client.get_archive(agent.name, "/run/secrets")[0], agent.virtual_key.encode())
     assert not holds(testbed.client.export(agent.name), *MARKS)
     assert not holds(testbed.client.get_image(found["Image"]), *MARKS)
-    # What programs have in memory alone: their environment and their words.
+    # Search the environment and arguments of processes, which are only in memory.
     _, seen = run_inside(testbed.client, agent.name, "sh", "-c", f"({SEARCH}) 2>/dev/null; echo searched")
     assert ("CANARY" in seen, "searched" in seen, agent.virtual_key in seen) == (False, True, True)
     refuse_after_the_end(testbed, agent)
 
 
 def refuse_after_the_end(testbed: GatewayTestbed, agent: DeployedAgent) -> None:
-    """Stopped, and void: nobody upstream hears of who shows what was in its files."""
+    """Checks that the credentials in a stopped agent's files are void and reach no upstream."""
     testbed.engine.stop(agent.project, timeout=5)
     testbed.void(agent)
     before = testbed.calls_of(agent)

@@ -32,19 +32,19 @@ pytestmark = [
     pytest.mark.skipif(not LIBRARY, reason="takes libfaketime"),
 ]
 BEFORE, SHORTLY_BEFORE = timedelta(seconds=120), timedelta(seconds=2)
-"""How long before the end the clock shows the first call, and then the others. A busy machine needs the minutes."""
+"""The time before the end of the period for the first call, and for the others. A busy machine needs the minutes."""
 
 
 class InContainer:
-    """What scenes ask of a gateway, by the way that the service takes."""
+    """Sends the scenes' commands to the gateway as the service does."""
 
     def __init__(self, testbed: GatewayTestbed) -> None:
-        self._harbour = testbed
+        self._testbed = testbed
         self._version = 0
 
     def ask(self, do: str, **message: Any) -> dict[str, Any]:
         line = json.dumps({"do": do, **message}).encode() + b"\n"
-        answer: dict[str, Any] = json.loads(self._harbour.engine.gateway().exchange(line, within=PATIENCE))
+        answer: dict[str, Any] = json.loads(self._testbed.engine.gateway().exchange(line, within=PATIENCE))
         assert answer["ok"], answer
         return answer
 
@@ -56,15 +56,15 @@ class InContainer:
         return [row for row in self.ask("usage", since=0)["rows"] if row["project"] == project]
 
     def set_clock(self, moment: datetime) -> None:
-        found = self._harbour.engine.inspect_gateway()
+        found = self._testbed.engine.inspect_gateway()
         assert found
-        container = self._harbour.client.inspect_container(found.container_id)
+        container = self._testbed.client.inspect_container(found.container_id)
         [state] = [each["Source"] for each in container["Mounts"] if each["Destination"] == "/data"]
         set_clock(Path(state) / CLOCK, moment - datetime.now(UTC))
 
 
 class FromHere(Agent):
-    """It asks from this machine, so that its entry has no address."""
+    """An agent on this machine, whose entry therefore has no address."""
 
     host = ""
 

@@ -50,7 +50,7 @@ def main() -> None:
 
 @contextmanager
 def own_engine() -> Iterator[PrivateEngine]:
-    """With the gateway's image of the usual one."""
+    """Starts a separate engine with a copy of the gateway's image."""
     engine, usual = PrivateEngine(Path(tempfile.mkdtemp(prefix="bk-")), own_network=False), USUAL
     try:
         engine.start()
@@ -97,7 +97,7 @@ def kill_in_traffic(private: PrivateEngine, testbed: GatewayTestbed, *, kills: i
 
 
 def answer_messages(host: str, port: int, bot: DeployedAgent, is_over: threading.Event) -> None:
-    """Confirms a message when it is answered, as careful bots do."""
+    """Confirms each message only once it is answered, as careful bots do."""
     offset = 0
     while not is_over.is_set():
         with suppress(OSError, http.client.HTTPException, KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""What becomes of the gateway when its engine ends. It takes an engine of its own.
+"""Ends the gateway's engine, and checks that the gateway recovers. Requires a separate engine.
 
 python -m pytest tests/gateway/long/engine_restarts.py
 """
@@ -38,7 +38,7 @@ PATIENCE = 100.0
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateEngine]:
-    """An engine of its own, which has the gateway's image."""
+    """Starts a separate engine with the gateway's image."""
     usual = connect()
     engine = PrivateEngine(Path(mkdtemp(prefix="bg-")))
     try:

@@ -1,5 +1,5 @@
-"""One gateway after another takes the place of the one before, with kills between the steps, while agents go on and the
-control side says now that a credential is void and now that it counts."""
+"""Replaces one gateway after another, with kills between the steps, while agents keep working and the control side
+keeps voiding and restoring a credential."""
 
 import http.client
 import os
@@ -20,11 +20,11 @@ from tests.gateway.process import PATIENCE, Gateway
 from tests.waiting import wait_until
 
 WANTED = (401, 409)
-"""What makes an agent give up."""
+"""The statuses that make an agent give up."""
 
 
 class Places:
-    """The one at work and the one that is to take its place: two containers with one state, at one address."""
+    """The current gateway and its successor: two containers with one state, at one address."""
 
     def __init__(self, first: Gateway, image: Path, folder: Path) -> None:
         self._image = image
@@ -45,7 +45,7 @@ class Places:
         return made
 
     def say(self, agent: Agent, *, void: bool) -> None:
-        """Until whoever is at work has said that it is so."""
+        """Repeats the command until the current gateway has confirmed it."""
         self.version += 1
         words = {"void": [agent.project]} if void else {"entries": [agent.entry()]}
 
@@ -61,8 +61,7 @@ class Places:
 
 
 def end(gateway: Gateway, chance: random.Random) -> None:
-    """As the kernel does: the process at work, which its supervisor follows by another one, or the whole container,
-    which its engine starts again."""
+    """Kills the worker process, which the supervisor replaces, or the whole container, which the engine restarts."""
     if gateway.is_gone:
         return
     child = int((Path(f"/proc/{gateway.pid}/task/{gateway.pid}/children").read_text().split() or ["0"])[0])
@@ -81,7 +80,7 @@ def hand_over(
     gateway: Gateway, image: Path, folder: Path, telegram: FakeTelegram, steady: Agent, switched: Agent, *,
     rounds: int, seed: int,
 ) -> Figures:  # fmt: skip
-    """Returns how often it was killed, and for how long nobody answered at the most."""
+    """Returns the number of kills, and the longest time in seconds without an answer."""
     chance, places, said, kills = random.Random(seed), Places(gateway, image, folder), 0, 0
     silent: list[float] = []
     acts = [partial(_answer, steady, places, silent), partial(_switch, switched, places), partial(_watch, places)]
@@ -107,7 +106,7 @@ def hand_over(
 
 
 def _replace(places: Places, number: int, chance: random.Random) -> int:
-    """The steps of `containers/docker/gateway/replacement.py`. Returns how many kills there were between them."""
+    """Follows the steps of `containers/docker/gateway/replacement.py`. Returns the number of kills between them."""
     former, new, kills = places.at_work, places.make(number), 0
     steps: list[Callable[[], object]] = [
         new.begin,
@@ -127,7 +126,7 @@ def _replace(places: Places, number: int, chance: random.Random) -> int:
 
 
 def is_ready(gateway: Gateway) -> bool | None:
-    """None while it does not answer at all."""
+    """Returns None while the gateway does not answer at all."""
     try:
         return bool(gateway.ask("ping")["ready"])
     except (OSError, ValueError):
@@ -135,7 +134,7 @@ def is_ready(gateway: Gateway) -> bool | None:
 
 
 def _answer(agent: Agent, places: Places, silent: list[float], is_over: threading.Event) -> None:
-    """A bot that confirms a message when it is answered. What would have it give up is a fault."""
+    """Runs a bot that confirms each message once it is answered. A status that would make it give up is a failure."""
     offset, last = 0, time.monotonic()
     while not is_over.is_set():
         with suppress(OSError, http.client.HTTPException, KeyError, ValueError):
@@ -153,7 +152,7 @@ def _answer(agent: Agent, places: Places, silent: list[float], is_over: threadin
 
 
 def _switch(agent: Agent, places: Places, is_over: threading.Event) -> None:
-    """Stopped and started again and again, by its owner: what is void is so at once, and what counts does."""
+    """Stops and starts the agent repeatedly, as its owner. Its credential must be void or valid at once."""
     while not is_over.is_set():
         for void in (True, False):
             places.say(agent, void=void)
@@ -167,6 +166,6 @@ def _switch(agent: Agent, places: Places, is_over: threading.Event) -> None:
 def _watch(places: Places, is_over: threading.Event) -> None:
     while not is_over.wait(0.01):
         former, new = places.all[0], places.all[-1]
-        # Asked again at the end: the former one may have ended while the new one was asked.
+        # Ask again at the end, because the former gateway may have ended during the request.
         if former is not new and is_ready(former) and is_ready(new) and is_ready(former):
             places.faults.append("two were at work at a time")

@@ -1,6 +1,6 @@
-"""How much slower an agent is while another one does its worst.
+"""Measures how much a hostile agent slows down another one.
 
-python -m tests.gateway.long.hostile DEED PORT ADDRESS KEY TOKEN    does one of the deeds until it is ended
+python -m tests.gateway.long.hostile DEED PORT ADDRESS KEY TOKEN    runs one of the attacks until it is ended
 """
 
 import http.client
@@ -27,7 +27,7 @@ PARTS = b'{"model":"m","messages":[{"content":[' + b'{"type":"image"},' * 49_000
 LARGE = b'{"model":"m","messages":[{"content":"' + b"a" * (27 << 20) + b'"}]}'
 AT_A_TIME = 4
 PAUSE = 0.1
-"""Seconds, for what is under way of a deed, or comes first when it goes on."""
+"""Seconds for an attack to settle after it was paused or resumed."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _send_endlessly(who: Attacker) -> None:
 
 
 def _extend(who: Attacker) -> None:
-    """The extension of a chunk, which has no end."""
+    """Sends an endless chunk extension."""
     with who.connect() as connection:
         head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\n"
         connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n1;a=".encode())
@@ -97,7 +97,7 @@ def _extend(who: Attacker) -> None:
 
 
 def _dawdle(who: Attacker) -> None:
-    """Bodies that come byte by byte."""
+    """Sends bodies byte by byte."""
     head = f"POST /llm/v1/chat/completions HTTP/1.1\r\nHost: a\r\nx-api-key: {who.key}\r\nContent-Length: 999\r\n\r\n"
     with ExitStack() as stack:
         connections = [stack.enter_context(who.connect()) for _ in range(120 // AT_A_TIME)]
@@ -119,10 +119,10 @@ DEEDS: dict[str, Callable[[Attacker], None]] = {
 def slow_others(
     alice: Agent, bob: Agent, provider: StreamingProvider, *, rounds: int, deeds: Iterable[str] = DEEDS
 ) -> Figures:
-    """Ratios of the times of Bob's streams beside each of Alice's deeds and without, in turn: the machine's speed
-    drifts, and two that follow each other drift together. Medians, and of the tenth that took longest.
+    """Returns how much longer Bob's streams take during each of Alice's attacks: for the median and the slowest tenth.
 
-    The gateway has a processor of its own, and Alice an upstream that nobody is: what is measured is the gateway.
+    Streams with and without the attack alternate, because the machine's speed drifts. The gateway has a processor core
+    of its own, and Alice's upstream does not exist, so that only the gateway is measured.
     """
     figures: Figures = {}
     provider.words = 100
@@ -153,7 +153,7 @@ def slow_others(
 
 
 def _taken(pid: int) -> float:
-    """The part of one core that the gateway takes while only the deed is done."""
+    """Returns the fraction of a core that the gateway uses during the attack alone."""
     before, began = _processor_time(pid), time.monotonic()
     time.sleep(PAUSE)
     return (_processor_time(pid) - before) / (time.monotonic() - began)
@@ -166,11 +166,11 @@ def _processor_time(pid: int) -> float:
 
 @contextmanager
 def doing(name: str, agent: Agent) -> Iterator["subprocess.Popen[bytes]"]:
-    """In a process of its own, which takes only what processor time others leave."""
+    """Runs an attack in a separate process with low priority."""
     words = [name, str(agent.gateway.port), agent.address, agent.virtual_key, agent.virtual_token]
     process = subprocess.Popen(["nice", "-n", "8", sys.executable, "-m", "tests.gateway.long.hostile", *words])
     try:
-        time.sleep(4)  # until what may come at once has come
+        time.sleep(4)  # until the allowed burst is over
         yield process
     finally:
         process.kill()

@@ -1,4 +1,4 @@
-"""Ends parts of a whole Berth, and waits until they are at work again.
+"""Kills parts of a whole Berth, and waits until they work again.
 
 Each returns how many seconds the start of what was killed has taken, and for how many nobody was answered.
 """
@@ -21,13 +21,13 @@ from tests.try_out import Trial
 from tests.waiting import wait_until
 
 LONG = 5.0
-"""Seconds after which one wants to know why: the log of the gateway says what its start has waited for."""
+"""Seconds after which the gateway's log is shown, which says what its start has waited for."""
 
 Kill = Callable[[], tuple[float, float]]
 
 
 def kill_service(trial: Trial) -> tuple[float, float]:
-    """Agents are answered all the while."""
+    """Kills the service. Agents must be answered all the time."""
     trial.service.kill()
     began = time.monotonic()
     trial.service.start()
@@ -43,7 +43,7 @@ def kill_part_or_all(trial: Trial, chance: random.Random) -> tuple[float, float]
 
 
 def kill_gateway(trial: Trial, *, is_whole: bool) -> tuple[float, float]:
-    """The process at work, which its supervisor follows by another one, or all of them, which the engine does."""
+    """Kills the worker process, which its supervisor replaces, or the whole container, which the engine restarts."""
     polls = trial.telegram.polls(trial.bot_token).count
     (gateway,) = gateways_of(trial.service)
     first = trial.service.engine.inspect_container(gateway)["State"]["Pid"]
@@ -56,7 +56,7 @@ def kill_gateway(trial: Trial, *, is_whole: bool) -> tuple[float, float]:
 
 
 def last_child_of(process: int) -> int:
-    """The engine's init has the supervisor as its child, and that one the process at work."""
+    """Returns the worker process: the child of the supervisor, which is the child of the engine's init."""
     while children := Path(f"/proc/{process}/task/{process}/children").read_text().split():
         process = int(children[0])
     return process
@@ -74,7 +74,7 @@ def kill_engine(private: PrivateEngine | None, trial: Trial) -> tuple[float, flo
 
 
 def start_of_gateway(trial: Trial, killed_at: float) -> float:
-    """Seconds until it answers: since its process was killed, or since the engine has started its container again."""
+    """Returns the seconds until the gateway answers, since the kill or since the engine restarted its container."""
 
     def answers() -> bool:
         (gateway,) = gateways_of(trial.service)
@@ -105,7 +105,7 @@ def ask_gateway(address: str) -> bool:
 
 
 def kill_in_mid_talk(trial: Trial) -> None:
-    """A sample: the gateway's process, and then the service, which is away in the end. All is answered."""
+    """Kills the gateway's process and then the service, which stays down. All messages must be answered."""
     talk = Talk(trial, random.Random(1))
     with going_on(lambda _: talk.say(2)):
         kill_gateway(trial, is_whole=False)

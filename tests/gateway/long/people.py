@@ -1,4 +1,4 @@
-"""Who has to do with a whole Berth while it is broken: a user who writes to an agent, and its owner."""
+"""The people who use a whole Berth while it is broken: a user who writes to an agent, and the agent's owner."""
 
 import http.client
 import random
@@ -16,7 +16,7 @@ PATIENCE = 300.0
 
 
 class Talk:
-    """Says messages and waits for their answers, a few at a time."""
+    """Sends messages and waits for their answers, a few at a time."""
 
     def __init__(self, trial: Trial, chance: random.Random) -> None:
         self.trial = trial
@@ -46,7 +46,7 @@ class Talk:
         self.slowest = max(self.slowest, time.monotonic() - began)
 
     def _explain(self) -> str:
-        """Where what is not answered was seen last."""
+        """Returns where the unanswered messages were last seen."""
         trial, numbers = self.trial, self.unanswered()
         asked = [
             number for number in numbers if any(f"message {number}." in str(each) for each in trial.provider.asked())
@@ -66,7 +66,7 @@ class Talk:
         return [number for number in range(1, self.said + 1) if f"message {number}." not in text]
 
     def excuses(self) -> int:
-        """Messages of the agent that are no answers: what it says where its provider was cut off in the middle."""
+        """Returns the number of the agent's apologies, which it sends when its provider's answer was cut off."""
         return sum(times for text, times in self.answers().items() if "message " not in text) - self._others
 
     def lost(self) -> int:
@@ -81,7 +81,7 @@ class Talk:
 
 
 class Owner:
-    """Changes the key of the agent, so that the gateway is being told of something wherever a kill hits."""
+    """Keeps changing the agent's key, so that a kill may hit the gateway during any update."""
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
@@ -97,7 +97,7 @@ class Owner:
             self.change_key(f"sk-whole-{number % 7}")
 
     def change_key(self, key: str) -> int:
-        """The status; 0 where nobody answers."""
+        """Returns the status; 0 if the service does not answer."""
         self.trial.provider.add_key(key)
         with suppress(OSError, http.client.HTTPException, ValueError):
             return self.trial.service.call("PATCH", self._path, {"apiKey": key}, self._token).status

@@ -1,5 +1,5 @@
-"""What the gateway must show, with counts that the caller chooses. Each scene returns its figures, and raises where one
-is wrong."""
+"""Scenes that prove the gateway, with counts that the caller chooses. Each scene returns its figures, and raises an
+error if one of them is wrong."""
 
 import http.client
 import random
@@ -26,7 +26,7 @@ Figures = dict[str, float]
 
 
 def stream_in_parallel(gateway: Gateway, provider: StreamingProvider, agent: Agent, *, rounds: int) -> Figures:
-    """Twenty streams at a time, some of which the provider breaks off, and a budget that is too small for all."""
+    """Runs twenty streams at a time, some of which the provider breaks off, with a budget that is too small for all."""
     sold, marked = 0, 0
     for number in range(rounds):
         gateway.apply(agent.entry(budget={"day_tokens": gateway_spent(agent) + BUDGET}))
@@ -66,8 +66,10 @@ def stream_over_an_end(
     period: Period,
     approach: Callable[[], object] = lambda: None,
 ) -> Figures:
-    """Traffic over the end of a day or a month, by the clock of the gateway, which shows a moment before the end.
-    `approach` brings the clock closer to the end after the first call."""
+    """Sends traffic across the end of a day or a month. The gateway's clock shows a moment before the end.
+
+    Calls `approach` after the first call, which moves the clock closer to the end.
+    """
     gateway.apply(agent.entry(budget={f"{period}_tokens": BUDGET}))
     provider.words = 60
     _ask(agent, 1)
@@ -98,7 +100,7 @@ def by_period(agent: Agent, period: Period) -> dict[str, int]:
 def kill_in_traffic(
     gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, agent: Agent, *, kills: int, seed: int
 ) -> Figures:
-    """A bot that answers messages, streams beside it, and the gateway killed again and again."""
+    """Kills the gateway repeatedly while a bot answers messages and streams run alongside."""
     chance = random.Random(seed)
     budget = 400 * kills
     gateway.apply(agent.entry(budget={"month_tokens": budget}))
@@ -138,7 +140,7 @@ def answered(telegram: FakeTelegram, agent: Agent) -> "Counter[str]":
 
 
 def _answer_messages(agent: Agent, is_over: threading.Event) -> None:
-    """Confirms a message when it is answered, as careful bots do."""
+    """Confirms each message only once it is answered, as careful bots do."""
     offset = 0
     while not is_over.is_set():
         with suppress(OSError, http.client.HTTPException, KeyError, ValueError):

@@ -9,12 +9,12 @@ from pathlib import Path
 
 @dataclass
 class Part:
-    """What one run has seen. Nothing of it was lost, or the run would have failed."""
+    """The figures of one run, in which no message was lost."""
 
     starts: list[float] = field(default_factory=list)
     """Seconds that each start of the killed part took."""
     silences: list[float] = field(default_factory=list)
-    """Seconds after each kill until somebody was served again."""
+    """Seconds after each kill until a request was served again."""
     messages: int = 0
     repeated: int = 0
     excused: int = 0

@@ -34,39 +34,39 @@ HANDOVERS = int(os.environ.get("HANDOVERS", "24"))
 AGENTS = 3
 LONGEST = 3.0
 STEPS = ("make", "start", "stop", "join", "wait_for", "discard")
-"""In their order: `start` and `wait_for` come twice, before the former one is stopped and after."""
+"""The steps in order. `start` and `wait_for` come twice, before and after the former gateway is stopped."""
 
 
 class Silence:
-    """For how long each agent has had no poll at Telegram, which is asked every few milliseconds."""
+    """Measures for how long each agent has had no poll at Telegram, by looking every few milliseconds."""
 
     def __init__(self, testbed: GatewayTestbed, agents: list[DeployedAgent]) -> None:
-        self._harbour = testbed
+        self._testbed = testbed
         self._agents = agents
         self._polled_at = dict.fromkeys((agent.token for agent in agents), time.monotonic())
         self._longest: dict[str, float] = {}
 
     def all_poll(self) -> bool:
-        return all(self._harbour.telegram.polls(agent.token).open for agent in self._agents)
+        return all(self._testbed.telegram.polls(agent.token).open for agent in self._agents)
 
     def watch(self, is_over: threading.Event) -> None:
         while not is_over.wait(0.003):
             for agent in self._agents:
                 now = time.monotonic()
                 gap = now - self._polled_at[agent.token]
-                if self._harbour.telegram.polls(agent.token).open:
+                if self._testbed.telegram.polls(agent.token).open:
                     self._polled_at[agent.token] = now
                 self._longest[agent.token] = max(gap, self._longest.get(agent.token, 0.0))
 
     def take(self) -> list[float]:
-        """The longest one of each agent since it was asked the last time."""
+        """Returns each agent's longest silence since the last call."""
         taken, self._longest = self._longest, {}
         return list(taken.values())
 
 
 @contextmanager
 def timed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, list[float]]]:
-    """Seconds that each step of a handover takes."""
+    """Collects the seconds that each step of a handover takes."""
     taken: dict[str, list[float]] = defaultdict(list)
 
     def clocked(name: str, act: Callable[..., Any]) -> Callable[..., Any]:

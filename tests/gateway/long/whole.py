@@ -36,7 +36,7 @@ from tests.try_out import Trial, running_trial
 from tests.waiting import wait_until
 
 SERVE = (".venv/bin/python", "manage.py", "serve")
-"""What `make run` ends in: what it prepares is there."""
+"""The last command of `make run`, whose preparations are already done."""
 IMAGES = ("berth/gateway", "berth/assistant", "berth/agent-base", "berth-base")
 
 
@@ -102,7 +102,7 @@ def last_key_is_in_force(talk: Talk, owner: Owner) -> bool:
 
 @contextmanager
 def own_engine() -> Iterator[PrivateEngine]:
-    """With the images of the usual one, so that nothing has to be built."""
+    """Starts a separate engine with copies of the usual engine's images, so that nothing must be built."""
     usual, address = connect(), os.environ.get("DOCKER_HOST") or USUAL
     images: Any = usual.images()
     names = [tag for image in images for tag in image["RepoTags"] or () if tag.startswith(IMAGES)]
