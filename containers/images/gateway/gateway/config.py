@@ -17,7 +17,7 @@ class Config:
     state: Path = Path("/data")
     key_file: Path = Path("/run/secrets/gateway_key")
 
-    control_host: str = "0.0.0.0"  # noqa: S104  # nosec B104 - whoever comes there must show a certificate
+    control_host: str = "0.0.0.0"  # noqa: S104  # nosec B104 - every client must show a certificate
     control_port: int = 0
     """The port for a service that cannot reach the socket. 0 means none."""
     control_file: Path = Path("/run/secrets/gateway_control")
