@@ -7,7 +7,7 @@ from datetime import datetime
 from django.views.decorators.debug import sensitive_variables
 
 from containers.agent_text import clean
-from containers.errors import EngineError
+from containers.errors import EngineError, EngineUnavailableError
 from containers.get_engine import get_engine
 from projects.credentials.encryption import SecretUnreadableError
 from projects.credentials.redaction import Redactor
@@ -26,6 +26,9 @@ KEPT_BYTES = 128 * 1024
 
 LINE_LIMIT = 4096
 
+CUT_OFF = b"[The engine did not send the rest of the log in time. Read it again, or fewer of its lines.]"
+"""Stands in place of the rest, with the time of the last line, from which a client may go on."""
+
 
 def read_log_tail(project: Project) -> str:
     """Returns the last lines, or an empty text if they cannot be read, because the crash must be recorded anyway."""
@@ -43,15 +46,18 @@ def read_logs(
 
     With `follow`, it continues with new lines as they are printed. It yields an empty line once the log is open, and
     from time to time while there are no new lines. Reading, or opening a followed log, has the two seconds of a read,
-    so that a silent engine does not block a thread for long. Raises `EngineError`.
+    so that a silent engine does not block a thread for long. Raises `EngineError` if no line comes.
     """
     yield from _read(project.container_key, _redactor(project), tail=tail, since=since, follow=follow, of=of)
 
 
 @sensitive_variables()
 def read_last_lines(key: str, *, secrets: Iterable[str]) -> str:
-    """Returns the last lines of a container without a project, as many as are kept of a run. Raises `EngineError`."""
-    return keep_last(_read(key, Redactor(secrets), tail=KEPT_LINES))
+    """Returns the last lines of a container without a project, as many as are kept of a run.
+
+    Raises `EngineError`, also if only some of them come in time.
+    """
+    return keep_last(_read(key, Redactor(secrets), tail=KEPT_LINES, whole=True))
 
 
 def keep_last(lines: Iterable[str]) -> str:
@@ -75,9 +81,10 @@ def _read(
     since: datetime | None = None,
     follow: bool = False,
     of: str = "",
+    whole: bool = False,
 ) -> Generator[str, None, None]:
     sent = 0
-    lines = _open_logs(key, tail=tail, since=since, follow=follow, of=of)
+    lines = _open_logs(key, tail=tail, since=since, follow=follow, of=of, whole=whole)
     try:
         if follow:
             yield ""
@@ -91,25 +98,36 @@ def _read(
         _close(lines)
 
 
-def _open_logs(key: str, *, tail: int | None, since: datetime | None, follow: bool, of: str) -> Iterator[bytes]:
+def _open_logs(
+    key: str, *, tail: int | None, since: datetime | None, follow: bool, of: str, whole: bool
+) -> Iterator[bytes]:
     engine = get_engine()
     with engine.read_deadline():
         if follow:
             return engine.logs(key, tail=tail, since=since, follow=True, of=of)
         # Read everything now: the deadline is the thread's, and must not run on while the caller uses the lines.
         lines = engine.logs(key, tail=tail, since=since, of=of)
-        return iter(list(_first_bytes(lines)))
+        return iter(list(_first_bytes(lines, whole=whole)))
 
 
-def _first_bytes(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the maximum of lines that are shown, and one more."""
-    size = 0
+def _first_bytes(lines: Iterator[bytes], *, whole: bool) -> Iterator[bytes]:
+    """Yields the maximum of lines that are shown, and one more. Unless it must be the `whole`, it ends early with
+    `CUT_OFF` if the engine takes too long.
+
+    An agent that prints as fast as it can keeps the engine so busy that the maximum may never come in time.
+    """
+    size, stamp = 0, b""
     try:
         for line in lines:
             yield line
+            stamp = line.partition(b" ")[0]
             size += min(len(line), LINE_LIMIT)
             if size > MAX_BYTES:
                 return
+    except EngineUnavailableError:
+        if whole or not stamp:
+            raise
+        yield stamp + b" " + CUT_OFF
     finally:
         _close(lines)
 

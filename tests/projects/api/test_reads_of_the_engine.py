@@ -11,6 +11,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from containers.errors import EngineUnavailableError
 from projects.models import Project
+from projects.services.reports.logs import CUT_OFF
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 
@@ -67,6 +68,26 @@ def test_a_read_beyond_its_time_limit_says_so(
     verb, path = READS[name]
     engine.fail(verb, EngineUnavailableError, times=1)
     assert get(path.format(project.pk)).status_code == (200 if name == "page" else 503)
+
+
+def test_a_log_that_comes_too_slowly_is_cut_off_and_says_so(
+    api: APIClient, project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent that prints without end would else make its whole log unreadable."""
+    monkeypatch.setattr(engine, "logs", lambda _key, **_given: slow_lines(3))
+    answer: Any = api.get(f"/api/projects/{project.pk}/logs?since=365d")
+    lines = b"".join(answer.streaming_content).decode().splitlines() if answer.streaming else answer.text.splitlines()
+    assert answer.status_code == 200
+    assert lines[:3] == [f"2026-01-01T00:00:0{second}Z cast off" for second in range(3)]
+    assert lines[3:] == [f"2026-01-01T00:00:02Z {CUT_OFF.decode()}"]
+    monkeypatch.setattr(engine, "logs", lambda _key, **_given: slow_lines(0))
+    assert api.get(f"/api/projects/{project.pk}/logs?since=365d").status_code == 503
+
+
+def slow_lines(number: int) -> Iterator[bytes]:
+    """Some lines, and then nothing until the time is up."""
+    yield from (b"2026-01-01T00:00:0%dZ cast off" % second for second in range(number))
+    raise EngineUnavailableError
 
 
 def test_only_opening_a_stream_has_the_time_limit_of_a_read(
