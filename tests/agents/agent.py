@@ -1,4 +1,4 @@
-"""The agent as a process of its own, as its container would run it, told where the fakes are."""
+"""Runs the agent as a separate process, like its container, against the fakes."""
 
 import ctypes
 import json
@@ -20,11 +20,11 @@ from tests.fakes.telegram import FakeTelegram
 from tests.waiting import wait_until
 
 TGKILL = {"x86_64": 234, "aarch64": 131}[platform.machine()]
-PATIENCE = 100.0  # seconds; what is waited for usually comes in one, on a machine with nothing else to do
+PATIENCE = 100.0  # seconds; on an idle machine most waits take about one
 
 
 def lay_out(folder: Path, *types: str) -> Path:
-    """Fills the folder with what images of these types, else the assistant's, and their base hold in two places."""
+    """Fills the folder with the files of these types' images and of their base image. The default is the assistant."""
     for context in (AGENT_BASE, *(BuildContext(folder=IMAGES / name) for name in types or ("assistant",))):
         with tarfile.open(fileobj=context.pack()) as archive:
             archive.extractall(folder, filter="data")
@@ -32,7 +32,7 @@ def lay_out(folder: Path, *types: str) -> Path:
 
 
 class Agent:
-    """`image` holds the files of the image, `directory` the agent's mounts."""
+    """`image` has the files of the image, `directory` the agent's mounts."""
 
     def __init__(
         self, image: Path, directory: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str
@@ -48,17 +48,17 @@ class Agent:
             "AGENT_UNREACHABLE_SECONDS": "60",
         }
         self.command = ["-m", "assistant"]
-        """What a Python of its own runs."""
+        """The command for a separate Python process."""
         self.lines: list[str] = []
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | Forked | None = None
         self._reader: threading.Thread | None = None
 
     def start(self, *, anew: bool = False, **env: str) -> Self:
-        """Start it, also again: its data stay, its output begins anew.
+        """Starts the agent, also again: its data stay, its output starts empty.
 
-        What Python reads when it starts, and what libraries read when they are imported, needs `anew`: a Python of its
-        own, as in its container. Else the libraries are there already.
+        `anew` starts a separate Python, as in the container. It is needed if the test changes something that Python
+        reads at start-up or libraries read when they are imported. Otherwise the libraries are imported already.
         """
         self.env.update(env)
         for name in ("secrets", "data", "run"):
@@ -82,7 +82,7 @@ class Agent:
         )
 
     def _whole_env(self) -> dict[str, str]:
-        """Nothing of the test's own environment but what Python needs, so that no proxy or key of it gets in."""
+        """Returns the environment: only what Python needs of the test's own, so that no proxy or key leaks in."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "SSL_CERT_FILE") if name in os.environ}
         places = {f"AGENT_{name.upper()}_DIR": str(self.directory / name) for name in ("secrets", "data", "run")}
         return kept | places | {"PYTHONPATH": str(self.image), "PYTHONUNBUFFERED": "1"} | self.env
@@ -101,7 +101,7 @@ class Agent:
 
     @property
     def statuses(self) -> list[dict[str, Any]]:
-        """What its AGENT-STATUS lines said, in order."""
+        """The contents of its AGENT-STATUS lines, in order."""
         with self._lock:
             said = [line.removeprefix(STATUS_MARK) for line in self.lines if line.startswith(STATUS_MARK)]
         return [json.loads(line) for line in said]
@@ -112,7 +112,7 @@ class Agent:
         return found
 
     def wait_for(self, state: str, code: str | None = None, *, after: int = 0) -> dict[str, Any]:
-        """The first status from index `after` that is so. Fails with the whole output if none comes."""
+        """Returns the first status from index `after` with these values. Fails with the whole output if none comes."""
 
         def found() -> dict[str, Any] | None:
             fits = (s for s in self.statuses[after:] if (s["state"], s["code"]) == (state, code))
@@ -137,7 +137,7 @@ class Agent:
         self._process.terminate()
 
     def terminate_by_thread(self) -> None:
-        """As `terminate`, where the system hands the signal to another thread than the first one, as it may."""
+        """Like `terminate`, but the signal reaches another thread than the first one, which the system may choose."""
         threads = {int(each.name) for each in Path(f"/proc/{self.pid}/task").iterdir()}
         thread = min(threads - {self.pid})
         assert ctypes.CDLL(None).syscall(TGKILL, self.pid, thread, signal.SIGTERM) == 0
@@ -147,13 +147,13 @@ class Agent:
         return self.wait_for_exit()
 
     def kill(self) -> None:
-        """The end of every test, whatever came before."""
+        """Ends the agent at the end of every test, no matter how far the test came."""
         if self._process is not None:
             self._process.kill()
             self.wait_for_exit()
 
     def check_health(self) -> tuple[int, str]:
-        """Exit code and output of the image's health check."""
+        """Returns the exit code and output of the image's health check."""
         env = {"PATH": os.environ["PATH"], "AGENT_RUN_DIR": str(self.directory / "run")}
         probe = subprocess.run(
             ["/bin/sh", str(self.image / "health.sh")],

@@ -1,7 +1,7 @@
 """Agents of any type in real containers, confined as Berth confines them, between the fakes.
 
-Not on the agents' network, whose rules and gateway have tests of their own: on the engine's bridge, where they reach
-the fakes on the host.
+They run on the engine's bridge, where they reach the fakes on the host. The agents' network, with its rules and its
+gateway, has its own tests.
 """
 
 import json
@@ -16,10 +16,10 @@ from containers.vocabulary import INSTANCE_LABEL, ContainerSpec
 from tests.waiting import wait_until
 
 USER = 1_879_048_222
-"""One that no image knows, as each project has."""
+"""A user id that no image knows, as in each project."""
 
 YOU = 1001
-"""The Telegram user who may speak to it."""
+"""The Telegram user whom the agent answers."""
 
 PATIENCE = 200.0
 TYPES = ("assistant", "hermes", "nanobot")
@@ -68,7 +68,7 @@ class Confined:
         )
 
     def _give_its_volume(self) -> None:
-        """To the user as whom it runs."""
+        """Gives the files to the user that the agent runs as."""
         self.client.create_volume(data_volume(self.name), labels={INSTANCE_LABEL: self.instance})
         helper = self.client.create_container_from_config(
             {

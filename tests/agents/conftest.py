@@ -1,4 +1,4 @@
-"""The fakes, and an agent between them. Each test has its own token and key: canaries that must show up nowhere."""
+"""The fakes, and an agent between them. Each test has its own token and key, which must not appear anywhere."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ numbers = count(700_000_001)
 
 @pytest.fixture(scope="session", autouse=True)
 def image(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The files of the image, those of its base image included; tests can import them."""
+    """The files of the image, including those of its base image. Tests can import them."""
     folder = lay_out(tmp_path_factory.mktemp("image"))
     sys.path.insert(0, str(folder))
     yield folder
@@ -59,7 +59,7 @@ def key(provider: FakeProvider) -> str:
 def agent(
     image: Path, tmp_path: Path, telegram: FakeTelegram, provider: FakeProvider, token: str, key: str
 ) -> Iterator[Agent]:
-    """Not started: a test starts it when it has set the scene."""
+    """An agent that is not started yet, so that the test can prepare the fakes first."""
     agent = Agent(image, tmp_path, telegram, provider, token, key)
     yield agent
     agent.kill()
@@ -67,7 +67,7 @@ def agent(
 
 @pytest.fixture
 def ask(agent: Agent, telegram: FakeTelegram, token: str) -> Callable[..., str]:
-    """Say something to the bot and return the next thing it says in that chat."""
+    """A function that sends a message to the bot and returns the bot's next message in that chat."""
 
     def say_and_wait(text: str, chat_id: int = 1, **extra: Any) -> str:
         before = len(telegram.sent(token, chat_id))

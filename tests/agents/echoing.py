@@ -1,7 +1,8 @@
-"""A program that knows nothing of Berth, for behind the relay: it asks the provider what people say, and answers that.
+"""A program that knows nothing of Berth, for tests of the relay: it sends each message to the provider and replies with
+the answer.
 
-Without an argument this is the adapter, and else the child: `child BOT_BASE TOKEN PROVIDER KEY`. Answers under way have
-`ECHO_ANSWER_SECONDS` at the end, where a test's machine may be busy.
+Without arguments this module is the adapter, with `child BOT_BASE TOKEN PROVIDER KEY` the child. When it is stopped,
+unfinished answers get `ECHO_ANSWER_SECONDS`, because the machine of a test may be busy.
 """
 
 import json
@@ -47,7 +48,7 @@ def post(url: str, document: dict[str, Any], **headers: str) -> dict[str, Any]:
 
 
 def child(bot_base: str, token: str, provider: str, key: str) -> None:
-    """Prints a report that is none of the agent's, and all that it was given."""
+    """Prints a status report that is not the agent's, and everything it was given."""
     print('AGENT-STATUS {"v":1,"state":"failed","code":"crash","detail":null}', flush=True)  # noqa: T201 - its log
     print(dict(os.environ), sys.argv, flush=True)  # noqa: T201 - its log
     bot = f"{bot_base}{token}"
@@ -55,7 +56,7 @@ def child(bot_base: str, token: str, provider: str, key: str) -> None:
     next_update = 0
 
     def end(*_: object) -> None:
-        """Asks once more, which would confirm what came last."""
+        """Polls once more, which would confirm the last updates."""
         post(f"{bot}/getUpdates", {"offset": next_update, "timeout": 0})
         os._exit(1)
 

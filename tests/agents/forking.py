@@ -1,6 +1,6 @@
-"""Agents as forks of a process that has imported their libraries, which is most of what the start of one takes.
+"""Starts agents as forks of a process that has already imported their libraries, because imports take most of a start.
 
-`python -m tests.agents.forking SOCKET` is that process. It runs no code of an agent itself, and ends with its socket.
+`python -m tests.agents.forking SOCKET` is that process. It runs no agent code itself, and ends when its socket closes.
 """
 
 import atexit
@@ -19,13 +19,13 @@ from functools import cache
 from typing import Any, TextIO
 
 LIBRARIES = ("asyncio", "sqlite3", "httpx", "telegram.error", "telegram.request", "markdown_it")
-"""What there is of them here. An agent that needs others imports them itself."""
+"""The libraries that are installed here. An agent that needs others imports them itself."""
 MOST = 100_000
 """Bytes of a request."""
 
 
 class Forked:
-    """A process that runs an agent: as much of `subprocess.Popen` as its test needs."""
+    """A process that runs an agent. It has the part of `subprocess.Popen` that the tests need."""
 
     def __init__(self, stdout: TextIO, report: TextIO) -> None:
         self.stdout: TextIO | None = stdout
@@ -58,7 +58,7 @@ class Forked:
 
 
 def fork_agent(environment: dict[str, str]) -> Forked:
-    """Runs `python -m assistant` with these variables and no others, its output in one pipe."""
+    """Runs `python -m assistant` with only these variables, and all its output in one pipe."""
     (output, its_output), (report, its_report) = os.pipe(), os.pipe()
     try:
         request = json.dumps(environment).encode()
@@ -111,14 +111,14 @@ def _reap() -> None:
 
 
 def _look_after(environment: dict[str, str], output: int, report: int) -> None:
-    """Runs an agent as a child, and reports its id, and how it ended."""
+    """Runs an agent as a child, and reports its process id and how it ended."""
     pid = os.fork()
     if pid == 0:
         os.close(report)
         _become(environment, output)
     os.close(output)
     os.write(report, f"{pid}\n".encode())
-    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # as long as it is not reaped, its id is nobody else's
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # until it is reaped, no other process gets its id
     assert ended is not None
     code = ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
     os.write(report, f"{code}\n".encode())

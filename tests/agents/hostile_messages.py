@@ -1,4 +1,4 @@
-"""What hostile people may say. All of it is made of a seed, so that a run can be told again."""
+"""Messages of hostile people, generated from a seed so that a run can be repeated."""
 
 import random
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ NAMES = ("../../data/history.db", "a" * 3000, "\u202egpj.exe", 'x"><file>', "\0.
 
 
 def messages(bot: Bot, number: int, seed: int) -> Iterator[dict[str, Any]]:
-    """The text and other fields of so many messages."""
+    """Yields the text and other fields of this many messages."""
     chance = random.Random(seed)
     for _ in range(number):
         yield chance.choice((_text, _text, _forwarded, _file, _odd))(chance, bot)

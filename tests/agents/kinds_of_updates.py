@@ -1,5 +1,5 @@
-"""One of every kind of update and message that there is: those that the library knows are made of what it says of them,
-and those that are newer than it are written down here.
+"""One example of every kind of update and message. Those that the library knows are built from its own definitions;
+newer ones are written out here.
 """
 
 import datetime
@@ -20,7 +20,7 @@ NEWER: dict[str, Any] = {
     "ephemeral_message_id": 5,
     "of_next_year": {"anything": [1, None, "x"]},
 }
-"""Of messages, since the version of the Bot API that the library knows."""
+"""Kinds of messages that are newer than the Bot API version of the library."""
 
 NEWER_UPDATES: dict[str, Any] = {
     "subscription": {"user": {"id": 5, "is_bot": False, "first_name": "Ada"}},
@@ -28,7 +28,7 @@ NEWER_UPDATES: dict[str, Any] = {
 }
 OLD_POLL = {"id": "x", "question": "x", "options": [{"text": "x", "voter_count": 1}], "total_voter_count": 1}
 OLD_POLL |= {"is_closed": False, "is_anonymous": True, "type": "regular", "allows_multiple_answers": False}
-"""As a Bot API server of 2025 has it, which the library cannot read any more."""
+"""The format of a Bot API server of 2025, which the library can no longer parse."""
 NEW_OPTION = {"text": "x", "voter_count": 1, "persistent_id": "x"}
 SIMPLE: dict[Any, Any] = {int: 1, float: 1.5, str: "x", bool: True, datetime.datetime: 1, datetime.timedelta: 1}
 TYPES: dict[str, Any] = {
@@ -38,7 +38,7 @@ TYPES: dict[str, Any] = {
     "ReactionType": {"type": "emoji", "emoji": "x"},
     "User": {"id": 5, "is_bot": False, "first_name": "Ada"},
 }
-"""Of what has several kinds, one; and what must have more than its constructor says."""
+"""One choice for each type that has several kinds, and fields that are required although the constructor omits them."""
 
 SAID: dict[str, Any] = {"message_id": 1, "date": 1, "chat": {"id": 5, "type": "private"}}
 UNREADABLE: list[dict[str, Any]] = [
@@ -60,26 +60,26 @@ UNREADABLE: list[dict[str, Any]] = [
 
 
 def contents() -> dict[str, Any]:
-    """What can stand in a message beside its text, by the names that Telegram gives it."""
+    """Returns everything that a message can contain apart from its text, by Telegram's names."""
     known = {name: hint for name, hint in _hints(Message).items() if name not in BASE and name in Message.__slots__}
     return {name: _sample(hint) for name, hint in known.items()} | NEWER
 
 
 def updates() -> dict[str, Any]:
-    """What an update is about. A message here is one of a person to the bot, with a text."""
+    """Returns one update of each kind. A message in it is a text from a person to the bot."""
     known = {name: hint for name, hint in _hints(Update).items() if name in Update.ALL_TYPES}
     return {name: _sample(hint) for name, hint in known.items()} | NEWER_UPDATES
 
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """Of what its constructor takes, without what may be missing from it."""
+    """Builds an instance with only the required arguments of its constructor."""
     made_by = cls.__init__  # type: ignore[misc]  # of this very class
     return typing.get_type_hints(made_by, globalns=vars(inspect.getmodule(cls)), localns=vars(telegram))
 
 
 def _sample(hint: Any) -> Any:
-    """As JSON, with what it must have alone."""
+    """Returns the type as JSON, with only its required fields."""
     if hint in SIMPLE:
         return SIMPLE[hint]
     parts = [part for part in typing.get_args(hint) if part is not type(None)]

@@ -1,4 +1,4 @@
-"""Who is answered, and what a pairing code does: the agent's rules against somebody who is after the bot."""
+"""Who is answered, and what a pairing code does: the agent's rules against someone who wants to take over the bot."""
 
 import sqlite3
 import time
@@ -25,7 +25,7 @@ class Told:
 
 
 class Door:
-    """The agent's access, which a test can close and open again."""
+    """The agent's access rules, which a test can close and open again like a restart."""
 
     db: sqlite3.Connection
 
@@ -52,7 +52,7 @@ class Door:
         return said and said.name
 
     def refuses(self, user: User, code: PairingCode) -> bool:
-        """Of the same code the agent says so once a day."""
+        """The agent answers the same dead code only once a day."""
         before = self.access.admits(user), self.told.paired
         return self.tap(user, code) in {"DEAD_CODE", None} and before == (self.access.admits(user), self.told.paired)
 
@@ -90,10 +90,10 @@ def test_a_code_counts_once_also_after_a_restart(door: Door) -> None:
 def test_each_additional_person_has_a_separate_code(door: Door) -> None:
     door.tap(OWNER, code_of(PairingKind.OWNER))
     added = code_of(PairingKind.ADD, 1)
-    assert door.tap(OWNER, added) == "ALREADY_PAIRED"  # a curious tap does not use it up
+    assert door.tap(OWNER, added) == "ALREADY_PAIRED"  # opening the link out of curiosity does not use it up
     assert door.tap(ADA, added) == "PAIRED"
     assert door.refuses(MALLORY, added)
-    assert door.tap(ADA, added) == "ALREADY_PAIRED"  # an update that Telegram sends again
+    assert door.tap(ADA, added) == "ALREADY_PAIRED"  # the same update, sent again by Telegram
     assert door.told.paired == 2
 
 

@@ -1,4 +1,4 @@
-"""What the adapters of nanobot and Hermes write and start, without these programs: images are built on request."""
+"""What the adapters of nanobot and Hermes write and start. The programs themselves are not installed here."""
 
 import importlib
 import json
@@ -24,7 +24,7 @@ TOKEN, KEY = "700000001:CANARYtokenCANARYtokenCANARYtoken01", "CANARYkeyCANARYke
 
 @pytest.fixture(scope="module", autouse=True)
 def adapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Importable, as in their images."""
+    """Makes the adapters importable, as in their images."""
     folder = str(lay_out(tmp_path_factory.mktemp("adapters"), *TYPES))
     sys.path.append(folder)
     yield
@@ -32,7 +32,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def write(kind: str, tmp_path: Path, *, prefix: str = "sk-", **env: str) -> tuple[Any, dict[str, Any]]:
-    """What is to be started, and the configuration that was written for it."""
+    """Returns the command to start, and the configuration written for it."""
     from berth_agent.relay.addresses import Addresses
     from berth_agent.relay.facts import read_facts
     from berth_agent.relay.provider import name_of

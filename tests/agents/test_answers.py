@@ -1,4 +1,4 @@
-"""What a person in a chat gets to see."""
+"""What a person in a chat sees."""
 
 import re
 from collections.abc import Callable
@@ -123,7 +123,7 @@ def test_messages_of_one_chat_are_answered_in_order_and_chats_do_not_wait_for_ea
 def test_a_message_left_unanswered_at_the_end_is_answered_after_the_next_start(
     agent: Agent, telegram: FakeTelegram, token: str
 ) -> None:
-    """As when the engine ends, and with it the gateway in front of Telegram."""
+    """The case that the engine ends, and with it the gateway in front of Telegram."""
     agent.start()
     telegram.break_down(token, method="sendMessage")
     for number in range(2):

@@ -1,4 +1,4 @@
-"""What others send takes the agent no more time than it has, however it is made up."""
+"""Content from others, no matter how it is constructed, takes the agent no more time than allowed."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.one_database
 
-SIZE = 1 << 18  # characters; up to four times as much is ever fetched
+SIZE = 1 << 18  # characters; the agent fetches up to four times as much
 OPENED = [
     "<a ", "<a b=", "<a b='", '<a b="', "<a b='c", "<a / ", "<a\n", "</a ", "</", "<!--", "<!", "<?", "<![", "<![if ",
     "<![CDATA[", "<!doctype ", "<", "< ", "&", "&#", "&#9", "&#x9", "&aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "<p>", "<p x>",
@@ -19,7 +19,7 @@ OPENED = [
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> float:
-    """What a page may take here."""
+    """The time limit for a page in these tests."""
     from assistant.tools import web
 
     monkeypatch.setattr(web, "PARSING_SECONDS", 0.01)
@@ -28,7 +28,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> float:
 
 @pytest.mark.parametrize("before", ["", "<script>", "<a b='"])
 def test_parsing_a_page_ends_at_its_time_limit(seconds: float, before: str) -> None:
-    """Whatever is opened again and again. To parse one piece of a page takes a part of a second at the worst."""
+    """Opens the same thing again and again. Parsing one piece of a page takes a fraction of a second at worst."""
     from assistant.tools.web import text_of
 
     for opened in OPENED:

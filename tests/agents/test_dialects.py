@@ -1,4 +1,4 @@
-"""What providers stream is understood in whatever pieces it comes, and their errors inside of it are told apart."""
+"""Providers' streams are read correctly in any pieces, and each error inside a stream is recognised."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from tests.fakes.provider_streams import stream
 
 
 def read_stream(vendor: str, content: bytes, sizes: list[int]) -> Any:
-    """What is heard of a stream that comes in pieces of these sizes, over and over."""
+    """Returns the answer from a stream that arrives in pieces of these sizes, repeatedly."""
     from assistant.model.dialects import Completion, dialect_of
     from assistant.model.events import read_events
 

@@ -1,4 +1,4 @@
-"""A question that is edited is answered anew, and what it replies to goes along."""
+"""An edited question is answered again, and the message it replies to is sent with it."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -27,7 +27,7 @@ def test_a_new_answer_to_an_edited_question_replaces_the_old_one(
     assert ask("I am Bob.") == "You said: I am Bob."
     question = telegram.say(token, 1, "Who am I?")
     telegram.wait_for_message(token, after=1, timeout=100)
-    telegram.edit(token, question, "Who am I?")  # a preview has come: the text is the same
+    telegram.edit(token, question, "Who am I?")  # only a link preview was added, the text is the same
     telegram.edit(token, question, "/reset")
     telegram.edit(token, question, "Who am I really?")
     stranger = telegram.say(token, 2, "Hello?")

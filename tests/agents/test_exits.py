@@ -1,4 +1,4 @@
-"""The exit codes of the agent contract. A rejected credential ends the agent; none of these is a crash."""
+"""The exit codes of the agent contract. A rejected credential ends the agent; none of these exits is a crash."""
 
 from pathlib import Path
 

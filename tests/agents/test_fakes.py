@@ -1,4 +1,4 @@
-"""The fakes behave as Telegram does where the agent's own tests do not look, and as programs."""
+"""The fakes behave like Telegram in details that the agent's own tests do not check, also when they run as programs."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Codes that a group has seen: who reposts them gets nothing, and the owner is not shut out by them."""
+"""Codes that a group has seen: someone who reposts them gets nothing, and the owner is not locked out."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""In a group the agent answers whom it is asked by, and leaves the others to each other."""
+"""In a group the agent answers only messages addressed to it."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The status never lies: degraded, and healed, while it runs; and the health check says the same."""
+"""The status is always right: degraded and healed while the agent runs. The health check agrees with it."""
 
 import json
 import time
@@ -128,7 +128,7 @@ def test_the_health_check_prints_the_status_and_agrees_with_it(agent: Agent, pro
 )
 def test_the_health_check_requires_a_recent_poll(agent: Agent, state: str, age: int | None, health: int) -> None:
     last_poll = None if age is None else int(time.time()) - age
-    lie = '"state":"running","last_poll":9999999999,'  # free text cannot pose as the facts
+    lie = '"state":"running","last_poll":9999999999,'  # free text in the detail must not be read as the status
     status = {"v": 1, "state": state, "last_poll": last_poll, "since": 1, "code": None, "detail": lie}
     (agent.directory / "run").mkdir()
     (agent.directory / "run" / "status.json").write_text(json.dumps(status, separators=(",", ":")) + "\n")

@@ -1,7 +1,7 @@
-"""Hostile messages to an agent: it lives, says no credential, and takes no more memory than before.
+"""Hostile messages to an agent: it survives, reveals no credential, and uses no more memory than before.
 
-A part of them always. All: HOSTILE_MESSAGES=1000 pytest tests/agents/test_hostile_messages.py, in a minute or two; of a
-machine with a load of 16 it took five, on 2026-11-23, and all held.
+Some of them always run. HOSTILE_MESSAGES=1000 pytest tests/agents/test_hostile_messages.py runs all in a minute or two.
+On a machine with a load of 16 it took five minutes on 2026-11-23, and everything passed.
 """
 
 import json
@@ -20,7 +20,7 @@ WITHIN = 30 + NUMBER
 
 
 def memory_of(agent: Agent) -> int:
-    """KiB that are resident now."""
+    """Returns the resident memory in KiB."""
     status = Path(f"/proc/{agent.pid}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0])
 
@@ -32,7 +32,7 @@ def test_hostile_messages_do_no_harm(
     bot, before = telegram.add_bot(token), 0
     for place, message in enumerate(hostile_messages.messages(bot, NUMBER, seed=12)):
         telegram.say(token, 1 + place % CHATS, message.pop("text"), **message)
-        if place % 20 == 19:  # at the pace of the agent, so that few are refused as too many
+        if place % 20 == 19:  # waits for the agent, so that few messages exceed its rate limit
             ask_in_all(telegram, token, f"Are you there, {place}?")
             before = before or memory_of(agent)
     ask_in_all(telegram, token, "Are you there at the end?")

@@ -1,4 +1,4 @@
-"""What nobody has answered yet: no odd message among it takes the others with it."""
+"""Unanswered messages are stored, and one that cannot be stored or read affects no other."""
 
 import asyncio
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ def test_a_message_that_cannot_be_stored_or_read_affects_no_other(tmp_path: Path
 
 
 def converse(monkeypatch: pytest.MonkeyPatch, kept: list[Message]) -> Any:
-    """A conversation in which nothing is said in time, and nobody can look at an album."""
+    """Returns a conversation in which no answer is finished in time, and each album raises an error."""
     from assistant.chatting.conversation import Conversation
     from assistant.chatting.limits import read_limits
     from assistant.chatting.recent_messages import RecentMessages

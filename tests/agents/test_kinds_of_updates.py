@@ -1,4 +1,4 @@
-"""Whatever Telegram sends is answered once or passed over on purpose, and ends or holds up nothing."""
+"""Every kind of update is answered once or skipped on purpose, and none ends or blocks the agent."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ CONTENTS = words(
     "animation audio checklist contact dice document game invoice live_photo location paid_media passport_data "
     "photo poll rich_message sticker story successful_payment venue video video_note voice"
 )
-"""What somebody has sent, be it without a word."""
+"""Kinds of content that a person sends, with or without text."""
 
 MARKS = words(
     "author_signature business_connection_id direct_messages_topic edit_date effect_id ephemeral_message_id "
@@ -27,7 +27,7 @@ MARKS = words(
     "sender_boost_count sender_business_bot sender_chat sender_tag show_caption_above_media suggested_post_info "
     "via_bot"
 )
-"""What a message has beside its content. Alone they are no message."""
+"""Properties that a message has in addition to its content. Alone they make no message."""
 
 NOTICES = words(
     "boost_added channel_chat_created chat_background_set chat_owner_changed chat_owner_left chat_shared "
@@ -42,7 +42,7 @@ NOTICES = words(
     "users_shared video_chat_ended video_chat_participants_invited video_chat_scheduled video_chat_started "
     "web_app_data write_access_allowed"
 )
-"""What Telegram says has happened, to nobody in particular."""
+"""Service messages, with which Telegram reports events in a chat."""
 
 
 def test_every_kind_of_update_is_classified() -> None:
@@ -81,7 +81,7 @@ def test_each_kind_of_update_is_answered_once_or_skipped(agent: Agent, telegram:
 
 
 def push(telegram: FakeTelegram, token: str, about: dict[str, Any]) -> None:
-    """Also of kinds that the agent has not asked for: what came before it asked is sent as well."""
+    """Includes kinds that the agent does not ask for, because Telegram also sends updates from before it asked."""
     with telegram.changed:
         bot = telegram.add_bot(token)
         bot.updates.append({"update_id": bot.next_update, **about})

@@ -1,4 +1,4 @@
-"""How much one chat may ask, and how long one answer may take."""
+"""How many messages one chat may send, and how long one answer may take."""
 
 import json
 from collections.abc import Callable

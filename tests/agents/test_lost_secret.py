@@ -1,4 +1,4 @@
-"""An agent that starts without the secret that it had: it lets nobody in whom its owner has not let in."""
+"""An agent that starts without the secret it had admits only people whom its owner admitted before."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whatever a model writes becomes messages that Telegram takes, and nothing of it is lost."""
+"""Any text of a model becomes messages that Telegram accepts, and nothing is lost."""
 
 from collections import Counter
 from typing import Any
@@ -114,11 +114,11 @@ def test_any_text_becomes_messages_that_telegram_accepts_without_loss(text: str,
         ("1. one\n2. two\n   - *a*\n\nafter", "1. one\n2. two\n  • a\n\nafter", ["italic a"]),
         ("> q\n> > z\n\nt", "q\n\nz\n\nt", ["blockquote q\n\nz"]),
         ("```py\nx = 1\n```", "x = 1", ["pre x = 1 py"]),
-        ("```py\nx = 1", "x = 1", ["pre x = 1 py"]),  # as it looks before its end has come
+        ("```py\nx = 1", "x = 1", ["pre x = 1 py"]),  # an unfinished answer
         ("|a|bc|\n|-|-|\n|1|[l](http://x.y)|", "a  bc\n1  l (http://x.y)", ["pre a  bc\n1  l (http://x.y)"]),
         ("[a](http://x.y/z) [b](javascript:c)", "a b (javascript:c)", ["text_link a http://x.y/z"]),
         ("~~no~~ <b>html</b> &amp; a_b_c 2*3*4", "no <b>html</b> &amp; a_b_c 234", ["strikethrough no", "italic 3"]),
-        ("> " * 60 + "deep", "> " * 60 + "deep", []),  # too deep for the parser: as it is
+        ("> " * 60 + "deep", "> " * 60 + "deep", []),  # too deep for the parser, so it is shown unformatted
     ],
 )
 def test_markdown_is_rendered_as_intended(markdown: str, text: str, spans: list[str]) -> None:

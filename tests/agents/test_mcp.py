@@ -1,4 +1,4 @@
-"""Servers of tools, by MCP over HTTP: one that is down, locked or has many tools takes nothing from the others."""
+"""MCP servers: one that is down, refuses the agent or has many tools does not affect the others."""
 
 import asyncio
 import json
@@ -126,7 +126,7 @@ def test_a_server_that_requires_sign_in_is_reported_once_per_chat_and_on_the_pro
     asyncio.run(look())
     assert (bool(known), told[-1], known.notices_for(Place(3), "en")) == (False, None, "")
     web.logins = {"/mcp": LOCK}
-    asyncio.run(look(f"{web.url}/mcp"))  # the gateway has put a credential in
+    asyncio.run(look(f"{web.url}/mcp"))  # the gateway adds a credential
     assert "MCP 1: it rejects its credential" in known.notices_for(Place(1), "en")
 
 

@@ -1,4 +1,4 @@
-"""The last turns go along whole, older ones as a summary, and neither is more than the window of the model holds."""
+"""The last messages are sent in full and older ones as a summary, and both fit into the model's context window."""
 
 import asyncio
 import sqlite3
@@ -56,7 +56,7 @@ def test_older_turns_become_a_summary_which_grows_and_is_forgotten_with_the_rest
     assert (memory.summary(place), len(memory.recall(place))) == ("They asked.", WHOLE_MESSAGES)
     memory.forget(place)
     memory.remember(place, "anew", "yes", 1)
-    memory.replace_with_summary(place, "Too late.", older)  # it was forgotten while it was summed up
+    memory.replace_with_summary(place, "Too late.", older)  # it was forgotten while the summary was written
     assert (memory.summary(place), len(memory.recall(place))) == ("", 2)
     assert len(memory.recall(Place(2))) == 2
 
@@ -85,7 +85,7 @@ def test_a_summary_is_made_of_no_more_than_the_model_can_read(tmp_path: Path, si
     for turn in range(30):
         memory.remember(place, f"{turn} {'x' * size}", "y" * size, turn)
     kept = len(memory._newest(place))
-    asyncio.run(Summariser(model, memory, UsageLog()).summarise(place))  # type: ignore[arg-type]  # as much as it uses
+    asyncio.run(Summariser(model, memory, UsageLog()).summarise(place))  # type: ignore[arg-type]  # only the methods it uses
     assert MOST_SUMMED - 1000 <= model.asked[0] <= MOST_SUMMED + 1000
     assert 2500 <= model.asked[-1] <= 4500
     assert memory.summary(place) == "They talk."

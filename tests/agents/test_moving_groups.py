@@ -1,4 +1,4 @@
-"""A group that becomes a supergroup has another number from then on. The agent follows it."""
+"""A group that becomes a supergroup gets another id. The agent follows it."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -32,11 +32,11 @@ def test_memory_and_reminders_move_with_a_migrated_group(tmp_path: Path, told: U
     db.execute("INSERT INTO summary VALUES (?, 0, 'It sailed.')", (OLD,))
     reminders.add(Place(OLD), 5, "Tide", None)
     nobody: Any = None
-    for _ in range(2):  # Telegram tells it in both
+    for _ in range(2):  # Telegram announces it in both chats
         UpdateReceiver(nobody, memory, reminders).take(told)
     assert [each.content for each in memory.recall(Place(NEW))] == ["Where is the ship?", "At sea."]
     assert (memory.summary(Place(NEW)), memory.summary(Place(OLD))) == ("It sailed.", "")
-    assert memory.find_question(Place(NEW), 9) is None, "its messages are numbered anew"
+    assert memory.find_question(Place(NEW), 9) is None, "the supergroup numbers its own messages"
     assert memory.find_question(Place(6), 9) == "Elsewhere?"
     assert [each.text for each in reminders.list_for(Place(NEW))] == ["Tide"]
 

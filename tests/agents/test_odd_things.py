@@ -1,4 +1,4 @@
-"""What people do in chats that nobody thinks of, and that must not go wrong for that."""
+"""Unusual things that people do in chats, which must not cause errors."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def test_photos_that_mention_it_replies_to_others_and_two_languages_in_one_group
     named: dict[str, Any] = {"caption": text, "caption_entities": mention(text)["entities"], "photo": picture}
     assert ask("", GROUP, user_id=11, **named).endswith("Ada: what is this?\n\n[photo]")
     assert len(files_in(provider.asked()[-1])) == 1
-    telegram.say(token, GROUP, "", 11, photo=picture, caption="Look!")  # to each other
+    telegram.say(token, GROUP, "", 11, photo=picture, caption="Look!")  # people talk to each other
     ask(text, GROUP, user_id=11, **mention(text), **reply_to(bob, text="A gull."))
     assert provider.asked()[-1].messages[-1]["content"] == "Ada: > Bob:\n> A gull.\n\nwhat is this?"
     assert ask("/HELP@Canary_Bot now", GROUP, user_id=11, language="de").startswith("Schreib mir")

@@ -1,4 +1,4 @@
-"""The pages about agents: each figure is the program's own, or one that was measured, and each command is one.
+"""The pages about agents: each figure is the program's own or a measured one, and each command exists.
 
 `tests/projects/images/test_own_type.py` follows the instructions of `docs/agent-types.md`.
 """
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 def prose() -> str:
-    """Without blocks of code and without what is quoted and holds a figure, in one line."""
+    """Returns the pages as one line, without code blocks and without quoted code that contains a figure."""
     text = re.sub(r"^```.*?^```", "", BYTES_PER_PAGE, flags=re.MULTILINE | re.DOTALL)
     quoted = re.sub(r"`([^`\n]*)`", lambda found: "`…`" if re.search("[0-9]", found[1]) else found[0], text)
     return re.sub(r"\s+", " ", quoted)
@@ -119,7 +119,7 @@ def pinned() -> list[tuple[str, str]]:
 
 
 MEASURED = [
-    "a root of 2 MB with busybox",  # its size is asserted where it is made
+    "a root of 2 MB with busybox",  # the test that builds it asserts its size
     "in the image with mode 777",
     "some 50 milliseconds sooner",
     "| 130 MB, built by `make run` | 128 MB |",
@@ -128,12 +128,12 @@ MEASURED = [
     "have 100 lines each",
     "It idles at 29 MiB, as the engine counts (41 MB resident, including files of libraries)",
 ]
-"""What is true of a day and a machine, and stands in `tests/benchmarks/README.md` with these."""
+"""Figures measured on one day and machine, which `tests/benchmarks/README.md` names."""
 
 
 @pytest.fixture(scope="module")
 def left() -> str:
-    """The prose without each sentence that is the program's own."""
+    """Returns the prose without the sentences that are checked against the program."""
     text = prose()
     for sentence in [*of_the_assistant(), *of_the_others(), *MEASURED]:
         assert sentence in text, sentence

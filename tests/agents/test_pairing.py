@@ -1,4 +1,4 @@
-"""An agent that answers nobody but whom it is paired with, from its first message on."""
+"""An agent that answers only paired people, from its first message on."""
 
 import time
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def test_the_first_tap_pairs_its_owner_and_strangers_cost_nothing(
     assert ask("Hello?", chat_id=STRANGER).startswith("Sorry, I talk only to people who have paired with me")
     taps = link(PairingKind.OWNER)
     telegram.say(token, OWNER, taps)
-    telegram.say(token, STRANGER, taps)  # at once
+    telegram.say(token, STRANGER, taps)  # immediately after the owner
     telegram.wait_for_message(token, chat_id=OWNER, containing="You are my owner now", timeout=100)
     telegram.wait_for_message(token, chat_id=STRANGER, containing="is no longer valid", timeout=100)
     for text in ("Hello again?", "/reset", "/start", "/stop", "/start o0-1-AAAAAAAAAAAAAAAAAAAAAA", "/whoami"):

@@ -1,4 +1,4 @@
-"""The package that every image has: what it makes of the answers of Telegram and of a provider, without a library."""
+"""The package that every image has: how it interprets answers of Telegram and of a provider, without a library."""
 
 import ast
 import sys
@@ -30,7 +30,7 @@ def test_it_imports_only_the_standard_library_and_the_contract(module: Path) -> 
 
 
 class Server:
-    """Answers each path with what a test has written down, and notes the credentials that reach it."""
+    """Gives each path the answer that a test has set, and records the credentials that it receives."""
 
     def __init__(self) -> None:
         self.answers: dict[str, tuple[int, dict[str, str], bytes]] = {}

@@ -1,4 +1,4 @@
-"""One pattern finds credentials in the service's log lines, in the logs it serves and in what an agent writes."""
+"""One pattern finds credentials in the service's log lines, in the logs that it serves and in agents' output."""
 
 import logging
 from collections.abc import Callable

@@ -20,7 +20,7 @@ STRANGER = 77
 
 @pytest.fixture
 def agent(agent: Agent) -> Agent:
-    """Answers chat 1 and nobody else."""
+    """Starts an agent that answers only chat 1."""
     agent.command = [str(Path(echoing.__file__))]
     agent.env |= {"AGENT_MODEL": "echo", "AGENT_ALLOWED_USERS": "1", "AGENT_LONGEST_PAUSE": "0.5"}
     return agent
@@ -72,7 +72,7 @@ def test_a_restart_answers_nothing_twice(
 def test_an_answer_under_way_is_delivered_before_the_end(
     agent: Agent, telegram: FakeTelegram, provider: FakeProvider, token: str
 ) -> None:
-    """The program itself ends at once when it is told to."""
+    """The program itself ends immediately on SIGTERM."""
     provider.hold("Slow")
     agent.env["ECHO_ANSWER_SECONDS"] = "90"
     start(agent).wait_for("running")
@@ -80,7 +80,7 @@ def test_an_answer_under_way_is_delivered_before_the_end(
     provider.wait_for_request(timeout=100)
     with ThreadPoolExecutor(1) as threads:
         stopping = threads.submit(agent.stop)
-        time.sleep(0.3)  # it has been told
+        time.sleep(0.3)  # the signal has arrived
         provider.release("Slow")
         assert stopping.result() == 0, agent.output
     assert [sent.text for sent in telegram.sent(token)] == ["You said: Slow"]

@@ -1,4 +1,4 @@
-"""What the relay makes of those who hang up: the child, Telegram or the provider, in the middle of an answer."""
+"""What the relay does if the child, Telegram or the provider closes the connection in the middle of an answer."""
 
 import json
 import os
@@ -23,7 +23,7 @@ CUT = [
 
 
 class Upstream:
-    """Answers each connection with the same bytes and hangs up. `asked` are the requests."""
+    """Answers each connection with the same bytes and closes it. `asked` has the requests."""
 
     def __init__(self, said: bytes) -> None:
         self.asked: list[bytes] = []
@@ -53,7 +53,7 @@ class Upstream:
 
 
 class Notes:
-    """A status that keeps all it is told of the provider."""
+    """A status that records all reports about the provider."""
 
     def __init__(self) -> None:
         self.provider_notes: list[Any] = []
@@ -69,7 +69,7 @@ def notes() -> Notes:
 
 @pytest.fixture
 def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes], tuple[Any, Upstream, Any]]]:
-    """A relay before an upstream that says so, and its Telegram."""
+    """Returns a relay in front of an upstream with this answer, and its Telegram side."""
     from berth_agent.providers import Provider
     from berth_agent.relay.facts import Facts
     from berth_agent.relay.provider import ProviderEndpoint

@@ -1,4 +1,4 @@
-"""Reminders come once, in time or late, and there is an end to how many there are."""
+"""Reminders are delivered once, on time or late, and their number is limited."""
 
 import asyncio
 import json
@@ -57,7 +57,7 @@ def test_reminders_due_before_a_restart_are_sent_late_and_undeliverable_ones_are
 
 @pytest.fixture
 def deliver(tmp_path: Any) -> Callable[..., tuple[Any, list[tuple[int, str]]]]:
-    """Begins with a reminder due in each of two chats, and what is said there. The bot has these faults first."""
+    """Delivers one due reminder in each of two chats, with a bot that first fails with the given faults."""
     from assistant.chatting.reminder_delivery import ReminderDelivery
     from assistant.storage.memory import Place
 
@@ -75,7 +75,7 @@ def deliver(tmp_path: Any) -> Callable[..., tuple[Any, list[tuple[int, str]]]]:
         reminders, bot = open_reminders(tmp_path, [1_000_000.0]), Bot()
         for number in (1, 2):
             reminders.add(Place(number), 1_000_000 - 10 + number, f"thing {number}", None)
-        return ReminderDelivery(bot, reminders, ZoneInfo("UTC"), now), said  # type: ignore[arg-type]  # as much as it uses
+        return ReminderDelivery(bot, reminders, ZoneInfo("UTC"), now), said  # type: ignore[arg-type]  # only the methods it uses
 
     return begin
 

@@ -1,4 +1,4 @@
-"""How an answer grows in its chat: as often as Telegram takes it, as a draft or as a message, and never twice."""
+"""How an answer grows in its chat: as often as Telegram allows, as a draft or as a message, and never twice."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -25,7 +25,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def answer(telegram: FakeTelegram, token: str, chat: int, act: Act, drafts: Any = None) -> None:
-    """Has a reply grow as the test acts, in a chat where something was said."""
+    """Sends a message to the chat and lets `act` grow the reply to it."""
     from assistant.storage.memory import Place
     from assistant.telegram.reply import DraftSupport, Reply
 
@@ -43,7 +43,7 @@ def answer(telegram: FakeTelegram, token: str, chat: int, act: Act, drafts: Any 
 
 
 def grow_until(seen: Callable[[], bool]) -> Act:
-    """Gives it the texts one by one, and the last one for good, and each time waits for what is to be seen then."""
+    """Returns a function that grows the reply text by text, waits until `seen` is true, and finishes it."""
 
     async def act(reply: Any) -> None:
         async with reply:
@@ -148,7 +148,7 @@ def test_a_draft_is_renewed_before_it_expires(
 
     async def act(reply: Any) -> None:
         async with reply, asyncio.timeout(60):
-            while len(drafts()) < 2:  # nothing has come yet
+            while len(drafts()) < 2:  # before the model has answered
                 await asyncio.sleep(0.01)
             reply.grow("One")
             while drafts().count("One") < 2:

@@ -1,4 +1,4 @@
-"""The agent's pure rules: cutting texts, recognising providers, reading refusals."""
+"""The agent's pure functions: splitting texts, recognising providers, reading refusals."""
 
 import json
 from typing import Any

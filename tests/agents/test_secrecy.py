@@ -1,4 +1,4 @@
-"""No credential in anything the agent writes, at the most talkative log level and in every kind of trouble."""
+"""The agent writes no credential anywhere, at the most verbose log level and with every kind of error."""
 
 import logging
 from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_rejected_credentials_are_not_logged(agent: Agent, tmp_path: Path) -> No
 
 
 def test_a_crash_report_has_no_credential(agent: Agent, tmp_path: Path) -> None:
-    """A module of that name breaks the telegram library's import with a message that carries both."""
+    """A module of that name breaks the import of the telegram library with a message that contains both."""
     agent.start()
     agent.kill()
     secrets = [tmp_path / "secrets" / name for name in agent.secrets]

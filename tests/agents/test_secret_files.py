@@ -1,4 +1,4 @@
-"""What the assistant makes of the files of its secrets."""
+"""How the assistant reads the files with its secrets."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whether a message is sent again after a failure: where it cannot have arrived."""
+"""A message is sent again after a failure only if it cannot have arrived."""
 
 import asyncio
 import ssl
@@ -41,7 +41,7 @@ def test_a_message_is_sent_again_if_its_request_was_not_sent(
 
 @pytest.mark.parametrize("seconds", [200, 400])
 def test_an_undeliverable_message_is_kept_for_a_limited_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """A gateway that is killed, with its engine, is back after a minute at the most."""
+    """A gateway that is killed together with its engine is back after at most a minute."""
     from assistant.formatting.formatted import Formatted
     from assistant.storage.memory import Place
     from assistant.telegram import sending
@@ -66,7 +66,7 @@ def test_an_undeliverable_message_is_kept_for_a_limited_time(monkeypatch: pytest
 
 
 class Server(asyncio.Protocol):
-    """Answers what it is asked, with nothing."""
+    """Answers every request with an empty result."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport: Any = transport
@@ -76,7 +76,7 @@ class Server(asyncio.Protocol):
 
 
 def test_requests_cancelled_at_any_moment_free_their_slots(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("WARNING", logger="httpcore")  # it tells each step
+    caplog.set_level("WARNING", logger="httpcore")  # it logs each step
     from assistant.telegram.requests import TelegramRequest
 
     async def test() -> None:
@@ -91,7 +91,7 @@ def test_requests_cancelled_at_any_moment_free_their_slots(caplog: pytest.LogCap
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-            left = request._client._transport._pool.connections  # type: ignore[attr-defined]  # what this is about
+            left = request._client._transport._pool.connections  # type: ignore[attr-defined]  # the subject of this test
             assert all(each.is_idle() for each in left), (steps, left)
             assert (await request.do_request(url, "GET"))[0] == 200
             await request.shutdown()

@@ -1,4 +1,4 @@
-"""What the agent says beside its answers: that nothing of it is lost, or swallows what the user wants."""
+"""The agent's own short messages: none is lost, and none swallows a cancellation."""
 
 import asyncio
 import sqlite3
@@ -15,7 +15,7 @@ SECONDS = 5.0
 
 
 class SlowBot:
-    """Telegram takes a moment for each message."""
+    """A bot whose messages take a moment."""
 
     bot = ME
 
@@ -38,7 +38,7 @@ class BrokenMemory:
 
 
 def talk(bot: Any) -> Any:
-    """A conversation to which everybody is admitted."""
+    """Returns a conversation that admits everybody."""
     from assistant.chatting.commands import Commands
     from assistant.chatting.conversation import Conversation
     from assistant.chatting.limits import read_limits

@@ -1,4 +1,4 @@
-"""Answers are shown while they are made, and what there is of one is never lost."""
+"""Answers are shown while they are written, and no part of one is lost."""
 
 from collections.abc import Callable
 
@@ -55,7 +55,7 @@ def test_the_stop_button_ends_the_answer_and_keeps_its_text_so_far(
     telegram.press_stop(token, 1)
     assert telegram.wait_for_message(token, timeout=100).text == "Half an\n\nStopped."
     provider.let_through()
-    assert telegram.wait_for_message(token, after=1, timeout=100).text == "Half an answer"  # what had waited behind it
+    assert telegram.wait_for_message(token, after=1, timeout=100).text == "Half an answer"  # it had waited
     assert [each["content"] for each in provider.asked()[-1].messages][1:] == ["one", "Half an ", "two"]
 
 

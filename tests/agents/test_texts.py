@@ -1,4 +1,4 @@
-"""The agent's own sentences: each in each language, with the same facts, and short enough for what shows them."""
+"""The agent's own sentences exist in every language, with the same placeholders, and fit where they are shown."""
 
 import re
 

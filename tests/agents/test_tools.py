@@ -1,4 +1,4 @@
-"""The model uses tools, in steps that have an end, and what they return is marked as data."""
+"""The model calls tools in a limited number of steps, and their results are marked as data."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Tools as the model uses them, in this process."""
+"""Calls tools as the model does, within the test's process."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from typing import Any
 def use(
     sources: Callable[[Any], list[Any]], *calls: tuple[str, dict[str, Any]], inside: str = "127.0.0.1"
 ) -> list[str]:
-    """What the model is told of these calls."""
+    """Returns the results that the model gets for these calls."""
     from assistant.model.completion import ToolCall
     from assistant.storage.memory import Place
     from assistant.tools.outbound import OutboundClient
@@ -31,7 +31,7 @@ def use(
 
 
 def server_problems(told: list[Any] | None = None) -> Any:
-    """Those of an agent, which adds to `told` what it would say of its state."""
+    """Returns the server problems of an agent. They add the problems that they report to `told`."""
     from assistant.tools.server_problems import ServerProblems
 
     status: Any = SimpleNamespace(note_tools=(told if told is not None else []).append)

@@ -1,4 +1,4 @@
-"""Rows of the table (`table.py`): each type as Berth deploys it, behind a real gateway, with virtual credentials."""
+"""Rows of the table (`table.py`) for each type as Berth deploys it: behind a real gateway, with virtual credentials."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.fakes.telegram_bot import Sent
 from tests.gateway.on_engine import PATIENCE, DeployedAgent, GatewayTestbed
 from tests.waiting import wait_until
 
-PLENTY = 10**9  # tokens; no question of these agents takes as many
+PLENTY = 10**9  # tokens; no question of these agents uses that many
 needs_root = pytest.mark.skipif(not is_root(), reason="takes the right to set firewall rules")
 
 
@@ -26,7 +26,7 @@ def testbed() -> Iterator[GatewayTestbed]:
 
 @pytest.fixture
 def behind(image_of: str, testbed: GatewayTestbed) -> Iterator[DeployedAgent]:
-    """The gateway has not been told of it, and it is not deployed: a test does both when it has set the scene."""
+    """An agent that is neither deployed nor known to the gateway yet. The test does both after its preparations."""
     agent = testbed.new_agent()
     yield agent
     testbed.engine.remove(agent.project, volumes=True)
@@ -73,7 +73,7 @@ def wait_for_report(testbed: GatewayTestbed, agent: DeployedAgent, *words: str) 
 def test_behind_the_gateway_it_answers_until_its_budget_is_reached(
     testbed: GatewayTestbed, behind: DeployedAgent, kind: str
 ) -> None:
-    """It says so and goes on running, and answers again with a higher one. It never sees a real credential."""
+    """The agent says so, keeps running, and answers again with a higher budget. It never sees a real credential."""
     deploy(testbed, behind, kind)
     assert "You said: Where is the ship?" in ask(testbed, behind, "Where is the ship?").text
     assert testbed.provider.asked()[-1].key == behind.key
@@ -86,7 +86,7 @@ def test_behind_the_gateway_it_answers_until_its_budget_is_reached(
     asked, before = len(testbed.provider.asked()), len(testbed.telegram.sent(behind.token))
     testbed.telegram.say(behind.token, YOU, "And for nothing?")
     wait_for_report(testbed, behind, "degraded", "provider_credit")
-    testbed.telegram.wait_for_message(behind.token, after=before, timeout=PATIENCE)  # it has said so, and tries no more
+    testbed.telegram.wait_for_message(behind.token, after=before, timeout=PATIENCE)  # the sentence about its budget
     assert len(testbed.provider.asked()) == asked
     behind.budget = Budget()
     testbed.tell(behind)

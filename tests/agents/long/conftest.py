@@ -1,4 +1,4 @@
-"""An agent in a real container between the fakes, of each type that `--agents` names."""
+"""An agent of each type that `--agents` names, in a real container between the fakes."""
 
 from collections.abc import Callable, Iterator
 from io import StringIO
@@ -24,7 +24,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def image_of(kind: str) -> str:
-    """Built where it is missing or older than its files."""
+    """Builds the image if it is missing or older than its files."""
     call_command("build_images", kind, "--no-pull", stdout=StringIO())
     return kind
 
@@ -57,7 +57,7 @@ def provider() -> Iterator[FakeProvider]:
 def agent(
     image_of: str, instance: str, client: docker.APIClient, telegram: FakeTelegram, provider: FakeProvider, key: str
 ) -> Iterator[Confined]:
-    """Not started: a test starts it when it has set the scene."""
+    """An agent that is not started yet, so that the test can prepare the fakes first."""
     environment = {
         "TELEGRAM_API_BASE": telegram.url,
         "AGENT_API_BASE": provider.api_base,
@@ -79,7 +79,7 @@ def bot(agent: Confined) -> str:
 
 @pytest.fixture
 def ask(telegram: FakeTelegram, bot: str) -> Callable[[str], str]:
-    """The answer to a text that nobody has said before, however the agent writes it: anew, or by edits."""
+    """Returns the answer to a new text, no matter whether the agent sends a message or edits one."""
 
     def say_and_wait(text: str) -> str:
         telegram.say(bot, YOU, text)

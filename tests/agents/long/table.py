@@ -1,7 +1,7 @@
 """The same questions to every agent type, in real containers: pytest tests/agents/long/table.py --agents=all
 
-The rows of trouble, and those behind a real gateway, stand beside it and are asked with these. Without the
-option the assistant alone is asked. Images that are missing are built, which takes minutes.
+The rows in `trouble.py` and `behind_gateway.py` run with it. Without the option, only the assistant is tested. Missing
+images are built, which takes minutes.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def test_it_answers_stops_and_remembers(
     for command in ("id -u", "grep CapEff /proc/self/status", "touch /opt/x /etc/x 2>&1; true"):
         seen = run_inside(agent.client, agent.name, "sh", "-c", command)[1]
         assert any(sign in seen for sign in (str(USER), "0000000000000000", "Read-only file system")), seen
-    agent.client.stop(agent.name, timeout=10)  # SIGKILL follows, and is 137
+    agent.client.stop(agent.name, timeout=10)  # after that, SIGKILL makes the exit code 137
     assert agent.facts["State"]["ExitCode"] == 0, agent.output
     before = len(agent.reports)
     agent.client.start(agent.name)

@@ -1,4 +1,4 @@
-"""One row of the table, of the type whose image every machine has. `tests/agents` asks its program the others."""
+"""One row of the table for the assistant, whose image every machine has. `tests/agents` tests the rest of it."""
 
 import pytest
 

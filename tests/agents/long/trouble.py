@@ -1,4 +1,4 @@
-"""Rows of the table (`table.py`): what servers and the machine do to an agent while it runs."""
+"""Rows of the table (`table.py`): failures of servers and of the machine while an agent runs."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Ask = Callable[[str], str]
 
 
 def answers_to(telegram: FakeTelegram, bot: str, text: str) -> int:
-    """How many messages of their own answer this text: edits are none."""
+    """Returns how many separate messages answer this text. Edits do not count."""
     sent = [each for each in telegram.sent(bot) if each.method == "sendmessage"]
     return sum(f"You said: {text}" in each.text for each in sent)
 
@@ -68,7 +68,7 @@ def test_an_answer_under_way_is_delivered_before_the_end(
     provider.wait_for_request(after=before, timeout=60)
     with ThreadPoolExecutor(1) as threads:
         stopping = threads.submit(agent.client.stop, agent.name, timeout=10)
-        time.sleep(0.7)  # it has been told to stop
+        time.sleep(0.7)  # SIGTERM has arrived
         provider.release("Think long")
         stopping.result()
     assert agent.facts["State"]["ExitCode"] == 0, agent.output
@@ -78,7 +78,7 @@ def test_an_answer_under_way_is_delivered_before_the_end(
 def test_a_new_container_remembers_the_last_conversation(
     agent: Confined, provider: FakeProvider, bot: str, ask: Ask
 ) -> None:
-    """As after an update."""
+    """The situation after an update."""
     agent.start().wait_for("running")
     ask("My cat is called Lettuce")
     agent.client.stop(agent.name, timeout=10)
@@ -89,7 +89,7 @@ def test_a_new_container_remembers_the_last_conversation(
 
 
 def test_the_engine_reports_running_out_of_memory(agent: Confined) -> None:
-    """Which is what Berth makes a plain sentence of (`tests/projects/rules`)."""
+    """Berth turns this fact into a plain sentence (`tests/projects/rules`)."""
     agent.memory = 16 * MEBIBYTE
     agent.start()
     assert agent.wait_for_exit() != 0

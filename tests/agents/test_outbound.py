@@ -1,4 +1,4 @@
-"""Pages: what comes back, and what is never asked."""
+"""Web pages: the text that the model gets, and addresses that are never contacted."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Reminders that repeat come at the same time of day, and what was missed comes once."""
+"""Repeating reminders come at the same time of day, and missed ones are delivered once."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from tests.agents.test_reminders import open_reminders
     ],
 )  # fmt: skip
 def test_a_repeating_reminder_keeps_its_time_of_day(tmp_path: Any, every: str, first: str, then: list[str]) -> None:
-    """Said once each, the last of them late and in place of all that was missed; then it can be taken back."""
+    """Each is delivered once, and the last one late, in place of all that were missed. Then it can be cancelled."""
     from assistant.chatting.reminder_delivery import ReminderDelivery
     from assistant.model.completion import ToolCall
     from assistant.storage.memory import Place
