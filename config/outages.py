@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from config.database.faults import find_fault
-from config.reserve import tells_of_starvation
+from config.reserve import is_starvation
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ def find_outage(error: BaseException | None) -> Outage | None:
 
     `error` is one that nothing else explains, or a fault of a part of the service.
     """
-    if tells_of_starvation(error):
+    if is_starvation(error):
         return OVERLOADED
     if fault := find_fault(error):
         return Outage("database_unavailable", fault.sentence, fault.retry_after, "The database failed")

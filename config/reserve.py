@@ -68,7 +68,7 @@ class Reserve:
 RESERVE = Reserve()
 
 
-def tells_of_starvation(error: BaseException | None) -> bool:
+def is_starvation(error: BaseException | None) -> bool:
     """Returns whether the error, or its cause, is that this process got no descriptor, memory or thread.
 
     Errors of libraries do not always name their cause: for these the kernel is asked. Spends the reserve if that helps.

@@ -19,7 +19,7 @@ from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.alerts import AlertKind
 from projects.services.alerts.sending import MAIL
 from projects.services.alerts.service_notifications import note_service
-from projects.watcher.notifications.lanes import Lanes, Run, find_due
+from projects.watcher.notifications.delivery_threads import DeliveryThreads, Run, find_due
 from projects.watcher.notifications.outbox import RENDERERS
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ class FallbackAlerts:
     """`run` begins a piece of work in the background."""
 
     def __init__(self, run: Run | None = None) -> None:
-        self._lanes, self._keys = Lanes(run, find=_find_due), ComparedKeys()
+        self._deliveries, self._keys = DeliveryThreads(run, find=_find_due), ComparedKeys()
 
     def start(self) -> bool:
         """Starts the thread, which ends with the process. Returns False if the system gives no thread."""
@@ -61,7 +61,7 @@ class FallbackAlerts:
         if heartbeat is not None and is_beating(heartbeat):
             return
         note_service()
-        self._lanes.send_due()
+        self._deliveries.send_due()
         if settings.BERTH_SENDS_MAIL:
             send_due(renderers=RENDERERS, kinds=[MAIL])
 

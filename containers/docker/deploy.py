@@ -12,7 +12,7 @@ from containers.docker.volumes.handover import Handover, was_handed_over
 from containers.docker.volumes.quota import HardQuota
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, as_refusal
-from containers.docker_api.read_limits import beside
+from containers.docker_api.read_limits import start_in_thread
 from containers.errors import (
     AlteredError,
     EngineError,
@@ -164,7 +164,7 @@ class Deployment:
         handover = self._handover(self._spec)
         if self._is_new and self._is_handed_over:
             # The volume was there, but may have disappeared since then.
-            was_gone = beside(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
+            was_gone = start_in_thread(partial(self._lookup.has_volume, self._state, generation=self._spec.generation))
             self._existing.deliver(container, self._spec.user)
             if was_gone():
                 self._on_missing_state()

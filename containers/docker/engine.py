@@ -32,7 +32,7 @@ from containers.docker.volumes.users import Users
 from containers.docker_api.building.unused_images import remove_unused
 from containers.docker_api.errors import MissingError
 from containers.docker_api.images import describe_image, read_image_id
-from containers.docker_api.read_limits import beside
+from containers.docker_api.read_limits import start_in_thread
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
 from containers.engine.images import HostFacts, ImageFacts
@@ -130,7 +130,7 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
                 return run(replace(spec, is_first=False))
 
     def look_ahead(self, key: str) -> Ahead:
-        return beside(partial(self._lookup.list_key, key))
+        return start_in_thread(partial(self._lookup.list_key, key))
 
     def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
         return self._containers.stop_key(key, timeout=timeout, ahead=ahead)

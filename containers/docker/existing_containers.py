@@ -9,7 +9,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.secrets import pack_secrets
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import as_refusal
-from containers.docker_api.read_limits import beside
+from containers.docker_api.read_limits import start_in_thread
 from containers.errors import EngineUnavailableError, NameTakenError, SupersededError
 from containers.hardening import secrets_volume
 from containers.identity import carries, is_of_another
@@ -129,7 +129,7 @@ class ExistingContainers:
         state, is_known = mounts.get(DATA_PATH), mounts.get(SECRETS_PATH) == secrets_volume(self._spec.name)
         if not (state and is_known and self._is_former(seen)):
             return False
-        is_there = beside(self._require_image)
+        is_there = start_in_thread(self._require_image)
         if not seen.is_up:
             self._retire(seen)  # meanwhile
         has_rules()

@@ -10,7 +10,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.observations import Details, is_plain
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import is_timeout
-from containers.docker_api.read_limits import longest_wait, with_my_limits
+from containers.docker_api.read_limits import longest_wait, with_current_limits
 from containers.engine.lists import Keys, is_as_listed
 from containers.errors import EngineUnavailableError
 from containers.identity import is_ours
@@ -73,7 +73,7 @@ class Inspections:
         places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
         try:
             return do_side_by_side(
-                with_my_limits(look.inspect), listed, places=places, most=AT_ONCE - 1, within=longest_wait()
+                with_current_limits(look.inspect), listed, places=places, most=AT_ONCE - 1, within=longest_wait()
             )
         except TimeoutError as error:
             raise EngineUnavailableError("The engine did not answer in time.") from error

@@ -14,7 +14,7 @@ import docker.utils
 import requests
 from django.conf import settings
 
-from containers.docker_api.breaker import Breaker
+from containers.docker_api.circuit_breaker import CircuitBreaker
 from containers.docker_api.errors import SLOW, EngineFailedError, is_timeout, raise_for_status, translate_errors
 from containers.docker_api.read_limits import this_thread
 from containers.docker_api.swarm_calls import SwarmCalls
@@ -128,8 +128,8 @@ class _ProcessState:
 
     def __init__(self, host: str) -> None:
         self._host = host
-        self.breaker = Breaker()
-        self.read_breaker = Breaker()
+        self.breaker = CircuitBreaker()
+        self.read_breaker = CircuitBreaker()
         self._client: DockerClient | None = None
 
     def get_client(self) -> DockerClient:

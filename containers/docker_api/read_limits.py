@@ -23,7 +23,7 @@ class _Reading(threading.local):
 this_thread = _Reading()
 
 
-def with_my_limits(act: Callable[[Any], R]) -> Callable[[Any], R]:
+def with_current_limits(act: Callable[[Any], R]) -> Callable[[Any], R]:
     """Wraps `act` for other threads, which get the rest of this thread's time limit, and are reading if it is."""
     left, began, is_reading = seconds_left(), time.monotonic(), this_thread.is_reading
 
@@ -41,12 +41,12 @@ def longest_wait() -> float:
     return LONGEST if left is None else max(0.0, left) + MARGIN
 
 
-def beside(act: Callable[[], R]) -> Callable[[], R]:
+def start_in_thread(act: Callable[[], R]) -> Callable[[], R]:
     """Starts `act` in a new thread with this thread's limits, and returns a function that waits for the result.
 
     That function raises `EngineUnavailableError` if there is no result in time.
     """
-    within_limits = with_my_limits(lambda _: act())
+    within_limits = with_current_limits(lambda _: act())
     work = SideWork(lambda: within_limits(None))
     work.begin()
 

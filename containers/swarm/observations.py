@@ -9,7 +9,7 @@ from django.conf import settings
 
 from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
-from containers.docker_api.read_limits import longest_wait, with_my_limits
+from containers.docker_api.read_limits import longest_wait, with_current_limits
 from containers.engine.lists import Keys
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import is_ours
@@ -99,7 +99,7 @@ class Observations:
         # One semaphore per process: a fork does not have the threads that held its parent's.
         places = self._places.setdefault(os.getpid(), threading.BoundedSemaphore(AT_ONCE))
         try:
-            act, within = with_my_limits(complete), longest_wait()
+            act, within = with_current_limits(complete), longest_wait()
             return do_side_by_side(act, seen, places=places, most=AT_ONCE - 1, within=within)
         except TimeoutError as error:
             raise EngineUnavailableError("The engine did not answer in time.") from error

@@ -42,7 +42,7 @@ def actor_of(request: HttpRequest) -> Actor:
     return Actor(label=staff_user(request).email, source=BY_STAFF, address=client_address(request))
 
 
-class ActsOnEach(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class BatchActionsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(require_http_methods(["GET", "HEAD", "POST"])(self.batch_view))
         return [path("batch/<uuid:batch_id>/", view, name="projects_project_batch"), *super().get_urls()]

@@ -92,7 +92,7 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # generic for the t
         fields = tuple(f"granted_{name}" for name in LIMITS)
 
 
-class GrantsBudget(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class BudgetMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Adds the page on which staff grant one project another budget than its plan's."""
 
     change_form_template = "admin/projects/project/change_form.html"

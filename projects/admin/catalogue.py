@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from accounts.admin_site.permissions import EditableByAdmins, ReadableByStaff, is_admin, is_staff
 from accounts.emails import normalise_email
 from accounts.models import Role, User
-from projects.admin.schema import EditsSchema
+from projects.admin.schema import SchemaEditorMixin
 from projects.models import AgentType, Allowance, Plan
 from projects.rules.budget import LIMITS
 from projects.rules.settings.json_documents import FormJSONDecoder, FormJSONEncoder
@@ -35,7 +35,7 @@ FIRST = (
 """The first fields of plans and agent types on a form. Others follow in the order of their columns."""
 
 
-class ShowsCapacity(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
+class CapacityMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only, as are the others
     """Shows above its list how much memory is promised, and how much can be promised."""
 
     change_list_template = "admin/projects/change_list_with_capacity.html"
@@ -66,7 +66,7 @@ class CatalogueAdmin(EditableByAdmins, admin.ModelAdmin):  # type: ignore[type-a
 
 
 @admin.register(Plan)
-class PlanAdmin(CatalogueAdmin, ShowsCapacity):
+class PlanAdmin(CatalogueAdmin, CapacityMixin):
     list_display = (
         *("slug", "memory_mb", "cpus", "pids", "disk_mb"),
         *("day_tokens", "month_tokens", "max_projects", "open_to_all", "available", "is_default", "used_by"),
@@ -81,7 +81,7 @@ class PlanAdmin(CatalogueAdmin, ShowsCapacity):
 
 
 @admin.register(AgentType)
-class AgentTypeAdmin(EditsSchema, CatalogueAdmin):
+class AgentTypeAdmin(SchemaEditorMixin, CatalogueAdmin):
     list_display = ("slug", "title", "image", "min_memory_mb", "egress", "available", "is_default", "used_by")
     formfield_overrides = {
         JSONField: {

@@ -4,13 +4,13 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from projects.admin.batches import ActsOnEach
+from projects.admin.batches import BatchActionsMixin
 from projects.models import Project
 
 CONFINING = ("confine", "let_out")
 
 
-class ConfinesAgents(ActsOnEach):
+class ConfinementMixin(BatchActionsMixin):
     @admin.display(description="reaches")
     def egress_in_force(self, project: Project) -> str:
         return f"{project.egress.label}, from its next start on"

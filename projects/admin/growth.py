@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from projects.services.staff.growth import measure_disk, measure_tables
 
 
-class ShowsGrowth(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class GrowthMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Adds the page to the model's own ones, for all staff. It shows only numbers, and no contents of rows."""
 
     def get_urls(self) -> list[URLPattern]:

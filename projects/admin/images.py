@@ -4,13 +4,13 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from projects.admin.batches import ActsOnEach
+from projects.admin.batches import BatchActionsMixin
 from projects.models import Project
 
 IMAGES = ("update_images", "pin_images", "release_images")
 
 
-class UpdatesImages(ActsOnEach):
+class ImageUpdateMixin(BatchActionsMixin):
     @admin.display(description="image")
     def image_in_force(self, project: Project) -> str:
         facts = project.image_facts

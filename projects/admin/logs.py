@@ -27,7 +27,7 @@ _MOST_NOTES = 20
 """How many projects a session remembers as read."""
 
 
-class ShowsLog(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class LogMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Adds the page and its polls. The audit log records each reader once an hour and session."""
 
     def get_urls(self) -> list[URLPattern]:

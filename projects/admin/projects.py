@@ -9,16 +9,16 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts.admin_site.confirmation import asks_first
 from accounts.admin_site.permissions import ReadableByStaff
-from projects.admin.budgets import GrantsBudget
-from projects.admin.catalogue import ShowsCapacity
-from projects.admin.confinement import CONFINING, ConfinesAgents
+from projects.admin.budgets import BudgetMixin
+from projects.admin.catalogue import CapacityMixin
+from projects.admin.confinement import CONFINING, ConfinementMixin
 from projects.admin.events import EventAdmin
-from projects.admin.growth import ShowsGrowth
-from projects.admin.images import IMAGES, UpdatesImages
-from projects.admin.logs import ShowsLog
+from projects.admin.growth import GrowthMixin
+from projects.admin.images import IMAGES, ImageUpdateMixin
+from projects.admin.logs import LogMixin
 from projects.admin.providers import ProviderAdmin
-from projects.admin.quarantine import QuarantinedAdmin, WarnsOfHold
-from projects.admin.statuses import ReasonFilter, ReasonForm, StatusFilter, TellsStatus
+from projects.admin.quarantine import HoldWarningMixin, QuarantinedAdmin
+from projects.admin.statuses import ReasonFilter, ReasonForm, StatusFilter, StatusMixin
 from projects.models import Event, Project, Provider, Quarantined
 from projects.models.rows.snapshot import take_snapshot
 from projects.rules.disk import describe_size
@@ -38,14 +38,14 @@ class FreshChangeList(ChangeList):
 @admin.register(Project)
 class ProjectAdmin(
     ReadableByStaff,
-    TellsStatus,
-    WarnsOfHold,
-    ShowsCapacity,
-    ShowsGrowth,
-    GrantsBudget,
-    ConfinesAgents,
-    UpdatesImages,
-    ShowsLog,
+    StatusMixin,
+    HoldWarningMixin,
+    CapacityMixin,
+    GrowthMixin,
+    BudgetMixin,
+    ConfinementMixin,
+    ImageUpdateMixin,
+    LogMixin,
 ):
     """Shows projects and acts on them. The fields do not include credentials, not even encrypted ones."""
 

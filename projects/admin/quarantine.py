@@ -26,7 +26,7 @@ from projects.services.inventory.decisions import (
 )
 
 
-class WarnsOfHold(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class HoldWarningMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Shows above the list why nothing is repaired, if repairs are on hold."""
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -41,7 +41,7 @@ def describe_entry(entry: Quarantined) -> str:
     return f"{entry}, of {owner.email if owner else 'an unknown owner'}, since {entry.since:%Y-%m-%d}"
 
 
-class QuarantinedAdmin(ReadableByStaff, WarnsOfHold):
+class QuarantinedAdmin(ReadableByStaff, HoldWarningMixin):
     """Agents in quarantine. Berth never deletes them by itself; overdue ones are marked and named above the list."""
 
     list_display = ("key", "owner", "container_name", "generation", "since", "kept_until", "needs_a_decision")

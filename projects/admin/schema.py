@@ -94,7 +94,7 @@ def _describe(row: AgentType, setting: Setting) -> dict[str, Any]:
     }
 
 
-class EditsSchema(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class SchemaEditorMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Adds the pages to the admin of agent types. Settings that the forms cannot describe are edited as JSON."""
 
     def get_urls(self) -> list[URLPattern]:

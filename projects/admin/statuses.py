@@ -88,7 +88,7 @@ class ReasonForm(ActionForm):
     )
 
 
-class TellsStatus(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
+class StatusMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only
     """Adds the columns for status and reason to the list."""
 
     @admin.display(description="status")

@@ -16,7 +16,7 @@ from projects.rules.status.lifecycle import UNPROTECTED, Desired
 from projects.services.operations import failure
 from projects.watcher.heartbeat import FIREWALL, STEP, Pulse
 from projects.watcher.leader import note_firewall
-from projects.watcher.threads import Errands
+from projects.watcher.threads import PeriodicTask
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class Protection:
         self._probe.stop()
 
 
-class Probe(Errands):
+class Probe(PeriodicTask):
     """Tries forbidden addresses from a container, in a thread of its own, because that takes seconds."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:

@@ -7,7 +7,7 @@ from containers.processes.side_work import SideWork
 from projects.watcher.heartbeat import Beat
 
 ENDS_WITHIN = 30.0
-"""Seconds that an errand under way gets when the watcher ends."""
+"""Seconds that a running task gets when the watcher ends."""
 
 
 class LastingThread(ABC):
@@ -36,31 +36,31 @@ class LastingThread(ABC):
             self._thread.join(self.__end_within)
 
 
-class Errands(ABC):
-    """Occasional work: a new thread each time, never two at once. If no thread can be started, nobody waits for it, and
-    the next time another one is tried.
+class PeriodicTask(ABC):
+    """A task that runs now and then in a new thread, never twice at once. If no thread can be started, nobody waits for
+    it, and the next time tries again.
     """
 
     def __init__(self, *, again_at: float = 0.0) -> None:
-        """`again_at`: no errand begins before this time on the monotonic clock."""
+        """`again_at`: the task does not begin before this time on the monotonic clock."""
         self._again_at = again_at
-        self._errand: SideWork[None] | None = None
+        self._task: SideWork[None] | None = None
 
     @abstractmethod
     def _run(self) -> None: ...
 
     def _begin(self, *, now: float, every: float) -> None:
-        """Begins an errand if one is due. Returns at once."""
+        """Starts the task in a new thread if it is due. Returns immediately."""
         if now < self._again_at or not self._is_over(within=0.0):
             return
         self._again_at = now + every
-        self._errand = SideWork(self._run)
-        self._errand.begin()
+        self._task = SideWork(self._run)
+        self._task.begin()
 
     def stop(self) -> None:
-        """Waits until the errand under way has ended, at most `ENDS_WITHIN` seconds."""
+        """Waits until the running task has ended, at most `ENDS_WITHIN` seconds."""
         self._is_over(within=ENDS_WITHIN)
 
     def _is_over(self, *, within: float) -> bool:
-        """Waits for the errand under way. Returns whether it is over. Cancels it if no thread has begun it."""
-        return self._errand is None or self._errand.cancel() or self._errand.wait(within)
+        """Waits for the running task. Returns whether it is over. Cancels it if no thread has started it."""
+        return self._task is None or self._task.cancel() or self._task.wait(within)

@@ -157,7 +157,7 @@ def test_an_engine_that_is_away_makes_every_status_unknown_and_comes_back(
     watcher: Callable[[], Watcher],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("containers.docker_api.breaker.PAUSE", 0.5)
+    monkeypatch.setattr("containers.docker_api.circuit_breaker.PAUSE", 0.5)
     project = create_project(api, STUB_PROJECT)
     watcher()
     path = f"/api/projects/{project.id}"

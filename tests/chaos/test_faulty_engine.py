@@ -13,7 +13,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from containers.docker import containers, deploy
-from containers.docker_api import breaker, client
+from containers.docker_api import circuit_breaker, client
 from containers.errors import EngineUnavailableError
 from projects.models import Project
 from projects.watcher.reconcile import full as rounds
@@ -66,7 +66,7 @@ def _soon(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Orphans are removed at any age. In the short version the breaker closes again soon."""
     monkeypatch.setattr(orphans, "ORPHAN_AGE", timedelta(0))
     if not is_long:
-        monkeypatch.setattr(breaker, "PAUSE", 0.3)
+        monkeypatch.setattr(circuit_breaker, "PAUSE", 0.3)
 
 
 @contextmanager

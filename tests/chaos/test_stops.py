@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from containers.docker_api.breaker import FAILURES
+from containers.docker_api.circuit_breaker import FAILURES
 from projects.models import Project
 from tests.chaos.consistency import assert_server_consistent
 from tests.chaos.docker_instance import DockerInstance
@@ -85,7 +85,7 @@ def test_while_the_engine_is_down_every_request_is_answered_without_it(
     monkeypatch.setattr("containers.docker_api.client.CALL_LIMIT", 0.5)
     monkeypatch.setattr("containers.docker_api.client.READ_DEADLINE", 0.5)
     for pause in ("PAUSE", "SHORT_PAUSE"):
-        monkeypatch.setattr(f"containers.docker_api.breaker.{pause}", 1000.0)
+        monkeypatch.setattr(f"containers.docker_api.circuit_breaker.{pause}", 1000.0)
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.update(observed_at=long_ago, updated_at=long_ago)
     proxy.break_(mode)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from config import reserve
-from config.reserve import DESCRIPTORS, Reserve, tells_of_starvation
+from config.reserve import DESCRIPTORS, Reserve, is_starvation
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def following(error: BaseException, cause: BaseException) -> BaseException:
     ],
 )
 def test_an_error_that_follows_from_the_limit_spends_the_reserve(kept: Reserve, error: BaseException) -> None:
-    assert tells_of_starvation(error)
+    assert is_starvation(error)
     assert kept.is_spent
     assert kept.fill()
     assert not kept.is_spent
@@ -56,18 +56,18 @@ def test_an_error_that_follows_from_the_limit_spends_the_reserve(kept: Reserve, 
     "error", [None, KeyError(), OSError(errno.ENOENT, "No"), RuntimeError("another"), TimeoutError()]
 )
 def test_other_errors_do_not_use_the_reserve(kept: Reserve, error: BaseException | None) -> None:
-    assert not tells_of_starvation(error)
+    assert not is_starvation(error)
     assert not kept.is_spent
 
 
 def test_a_missing_thread_is_reported_without_the_reserve(kept: Reserve) -> None:
-    assert tells_of_starvation(following(KeyError(), RuntimeError("can't start new thread")))
+    assert is_starvation(following(KeyError(), RuntimeError("can't start new thread")))
     assert not kept.is_spent
 
 
 def test_an_error_without_its_cause_is_recognised(kept: Reserve) -> None:
     with no_descriptors():
-        told = tells_of_starvation(ValueError("connection is bad"))
+        told = is_starvation(ValueError("connection is bad"))
     assert told
     assert kept.is_spent
 

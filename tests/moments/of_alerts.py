@@ -13,7 +13,7 @@ from projects.rules.service_alerts import AGAIN_WITHIN, Part
 from projects.services.alerts.queueing import place
 from projects.services.alerts.service_health import describe_backup
 from projects.services.alerts.service_notifications import note_service
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from projects.watcher.notifications.troubles import note_troubles
 from tests.moments.world import World
 
@@ -29,7 +29,7 @@ def next_try_at(world: World, at: datetime, shift: timedelta) -> None:
     """No message waits longer than the longest pause."""
     _delivery(world, next_try_at=at)
     begun: list[object] = []
-    Lanes(run=begun.append).send_due()
+    DeliveryThreads(run=begun.append).send_due()
     assert bool(begun) == (shift != timedelta(minutes=10))
 
 

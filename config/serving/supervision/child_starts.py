@@ -19,7 +19,7 @@ from config.serving.supervision.children import KILL_AFTER, KILLED_WITHIN, run_c
 _OBEYED = {signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2}
 
 
-class Births:
+class ChildStarter:
     """Also holds the lifeline, which ends the children together with this process.
 
     `forks`: a fork would lack nothing of this process, such as a database connection. `own` are descriptors that a

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from config.serving.pid_file import PidFile
 from config.serving.roles import Role
-from config.serving.supervision.child_starts import Births, end_all
+from config.serving.supervision.child_starts import ChildStarter, end_all
 from config.serving.supervision.children import KILL_AFTER, WATCHER, WEB, has_terminal, run_watcher, run_web
 from config.serving.supervision.handover import Predecessors, execute_again
 from config.serving.supervision.systemd import READY, STOPPING, Systemd
@@ -45,7 +45,7 @@ class Supervisor:
         self._listener, self._predecessors = listener, predecessors or Predecessors()
         self._pid_file, self._welcome, self._role = pid_file, welcome, role
         own = [each.fileno() for each in (listener, pid_file) if each is not None]
-        self._births = Births(forks=forks and not self._predecessors.pids, own=own)
+        self._child_starter = ChildStarter(forks=forks and not self._predecessors.pids, own=own)
         self._systemd = Systemd()
         self._children: dict[str, BaseProcess] = {}
         self._watcher = KeptWatcher(self._start_watcher)
@@ -64,7 +64,7 @@ class Supervisor:
             self._start(WEB, run_web, self._listener, self._booted, self._draining, succeeds)
         if self._role.watches:
             self._watcher.start()
-        self._births.settle()
+        self._child_starter.settle()
         if self._welcome is not None:
             begin_thread(self._welcome)
         while self._web_lives() and not self._stopped_by:
@@ -108,7 +108,7 @@ class Supervisor:
 
     def _start(self, name: str, target: Callable[..., None], *arguments: object) -> BaseProcess:
         given = self._listener.fileno() if self._listener is not None and name == WEB else None
-        self._children[name] = child = self._births.start(name, target, *arguments, given=given)
+        self._children[name] = child = self._child_starter.start(name, target, *arguments, given=given)
         logger.info("Started the %s, process %s.", name, child.pid)
         return child
 
@@ -155,7 +155,7 @@ class Supervisor:
         self._systemd.reloading()
         pids = {child.pid for child in self._children.values() if child.pid and child.is_alive()}
         try:
-            execute_again(self._listener, self._births.lifeline, pids, self._systemd.environment())
+            execute_again(self._listener, self._child_starter.lifeline, pids, self._systemd.environment())
         except OSError as error:
             logger.error("It cannot be started, so this program continues: %s", error)  # noqa: TRY400 - says it all
             self._listen_to_signals()

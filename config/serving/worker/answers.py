@@ -20,7 +20,7 @@ from gunicorn.http.wsgi import FileWrapper, create
 from config.draining import DRAIN
 from config.http.middleware import ARRIVED_AT, begin_request
 from config.outages import OVERLOADED, log_outage
-from config.reserve import tells_of_starvation
+from config.reserve import is_starvation
 from config.serving.worker.connections import Connection
 from config.serving.worker.context import WorkerContext
 from config.serving.worker.event_loop import READ
@@ -115,7 +115,7 @@ def _fail(worker: WorkerContext, connection: Connection, response: Any, error: E
     is_untold = response is None or not response.headers_sent
     if isinstance(error, NoMoreData) and response is None:
         _send_refusal(connection, 400)
-    elif is_untold and not isinstance(error, ParseException) and tells_of_starvation(error):
+    elif is_untold and not isinstance(error, ParseException) and is_starvation(error):
         log_outage(OVERLOADED, error)
         _send_refusal(connection, 503, request_id=begin_request())
     elif isinstance(error, OSError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from config.reserve import tells_of_starvation
+from config.reserve import is_starvation
 from config.serving.worker.connections import Connection
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
@@ -80,7 +80,7 @@ class EventLoop:
         try:
             act()
         except Exception as error:  # noqa: BLE001 - what went wrong with one connection must not end the others
-            tells_of_starvation(error)  # so that a descriptor is free for writing a log line
+            is_starvation(error)  # so that a descriptor is free for writing a log line
             self._log.exception("The server's loop met an error and continues.")
 
     def _empty_pipe(self) -> None:

@@ -20,7 +20,7 @@ from django.conf import settings
 from gunicorn.workers.base import Worker
 
 from config.pause_detection import PAUSE_DETECTOR
-from config.reserve import RESERVE, tells_of_starvation
+from config.reserve import RESERVE, is_starvation
 from config.serving.worker.clients import CONNECTIONS, Clients
 from config.serving.worker.event_loop import EventLoop
 from config.serving.worker.heartbeat import SharedPulse
@@ -90,7 +90,7 @@ class BufferingWorker(Worker):  # type: ignore[misc]  # gunicorn has no types
         try:
             super().init_process()
         except Exception as error:
-            if self.booted or not tells_of_starvation(error):
+            if self.booted or not is_starvation(error):
                 raise
             self.log.error("The system has no room for a new worker: %s. Another one is tried.", error)  # noqa: TRY400 - says it all
             time.sleep(BOOTS_EVERY)

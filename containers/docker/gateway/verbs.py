@@ -8,7 +8,7 @@ from containers.docker.gateway.gateway import Gateway
 from containers.docker.gateway.networks import ensure_agents_network, read_agents_network
 from containers.docker.networks.agents import ensure_network
 from containers.docker_api.client import Connection
-from containers.docker_api.read_limits import beside
+from containers.docker_api.read_limits import start_in_thread
 from containers.errors import AddressUnusableError, FirewallMissingError
 from containers.gateway.transport import Transport
 from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec, Reach
@@ -68,7 +68,7 @@ class GatewayVerbs:
                 )
         require = partial(self._require_rules, spec.reach)
         if self._egress.was_seen_to:
-            return beside(require)
+            return start_in_thread(require)
         return partial(bool, require())
 
     def _require_rules(self, reach: Reach) -> bool:

@@ -15,7 +15,7 @@ from projects.services.alerts.service_notifications import note_service
 from projects.watcher.failures import concerns_all
 from projects.watcher.heartbeat import STEP, Pulse
 from projects.watcher.notifications.crash_mail import NEEDS_THE_OWNER
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from projects.watcher.notifications.troubles import note_crash, note_troubles
 from projects.watcher.threads import LastingThread
 
@@ -38,7 +38,7 @@ class Alerts(LastingThread):
         self._beat = (pulse or Pulse()).thread("alerts")
         super().__init__(name="alerts", end_within=EVERY, beat=self._beat)
         self._leads = leads
-        self._lanes = Lanes()
+        self._deliveries = DeliveryThreads()
         self._troubles_again_at = self._service_again_at = 0.0
 
     def _run(self) -> None:
@@ -65,7 +65,7 @@ class Alerts(LastingThread):
             self._service_again_at = time.monotonic() + SERVICE_EVERY
             note_service()
         read_events(cursor)
-        self._lanes.send_due()
+        self._deliveries.send_due()
 
 
 def open_cursor() -> EventCursor:

@@ -10,7 +10,7 @@ from django.db import connections
 from projects.credentials.encryption import SecretUnreadableError
 from projects.services.credentials.bot_claims import confirm_claim, find_unconfirmed
 from projects.watcher.heartbeat import CONFIRMATION, Pulse
-from projects.watcher.threads import Errands
+from projects.watcher.threads import PeriodicTask
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ BATCH = 100
 """The maximum of claims in one pass."""
 
 
-class BotClaims(Errands):
+class BotClaims(PeriodicTask):
     """The passes through the claims."""
 
     def __init__(self, pulse: Pulse | None = None) -> None:

@@ -11,7 +11,7 @@ import pytest
 from containers.docker.engine import DockerEngine
 from containers.docker.shutdown import unless_it_ends
 from containers.docker_api import client
-from containers.docker_api.breaker import FAILURES
+from containers.docker_api.circuit_breaker import FAILURES
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.outbound.call_limits import time_limit

@@ -13,7 +13,7 @@ from containers.docker import inspections
 from containers.docker.engine import DockerEngine
 from containers.docker.volumes import users
 from containers.docker_api import client
-from containers.docker_api.breaker import FAILURES
+from containers.docker_api.circuit_breaker import FAILURES
 from containers.errors import ContainerSilentError, EngineUnavailableError
 from containers.identity import own_labels
 from containers.vocabulary import PROJECT_LABEL

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from containers.docker.engine import DockerEngine
-from containers.docker_api import breaker, client
-from containers.docker_api.breaker import FAILURES
+from containers.docker_api import circuit_breaker, client
+from containers.docker_api.circuit_breaker import FAILURES
 from containers.docker_api.errors import EngineFailedError
 from containers.errors import EngineError, EngineUnavailableError
 from tests.containers.docker_api.calling import GUARD, LIMIT, VERBS
@@ -15,7 +15,7 @@ from tests.fakes.docker_socket import FaultySocket
 
 
 def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaker, "SHORT_PAUSE", breaker.PAUSE)  # however long this machine takes
+    monkeypatch.setattr(circuit_breaker, "SHORT_PAUSE", circuit_breaker.PAUSE)  # however long this machine takes
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "close"
@@ -46,7 +46,7 @@ def test_all_calls_of_a_read_share_one_short_limit(daemon: FaultySocket, monkeyp
 
 def test_reads_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "READ_DEADLINE", LIMIT)
-    monkeypatch.setattr(breaker, "SHORT_PAUSE", breaker.PAUSE)
+    monkeypatch.setattr(circuit_breaker, "SHORT_PAUSE", circuit_breaker.PAUSE)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"
@@ -76,7 +76,7 @@ def test_a_timeout_of_a_caller_with_little_time_left_does_not_blame_the_engine(
 
 
 def test_a_short_time_does_not_close_a_breaker_either(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(breaker, "PAUSE", 0.0)
+    monkeypatch.setattr(circuit_breaker, "PAUSE", 0.0)
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "close"

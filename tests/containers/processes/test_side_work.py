@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from containers.docker_api import read_limits
-from containers.docker_api.read_limits import beside
+from containers.docker_api.read_limits import start_in_thread
 from containers.errors import EngineUnavailableError
 from containers.outbound.call_limits import time_limit
 from containers.processes.side_work import SideWork, do_side_by_side
@@ -37,7 +37,7 @@ NONE_BEGINS = pytest.mark.parametrize("start", [no_thread, one_that_dies])
 @NONE_BEGINS
 def test_the_caller_does_work_that_no_thread_has_begun(monkeypatch: pytest.MonkeyPatch, start: Start) -> None:
     monkeypatch.setattr(_thread, "start_new_thread", start)
-    assert beside(threading.get_ident)() == threading.get_ident()
+    assert start_in_thread(threading.get_ident)() == threading.get_ident()
     places = threading.BoundedSemaphore(2)
     doubled = do_side_by_side(lambda each: 2 * each, [1, 2, 3], places=places, most=2, within=GUARD)
     assert doubled == [2, 4, 6]
@@ -63,7 +63,7 @@ def test_its_error_is_the_callers() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        beside(fail)()
+        start_in_thread(fail)()
 
 
 def test_a_thread_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +77,7 @@ def test_a_thread_that_does_not_end_is_left_behind(monkeypatch: pytest.MonkeyPat
     began = time.monotonic()
     try:
         with time_limit(0.2):
-            finish = beside(hang)
+            finish = start_in_thread(hang)
             assert begun.wait(GUARD)
             with pytest.raises(EngineUnavailableError):
                 finish()
@@ -113,7 +113,7 @@ def test_the_first_error_ends_the_work() -> None:
 
 STARVED = """
 import resource, threading, time
-from containers.docker_api.read_limits import beside
+from containers.docker_api.read_limits import start_in_thread
 for each in range(4):  # their stacks are kept for the next ones, so that the kernel has no part in it
     threading.Thread(target=time.sleep, args=(0.1,)).start()
 while threading.active_count() > 1:
@@ -121,7 +121,7 @@ while threading.active_count() > 1:
 time.sleep(0.1)
 pages = int(open("/proc/self/statm").read().split()[0])
 resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
-print(beside(lambda: "done")())
+print(start_in_thread(lambda: "done")())
 """
 
 

@@ -14,7 +14,7 @@ from projects.watcher.leader import beat as leader_beat
 from projects.watcher.leader import become_leader
 from projects.watcher.notifications import troubles
 from projects.watcher.notifications.alerts import open_cursor, read_events
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.http_server import FakeServer
 from tests.fakes.messages import Answer, Request
@@ -48,7 +48,7 @@ def receiver(settings: Any) -> Iterator[Receiver]:
 @pytest.fixture
 def beat(db: None) -> Callable[[], None]:
     """A round of the watcher, and a look of the thread, which sends here one after the other."""
-    lanes = Lanes(run=lambda work: work())
+    deliveries = DeliveryThreads(run=lambda work: work())
     open_cursor()
 
     def step() -> None:
@@ -58,7 +58,7 @@ def beat(db: None) -> Callable[[], None]:
         troubles.note_troubles()
         read_events(open_cursor())
         for _ in range(4):  # one message of each way at a look
-            lanes.send_due()
+            deliveries.send_due()
 
     return step
 

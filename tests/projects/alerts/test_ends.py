@@ -14,8 +14,8 @@ from projects.rules.alerts import PAUSES, Way
 from projects.services.alerts import queueing as alert_placing
 from projects.services.alerts import sending as alert_sending
 from projects.services.alerts.sending import send_test
-from projects.watcher.notifications import lanes as alert_lanes
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications import delivery_threads
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from projects.watcher.upkeep import retention
 from tests.projects.alerts.conftest import Receiver
 
@@ -33,10 +33,10 @@ def _break(*_: object, **__: object) -> None:
 
 def test_a_channel_is_released_if_no_thread_can_start(owner: User, secret: str) -> None:
     _waiting(owner)
-    lanes = Lanes(run=_break)
+    deliveries = DeliveryThreads(run=_break)
     with pytest.raises(RuntimeError):
-        lanes.send_due()
-    assert lanes._under_way == {}
+        deliveries.send_due()
+    assert deliveries._under_way == {}
 
 
 @pytest.mark.parametrize("error", [RuntimeError, DatabaseError])
@@ -46,11 +46,11 @@ def test_the_last_try_ends_a_message_that_breaks(
     def fail(_: AlertDelivery) -> None:
         raise error
 
-    monkeypatch.setattr(alert_lanes, "deliver", fail)
+    monkeypatch.setattr(delivery_threads, "deliver", fail)
     delivery = _waiting(owner, attempts=len(PAUSES) - 1)
     for state in (DeliveryState.WAITING, DeliveryState.GIVEN_UP):
         AlertDelivery.objects.update(next_try_at=clock.now())
-        Lanes(run=lambda work: work()).send_due()
+        DeliveryThreads(run=lambda work: work()).send_due()
         delivery.refresh_from_db()
         assert delivery.state == state
     assert delivery.ended_at is not None
@@ -59,7 +59,7 @@ def test_the_last_try_ends_a_message_that_breaks(
 
 def test_an_unrecorded_last_attempt_does_not_stay_pending(owner: User, secret: str, receiver: Receiver) -> None:
     delivery = _waiting(owner, attempts=len(PAUSES) + 1)
-    Lanes(run=lambda work: work()).send_due()
+    DeliveryThreads(run=lambda work: work()).send_due()
     delivery.refresh_from_db()
     assert (delivery.state, receiver.taken) == (DeliveryState.GIVEN_UP, [])
 
@@ -104,10 +104,10 @@ def test_a_bot_without_a_chat_keeps_its_messages_until_there_is_one(owner: User)
     channel = AlertChannel.objects.create(user=owner, way=Way.TELEGRAM)
     delivery = _waiting(owner)
     begun: list[object] = []
-    Lanes(run=begun.append).send_due()
+    DeliveryThreads(run=begun.append).send_due()
     assert begun == []
     AlertChannel.objects.filter(pk=channel.pk).update(target="77")
-    Lanes(run=begun.append).send_due()
+    DeliveryThreads(run=begun.append).send_due()
     assert len(begun) == 1
     AlertDelivery.objects.filter(pk=delivery.pk).update(created_at=clock.now() - timedelta(days=15))
     list(retention.prune())

@@ -24,7 +24,7 @@ from projects.services.alerts.channels import choose_kinds, set_webhook
 from projects.services.alerts.service_health import find_troubles
 from projects.services.alerts.service_notifications import note_service
 from projects.watcher.leader import beat
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from tests.clients import browser_of
 from tests.fakes.engine import MemoryEngine
 from tests.projects.alerts.conftest import Receiver
@@ -125,7 +125,7 @@ def test_each_service_problem_is_reported_once_at_its_beginning_and_end(
 def _look() -> None:
     """What the watcher does beside its rounds."""
     note_service()
-    Lanes(run=lambda work: work()).send_due()
+    DeliveryThreads(run=lambda work: work()).send_due()
 
 
 @pytest.mark.django_db

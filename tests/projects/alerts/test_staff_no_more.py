@@ -13,7 +13,7 @@ from projects.rules.service_alerts import Moment, Part
 from projects.services.alerts.channels import choose_kinds, set_webhook
 from projects.services.alerts.queueing import place_of_service
 from projects.services.alerts.sending import deliver
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from tests.clients import browser_of
 from tests.mailing import deliver as send_mails
 from tests.projects.alerts.conftest import Receiver
@@ -31,7 +31,10 @@ def test_pending_service_alerts_do_not_reach_former_staff(ada: User, receiver: R
     waiting = AlertDelivery.objects.get(channel__way=Way.MAIL)
     page = browser_of(ada).get("/settings/alerts").content.decode()
     User.objects.filter(pk=ada.pk).update(is_staff=False, is_superuser=False)
-    for send in (Lanes(run=lambda work: work()).send_due, FallbackAlerts(run=lambda work: work())._lanes.send_due):
+    for send in (
+        DeliveryThreads(run=lambda work: work()).send_due,
+        FallbackAlerts(run=lambda work: work())._deliveries.send_due,
+    ):
         send()
     assert (receiver.taken, OutgoingMail.objects.count()) == ([], 0)
     assert "It is held" in page

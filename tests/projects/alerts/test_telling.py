@@ -18,10 +18,9 @@ from projects.models.event import SYSTEM
 from projects.rules.alerts import DEGRADED, FLAPS_WITHIN, PAUSES, RECOVER, AlertKind, Way
 from projects.services.alerts.channels import choose_kinds, set_webhook
 from projects.services.limits.budgets import EVENT as BUDGET
-from projects.watcher.notifications import lanes as alert_lanes
-from projects.watcher.notifications import troubles
+from projects.watcher.notifications import delivery_threads, troubles
 from projects.watcher.notifications.alerts import open_cursor, read_events
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from tests.fakes.engine import MemoryEngine
 from tests.projects.alerts.conftest import Receiver
 
@@ -153,11 +152,11 @@ def test_after_a_kill_a_message_is_sent_again_with_the_same_id(
     project.event(SYSTEM, "crash", "crash").save()
     before = open_cursor()
     read_events(open_cursor())
-    Lanes(run=lambda _: None).send_due()  # claimed, and dead before it was sent
+    DeliveryThreads(run=lambda _: None).send_due()  # claimed, and dead before it was sent
     read_events(before)
     assert AlertDelivery.objects.count() == 1
     _pass(monkeypatch, PAUSES[0] + timedelta(seconds=1))
-    Lanes(run=lambda work: work()).send_due()
+    DeliveryThreads(run=lambda work: work()).send_due()
     assert len(receiver.taken) == 1
 
 
@@ -165,17 +164,17 @@ def test_a_slow_receiver_delays_nobody_else(
     project: Project, owner: User, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All who were slow together hold fewer places than there are, and stand in nobody's way at a look."""
-    monkeypatch.setattr(alert_lanes, "BATCH", 4)
+    monkeypatch.setattr(delivery_threads, "BATCH", 4)
     begun: list[Any] = []
-    lanes = Lanes(run=begun.append)
+    deliveries = DeliveryThreads(run=begun.append)
     users = [User.objects.create(email=f"u{number}@example.com") for number in range(12)]
     channels = [AlertChannel.objects.create(user=user, way=Way.WEBHOOK, target="x") for user in users]
     for channel in channels[:11]:
         for _ in range(2):
             AlertDelivery.objects.create(channel=channel, kind="crash")
-        lanes._leave(channel.pk, is_slow=True)
-    lanes.send_due()
+        deliveries._leave(channel.pk, is_slow=True)
+    deliveries.send_due()
     assert len(begun) == 4
     AlertDelivery.objects.create(channel=channels[11], kind="crash")
-    lanes.send_due()
+    deliveries.send_due()
     assert len(begun) == 5

@@ -14,7 +14,7 @@ from projects.rules.alerts import AlertKind, Way
 from projects.services.alerts.channels import choose_kinds, renew_secret, rotate_alert_secrets, set_webhook
 from projects.watcher.notifications import troubles
 from projects.watcher.notifications.alerts import open_cursor, read_events
-from projects.watcher.notifications.lanes import Lanes
+from projects.watcher.notifications.delivery_threads import DeliveryThreads
 from tests.fakes.engine import MemoryEngine
 from tests.mailing import deliver
 from tests.projects.alerts.conftest import Receiver
@@ -96,8 +96,8 @@ def test_nothing_goes_out_that_no_secret_signs(
 
 
 def test_a_look_that_finds_nothing_asks_little(project: Project, owner: User, django_assert_num_queries: Any) -> None:
-    lanes = Lanes(run=lambda work: work())
+    deliveries = DeliveryThreads(run=lambda work: work())
     with django_assert_num_queries(6):
         troubles.note_troubles()
         read_events(open_cursor())
-        lanes.send_due()
+        deliveries.send_due()

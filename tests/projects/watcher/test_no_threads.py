@@ -13,7 +13,7 @@ from projects.watcher.ends.run_ends import Ends
 from projects.watcher.reconcile import inspection
 from projects.watcher.reconcile.inspection import inspecting
 from projects.watcher.reconcile.report_inspections import ReportInspections
-from projects.watcher.threads import ENDS_WITHIN, Errands
+from projects.watcher.threads import ENDS_WITHIN, PeriodicTask
 from projects.watcher.upkeep import samples
 from projects.watcher.upkeep.samples import Samples
 from tests.containers.processes.test_side_work import no_thread, one_that_dies
@@ -55,7 +55,7 @@ def test_reports_are_recorded(victim: Project, others: list[Project], engine: Me
     assert left == []
 
 
-class Due(Errands):
+class Due(PeriodicTask):
     """One that is always due."""
 
     def __init__(self) -> None:
@@ -69,22 +69,22 @@ class Due(Errands):
         self.done += 1
 
 
-def test_an_errand_holds_up_no_round_and_is_begun_when_there_are_threads_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    errand = Due()
-    errand.step()
-    errand.step()
-    assert errand.done == 0
+def test_a_task_blocks_no_round_and_is_begun_when_there_are_threads_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Due()
+    task.step()
+    task.step()
+    assert task.done == 0
     monkeypatch.undo()
-    errand.step()
-    wait_until(lambda: errand.done == 1)
-    errand.stop()
+    task.step()
+    wait_until(lambda: task.done == 1)
+    task.stop()
 
 
-def test_the_end_waits_for_no_errand_that_never_began() -> None:
-    errand = Due()
-    errand.step()
+def test_the_end_waits_for_no_task_that_never_began() -> None:
+    task = Due()
+    task.step()
     began = time.monotonic()
-    errand.stop()
+    task.stop()
     assert time.monotonic() - began < ENDS_WITHIN / 2
 
 

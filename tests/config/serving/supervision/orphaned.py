@@ -10,7 +10,7 @@ import socket
 import sys
 import time
 
-from config.serving.supervision.child_starts import Births
+from config.serving.supervision.child_starts import ChildStarter
 
 
 def wait_for_silent_server() -> None:
@@ -23,8 +23,8 @@ def wait_for_silent_server() -> None:
 
 
 if __name__ == "__main__":
-    births = Births(forks="fork" in sys.argv)
-    child = births.start(sys.argv[1], wait_for_silent_server)
+    starter = ChildStarter(forks="fork" in sys.argv)
+    child = starter.start(sys.argv[1], wait_for_silent_server)
     sys.stdin.read()
-    os.close(births.lifeline)
+    os.close(starter.lifeline)
     time.sleep(600)

@@ -44,7 +44,7 @@ Run = Callable[[Callable[[], None]], None]
 Find = Callable[[], QuerySet[AlertDelivery]]
 
 
-class Lanes:
+class DeliveryThreads:
     """The messages under way. `run` starts work in the background; `find` returns the due messages."""
 
     def __init__(self, run: Run | None = None, find: Find | None = None) -> None:
@@ -61,8 +61,9 @@ class Lanes:
         with self._lock:
             busy, slow = list(self._under_way), list(self._slow)
         due = self._find()
-        for lane in (due.exclude(channel__in=[*busy, *slow]), due.filter(channel__in=slow).exclude(channel__in=busy)):
-            for channel in _by_first(lane)[:BATCH]:
+        known_slow = due.filter(channel__in=slow).exclude(channel__in=busy)
+        for chosen in (due.exclude(channel__in=[*busy, *slow]), known_slow):
+            for channel in _by_first(chosen)[:BATCH]:
                 if self._enter(channel):
                     self._start(due.filter(channel=channel), channel)
 

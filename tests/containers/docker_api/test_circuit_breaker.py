@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from containers.docker_api.breaker import FAILURES, PAUSE, SHORT_PAUSE, Breaker
+from containers.docker_api.circuit_breaker import FAILURES, PAUSE, SHORT_PAUSE, CircuitBreaker
 from containers.errors import EngineUnavailableError
 
 
@@ -21,9 +21,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def breaker(clock: Clock) -> Breaker:
+def breaker(clock: Clock) -> CircuitBreaker:
     """One that has just opened."""
-    made = Breaker(clock)
+    made = CircuitBreaker(clock)
     for _ in range(FAILURES):
         made.admit()
         made.note_silence()
@@ -35,7 +35,7 @@ def test_the_figures_match_the_architecture() -> None:
 
 
 def test_failures_that_are_not_consecutive_do_not_open_the_breaker(clock: Clock) -> None:
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(5):
         breaker.note_silence()
         breaker.note_silence()
@@ -44,14 +44,14 @@ def test_failures_that_are_not_consecutive_do_not_open_the_breaker(clock: Clock)
     assert not breaker.is_open
 
 
-def test_an_open_breaker_refuses_until_the_pause_is_over(breaker: Breaker, clock: Clock) -> None:
+def test_an_open_breaker_refuses_until_the_pause_is_over(breaker: CircuitBreaker, clock: Clock) -> None:
     for passed in (0, PAUSE / 2, PAUSE - 0.01):
         clock.now = 100 + passed
         with pytest.raises(EngineUnavailableError):
             breaker.admit()
 
 
-def test_after_the_pause_exactly_one_may_try(breaker: Breaker, clock: Clock) -> None:
+def test_after_the_pause_exactly_one_may_try(breaker: CircuitBreaker, clock: Clock) -> None:
     clock.now += PAUSE
     admitted = []
 
@@ -70,7 +70,7 @@ def test_after_the_pause_exactly_one_may_try(breaker: Breaker, clock: Clock) -> 
     assert len(admitted) == 1
 
 
-def test_a_successful_attempt_closes_the_breaker(breaker: Breaker, clock: Clock) -> None:
+def test_a_successful_attempt_closes_the_breaker(breaker: CircuitBreaker, clock: Clock) -> None:
     clock.now += PAUSE
     breaker.admit()
     breaker.note_answer()
@@ -78,7 +78,7 @@ def test_a_successful_attempt_closes_the_breaker(breaker: Breaker, clock: Clock)
     breaker.admit()
 
 
-def test_a_failed_attempt_opens_the_breaker_for_another_pause(breaker: Breaker, clock: Clock) -> None:
+def test_a_failed_attempt_opens_the_breaker_for_another_pause(breaker: CircuitBreaker, clock: Clock) -> None:
     clock.now += PAUSE
     breaker.admit()
     clock.now += 5
@@ -88,14 +88,14 @@ def test_a_failed_attempt_opens_the_breaker_for_another_pause(breaker: Breaker, 
         breaker.admit()
 
 
-def test_an_endless_attempt_blocks_nobody_for_longer_than_a_pause(breaker: Breaker, clock: Clock) -> None:
+def test_an_endless_attempt_blocks_nobody_for_longer_than_a_pause(breaker: CircuitBreaker, clock: Clock) -> None:
     clock.now += PAUSE
     breaker.admit()
     clock.now += PAUSE
     breaker.admit()
 
 
-def test_an_inconclusive_attempt_is_repeated_soon_by_its_caller_only(breaker: Breaker, clock: Clock) -> None:
+def test_an_inconclusive_attempt_is_repeated_soon_by_its_caller_only(breaker: CircuitBreaker, clock: Clock) -> None:
     """As at a container at which the engine is stuck: a list would be answered."""
     breaker.note_nothing()  # of a call that began before
     clock.now += PAUSE - 0.01
@@ -114,7 +114,7 @@ def test_an_inconclusive_attempt_is_repeated_soon_by_its_caller_only(breaker: Br
     breaker.admit()
 
 
-def test_an_immediate_failure_is_retried_soon(breaker: Breaker, clock: Clock) -> None:
+def test_an_immediate_failure_is_retried_soon(breaker: CircuitBreaker, clock: Clock) -> None:
     """As at a socket at which nobody listens while the engine is started again."""
     clock.now += PAUSE
     for _ in range(3):
@@ -125,7 +125,7 @@ def test_an_immediate_failure_is_retried_soon(breaker: Breaker, clock: Clock) ->
         clock.now += 0.01
 
 
-def test_impatient_callers_retry_soon_and_one_at_a_time(breaker: Breaker, clock: Clock) -> None:
+def test_impatient_callers_retry_soon_and_one_at_a_time(breaker: CircuitBreaker, clock: Clock) -> None:
     """A watcher learns within a second that a silent engine answers again, and no request has waited for that."""
     clock.now += SHORT_PAUSE
     with pytest.raises(EngineUnavailableError):

@@ -19,7 +19,7 @@ AT_ONCE = 0.3
 """A call that fails within this many seconds costs no waiting, such as a call to a socket without a listener."""
 
 
-class Breaker:
+class CircuitBreaker:
     """Closed while the engine answers. When open, it lets one caller through at a time, with a pause in between, until
     a call succeeds. A call that someone waits for, and that may take time to fail, is tried every `PAUSE` seconds.
     """
