@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -98,3 +99,34 @@ def test_a_closed_log_reader_stops_nobody(monkeypatch: pytest.MonkeyPatch) -> No
     os.close(reader)
     with os.fdopen(writer, "w") as stream:
         assert ConsoleHandler(stream).handle(record("to nobody")) is True
+
+
+def fill(writer: int) -> None:
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 512)
+    os.set_blocking(writer, True)
+
+
+@pytest.mark.parametrize("may_open_again", [True, False])
+@pytest.mark.parametrize("length", [10, LONG])
+def test_a_log_that_nobody_reads_stops_nobody_and_tells_what_was_lost(
+    monkeypatch: pytest.MonkeyPatch, may_open_again: bool, length: int
+) -> None:
+    """Every request had hung in its log line, while `/healthz` and `/readyz` went on to say 200."""
+    if not may_open_again:
+        monkeypatch.setattr("config.logs.writing.stat.S_ISFIFO", lambda _: False)
+    monkeypatch.setattr("config.logs.output.WAIT", 0.01)
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "w") as stream, os.fdopen(reader, "rb") as file:
+        fill(writer)
+        handler = ConsoleHandler(stream)
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: handler.handle(record("y" * length)), range(8), timeout=60))
+        os.read(reader, 1024 * 1024)
+        handler.handle(record("read again"))
+        stream.close()
+        said = file.read().decode().splitlines()
+    assert said[-2:] == ["8 lines of this log were lost, because nobody read it.", "read again"]
