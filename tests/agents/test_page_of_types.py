@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands, load_command_class
 
-import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+import tests.gateway.import_path  # noqa: F401 - makes the gateway importable
 from containers.docker_api.building.image_build import IMAGES, find_contexts
 from tests.paths import ROOT
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+import tests.gateway.import_path  # noqa: F401 - makes the gateway importable
 
 VENDOR_ERRORS = [
     (401, "", "provider_key"),

@@ -1,4 +1,4 @@
-"""An agent as the gateway meets it: a virtual credential, an address of its own, and what it asks."""
+"""An agent from the gateway's point of view: a virtual credential, an address of its own, and its requests."""
 
 import http.client
 import json
@@ -48,11 +48,11 @@ class Agent:
         } | changes  # fmt: skip
 
     def settled(self, requests: int = 1) -> dict[str, int]:
-        """What so many calls to the provider have cost together."""
+        """Returns what this many calls to the provider have cost together."""
         return self.gateway.settled(self.project, requests)
 
     def budget_reached(self) -> str | None:
-        """The period whose budget the gateway tells to be reached."""
+        """Returns the period whose budget is reached according to the gateway."""
         seen = self.gateway.ask("truth")["seen"].get(self.project, {})
         return seen.get("budget_period") if seen.get("budget_reached") else None
 
@@ -78,7 +78,7 @@ class Agent:
         timeout: float = PATIENCE,
         address: str | None = None,
     ) -> Answer:
-        """One request. http.client raises IncompleteRead for an answer that is cut off."""
+        """Sends one request. http.client raises IncompleteRead for an answer that is cut off."""
         with self.connected(timeout, address) as connection:
             data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
             kind = {} if data is None else {"Content-Type": "application/json"}
@@ -98,9 +98,8 @@ class Agent:
             connection.close()
 
     def send(self, data: bytes, *, hangs_up_after: float | None = None) -> bytes:
-        """Bytes as they are, and all that comes back until the gateway hangs up.
-
-        `hangs_up_after` so many seconds of silence this end does, where the gateway may rightly wait for more.
+        """Sends raw bytes, and returns all that is received until the gateway hangs up. After `hangs_up_after` seconds
+        of silence this end hangs up, for cases in which the gateway may rightly wait for more.
         """
         with socket.create_connection(("127.0.0.1", self.gateway.port), 30, (self.address, 0)) as connection:
             connection.settimeout(hangs_up_after or 30)

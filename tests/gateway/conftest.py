@@ -1,4 +1,4 @@
-"""A gateway between the fakes, and the agents of Alice and Bob. Real credentials are canaries."""
+"""A gateway between fake servers, and the agents of Alice and Bob. The real credentials are canaries."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+import tests.gateway.import_path  # noqa: F401 - makes the gateway importable
 from tests.containers.firewall.fake_internet import NEAR_END
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
@@ -21,13 +21,13 @@ numbers = count(1)
 
 @pytest.fixture(scope="session")
 def gateway_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The files of the image as its build lays them out."""
+    """The files of the image, arranged as its build does."""
     return unpack_image(tmp_path_factory.mktemp("gateway-image"))
 
 
 @pytest.fixture(scope="package")
 def testbed() -> Iterator[GatewayTestbed]:
-    """One for all tests of a real engine: to make it takes longer than most of them."""
+    """One testbed for all tests with a real engine, because creating it takes longer than most of them."""
     with GatewayTestbed(name_servers=(NEAR_END,)).open() as testbed:
         assert testbed.warning is None
         assert testbed.address.knows_sources
@@ -59,7 +59,7 @@ def provider() -> Iterator[StreamingProvider]:
 
 @pytest.fixture
 def own_gateway(gateway_image: Path, tmp_path: Path) -> Iterator[Gateway]:
-    """For a test that ends it. Not started."""
+    """A gateway that is not started, for a test that ends it."""
     gateway = Gateway(gateway_image, tmp_path)
     yield gateway
     gateway.kill()
@@ -74,7 +74,7 @@ def shared_gateway(gateway_image: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def gateway(shared_gateway: Gateway) -> Iterator[Gateway]:
-    """It runs. Its log, which must hold no credential and no failure, is shown where a test fails."""
+    """A running gateway. Its log, which must contain no credential and no failure, is shown if a test fails."""
     shared_gateway.lines.clear()
     yield shared_gateway
     log = "\n".join(shared_gateway.lines)

@@ -32,7 +32,7 @@ class Row:
 
 @dataclass
 class Node:
-    """Its gateway: an entry in a version, void or not, and the leases."""
+    """The node's gateway: an entry in a version, void or not, and the leases."""
 
     world: "World"
     offset: float
@@ -94,11 +94,13 @@ class World:
             self.counted += bool(counting)
 
     def delay(self) -> float:
-        """Of one way of one word: mostly short, now and then as long as a kernel tries."""
+        """Returns how long a message takes in one direction: mostly a short time, sometimes as long as a kernel
+        retries.
+        """
         return self.chance.choice([0.0, 0.0, 0.1, 0.1, 1.0, self.chance.uniform(0, 120)])
 
     def deliver(self, node: Node, version: int, *, void: bool, lease: Granted | None, answers: list[bool]) -> Waits:
-        """A word on its way. A cut holds it up, and may lose it or its answer."""
+        """A message on its way. A cut network delays it, and may lose it or its answer."""
         yield self.delay()
         while self.now < node.cut_until:
             if self.chance.random() < 0.5:
@@ -111,7 +113,7 @@ class World:
 
 
 def lead(world: World) -> Waits:
-    """A watcher that believes to be the leader, and halts at any point for any time."""
+    """A watcher that believes to be the leader, and may halt at any point for any time."""
     chance, seen, since = world.chance, Row(), 0.0
     while True:
         yield chance.uniform(0, 2)
@@ -140,12 +142,12 @@ def lead(world: World) -> Waits:
 
 
 def halt(chance: random.Random) -> float:
-    """Between any two steps: mostly for a moment, now and then for longer than a lease."""
+    """A pause between any two steps: mostly short, sometimes longer than a lease."""
     return chance.choice([0.0] * 9 + [chance.uniform(0, 40)])
 
 
 def _renew(world: World, node: Node) -> Waits:
-    """The clock first, then the row, then the word."""
+    """Reads first the clock, then the row, and then sends the message."""
     clock = GatewayClock(**node.leases.as_document())
     yield halt(world.chance)
     row = world.row
@@ -158,7 +160,7 @@ def _renew(world: World, node: Node) -> Waits:
 
 
 def reconcile(world: World) -> Waits:
-    """Tells nodes what the row says, as an entry, and may have read it long ago."""
+    """Sends nodes what the row says, as an entry. The row may have been read long ago."""
     while True:
         yield world.chance.uniform(0, 10)
         row, node = world.row, world.nodes[world.chance.choice(NODES)]
@@ -167,7 +169,7 @@ def reconcile(world: World) -> Waits:
 
 
 def disturb(world: World) -> Waits:
-    """The engine moves the agent, nodes are cut off and start anew."""
+    """The engine moves the agent, and nodes are cut off and restarted."""
     while True:
         yield world.chance.uniform(0, 60)
         node = world.nodes[world.chance.choice(NODES)]

@@ -1,4 +1,4 @@
-"""The gateway's image on a real engine, where `manage.py build_images` has not built it before the tests."""
+"""The gateway's image on a real engine, for tests that run without a preceding `manage.py build_images`."""
 
 from io import StringIO
 
@@ -9,6 +9,6 @@ from containers.docker_api.building.image_build import GATEWAY
 
 
 def ensure_gateway_image(client: docker.APIClient) -> None:
-    """Builds it where it is missing or older than its files. It takes twenty seconds the first time."""
+    """Builds the image if it is missing or older than its files. The first time takes twenty seconds."""
     call_command("build_images", GATEWAY.type, "--no-pull", stdout=StringIO())
     assert client.images(GATEWAY.image)

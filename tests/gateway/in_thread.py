@@ -1,4 +1,4 @@
-"""A gateway in a thread of this process, where a test can say what names lead to and what its parts do."""
+"""A gateway in a thread of this process, where a test can control what names resolve to and what its parts do."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def in_thread(config: "Config") -> Iterator[int]:
-    """Yields its port. What it still does when the context ends is cancelled, as where its process ends."""
+    """Yields its port. Remaining tasks are cancelled at the end of the context, as at the end of a process."""
     from gateway.serving.gateway import open_gateway
 
     begun: Future[tuple[int, Callable[[], object]]] = Future()

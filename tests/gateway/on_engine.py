@@ -1,4 +1,4 @@
-"""A gateway and agents in real containers, and the fakes as their upstreams."""
+"""A gateway and agents in real containers, with fake servers as their upstreams."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ ASSISTANT = "berth/assistant:latest"
 
 @dataclass
 class DeployedAgent:
-    """`token` and `key` are the real credentials, which the container never has."""
+    """`token` and `key` are the real credentials, which the container never gets."""
 
     number: int
     address: str
@@ -73,10 +73,7 @@ class DeployedAgent:
 
 
 class GatewayTestbed:
-    """A gateway on a real engine, between fake servers of Telegram and of a provider.
-
-    Everything on the engine has an instance name of its own, by which it is removed at the end.
-    """
+    """A gateway on a real engine between fake servers. Its instance name is unique, and is used to remove it."""
 
     def __init__(self, *, name_servers: tuple[str, ...] = ()) -> None:
         self.name_servers = list(name_servers)
@@ -117,7 +114,7 @@ class GatewayTestbed:
         return GatewayClient(self.engine.gateway(), within=PATIENCE)
 
     def new_agent(self, reach: Reach = Reach.INTERNET) -> DeployedAgent:
-        """One whose bot and key the fakes know, and of which the gateway has not been told yet."""
+        """Returns an agent whose bot and key the fake servers know, and of which the gateway does not know yet."""
         number = next(self.numbers)
         agent = DeployedAgent(number, str(self.network.addresses(reach)[number + 10]), reach)
         self.telegram.add_bot(agent.token)
@@ -143,7 +140,7 @@ class GatewayTestbed:
         assert self.control.apply(version=agent.version, entries=[entry]) == {agent.project: agent.version}
 
     def settle(self, reach: Reach = Reach.INTERNET) -> DeployedAgent:
-        """An agent that polls."""
+        """Starts an agent that polls."""
         agent = self.new_agent(reach)
         self.tell(agent)
         self.deploy(agent)
@@ -161,8 +158,7 @@ class GatewayTestbed:
     def deploy(
         self, agent: DeployedAgent, *, image: str = ASSISTANT, more: dict[str, str] | None = None, **changes: Any
     ) -> None:
-        """As the service would: the agent's files hold virtual credentials, and its addresses are the gateway's. `more`
-        are further variables."""
+        """Starts an agent with files and addresses as the service would set them. `more` are further variables."""
         values: dict[str, Any] = {
             "name": agent.name,
             "image": image,
@@ -186,12 +182,12 @@ class GatewayTestbed:
     def ask_from(
         self, agent: DeployedAgent, url: str, headers: dict[str, str] | None = None, body: object = None
     ) -> str:
-        """What an HTTP request from inside the agent's container is answered: status and body; 0 where nobody does."""
+        """Returns status and body of a request from inside the agent's container; status 0 if there is no answer."""
         asked = json.dumps([url, headers or {}, json.dumps(body) if body is not None else None, 20])
         return run_inside(self.client, agent.name, "/opt/agent/bin/python3", "-c", ASK, asked)[1]
 
     def ask_from_here(self, url: str, headers: dict[str, str] | None = None) -> str:
-        """What the same request from this machine is answered."""
+        """Returns the answer to the same request from this machine."""
         command = [sys.executable, "-c", ASK, json.dumps([url, headers or {}, None, 20])]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -199,5 +195,5 @@ class GatewayTestbed:
         return f"{self.address.url}/tg/bot{agent.virtual_token}/getMe"
 
     def calls_of(self, agent: DeployedAgent) -> int:
-        """How often the upstreams were asked with the agent's real credentials."""
+        """Returns how often the upstreams were called with the agent's real credentials."""
         return len(self.telegram.calls(agent.token)) + sum(each.key == agent.key for each in self.provider.asked(None))

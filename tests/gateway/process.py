@@ -1,4 +1,4 @@
-"""The gateway as a process of its own, as its container would run it, and the control side's end of its socket."""
+"""The gateway as a process, started as in its container, and the control side's end of its socket."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def digest(credential: str) -> str:
 
 
 class Gateway:
-    """`image` holds the files of the image, `folder` the gateway's mounts."""
+    """`image` contains the files of the image, `folder` the gateway's mounts."""
 
     def __init__(self, image: Path, folder: Path) -> None:
         self.folder = folder
@@ -58,13 +58,13 @@ class Gateway:
         return self._process is None or self._process.poll() is not None
 
     def start(self) -> Self:
-        """Start it, also again: its state stays."""
+        """Starts it, possibly again: its state is kept."""
         self.begin()
         wait_until(self._answers, within=PATIENCE, what=lambda: "\n".join(self.lines))
         return self
 
     def begin(self) -> Self:
-        """Start it without waiting until it is at work."""
+        """Starts it without waiting until it is ready."""
         self._process = subprocess.Popen(
             [self.python, "-m", "gateway"],
             env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
@@ -78,7 +78,7 @@ class Gateway:
         return self._process.wait(PATIENCE)
 
     def end(self) -> None:
-        """As `stop`, also where it does not run."""
+        """Like `stop`, but also if it does not run."""
         if not self.is_gone:
             self.stop()
 
@@ -88,7 +88,7 @@ class Gateway:
             self._process.wait()
 
     def ask(self, do: str, **message: Any) -> dict[str, Any]:
-        """The answer to a command of the control side."""
+        """Returns the answer to a command of the control side."""
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE)
             connection.connect(self.env["GATEWAY_SOCKET"])
@@ -104,11 +104,11 @@ class Gateway:
         return answer
 
     def usage(self, project: str) -> list[dict[str, Any]]:
-        """The project's rows: hours and models. Those without a model count messages."""
+        """Returns the project's rows of hours and models. Rows without a model count messages."""
         return [row for row in self.ask("usage", since=0)["rows"] if row["project"] == project]
 
     def settled(self, project: str, requests: int = 1) -> dict[str, int]:
-        """The sums of all rows, once so many calls to the provider are settled."""
+        """Returns the sums of all rows, once this many calls to the provider are settled."""
 
         def found() -> dict[str, int]:
             rows = self.usage(project)

@@ -23,7 +23,7 @@ def issue(role: Role, name: str, *, key: str = KEYS[0], now: datetime | None = N
 
 
 def listen_secured(gateway: Gateway, *, keys: Sequence[str] = KEYS[:1], node: str = NODE) -> None:
-    """For a gateway that is not started yet: as the service makes the files of a node."""
+    """Writes a node's files as the service does, for a gateway that is not started yet."""
     own = issue(Role.NODE, name_of_node(node), key=keys[0])
     (gateway.folder / "control").write_text(own.key + own.certificate)
     known = [Authority(key, instance=INSTANCE).certificate for key in keys]
@@ -50,7 +50,7 @@ def showing(role: Role, name: str, *, key: str = KEYS[0], now: datetime | None =
 
 
 def come(gateway: Gateway, context: ssl.SSLContext | None) -> bytes:
-    """All that the gateway says to somebody who asks whether it is there."""
+    """Returns all that the gateway sends to a client that asks whether it runs."""
     with socket.create_connection(("127.0.0.1", port_of(gateway)), PATIENCE) as plain:
         try:
             stream = plain if context is None else context.wrap_socket(plain, server_hostname=name_of_node(NODE))

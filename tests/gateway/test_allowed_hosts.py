@@ -1,4 +1,4 @@
-"""What the service tells of hosts, the gateway reads."""
+"""The gateway can read all allowed hosts that the service sends."""
 
 import pytest
 from gateway.tunnels.target import read_host

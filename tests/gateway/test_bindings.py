@@ -1,4 +1,4 @@
-"""From which address a credential counts where nobody can say it beforehand."""
+"""From which address a credential is valid if the address cannot be known beforehand."""
 
 import pytest
 from gateway.entries.bindings import REST, Bindings

@@ -1,4 +1,4 @@
-"""Who may use a virtual credential, and what everybody else is told. The upstream is never asked."""
+"""Who may use a virtual credential, and how everyone else is refused. The upstream is never called for them."""
 
 import time
 from collections.abc import Callable
@@ -58,7 +58,9 @@ def test_a_credential_counts_only_from_its_own_address(
 def test_a_credential_stays_bound_while_its_agent_is_active(
     alice: Agent, bob: Agent, ask: Callable[..., Answer], telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
-    """Connections from before a rule that changes addresses keep theirs: an agent polls on one, and asks on others."""
+    """Connections from before a rule that changes addresses keep theirs: an agent polls on one, and uses others for
+    more.
+    """
     assert ask(alice).status in (200, 404)
     before = len(telegram.requests), len(provider.requests)
     answer = ask(alice, "127.0.0.1")
@@ -162,7 +164,7 @@ def test_applied_entries_survive_the_loss_of_the_process(
 def test_if_the_engine_assigns_addresses_the_first_user_of_a_credential_is_bound(
     alice: Agent, bob: Agent, ask: Callable[..., Answer], telegram: FakeTelegram, threads: ThreadPoolExecutor
 ) -> None:
-    """Another one is asked to come again, and never refused for good: it may be the agent's next container."""
+    """Another address is asked to retry, and never refused permanently: it may be the agent's next container."""
     alice.gateway.apply(alice.entry(assigned=True, address=None))
     poll = threads.submit(alice.bot, "getUpdates", timeout=50)
     telegram.wait_for_poll(alice.token)

@@ -1,4 +1,6 @@
-"""A rule on the host changes an agent's address on its way to the gateway, as one that a dead network has left may."""
+"""A NAT rule on the host changes an agent's address on its way to the gateway, such as a rule left by a removed
+network.
+"""
 
 import subprocess
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ pytestmark = [
 
 @contextmanager
 def masqueraded(agent: DeployedAgent) -> Iterator[None]:
-    """It names the address of one agent, and nobody else's packets meet it."""
+    """The rule matches the address of one agent only, so that no one else's packets are changed."""
     rule = ["POSTROUTING", "-s", f"{agent.address}/32", "-j", "MASQUERADE"]
     subprocess.run(["iptables", "-w", "-t", "nat", "-I", *rule], check=True)
     try:

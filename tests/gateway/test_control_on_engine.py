@@ -1,4 +1,4 @@
-"""The control side of a gateway on a real engine: from afar, and where the gateway stands still."""
+"""The control side of a gateway on a real engine: over the network, and while the gateway is suspended."""
 
 import os
 import signal
@@ -26,13 +26,13 @@ pytestmark = [
 ]
 
 HOSTS = [f"host{number}.example.org" for number in range(100)]
-"""With these an entry is long: some hundred kilobytes go over the wire."""
+"""They make an entry long: some hundred kilobytes are sent."""
 HERE = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
 
 
 @contextmanager
 def forwarding(path: str) -> Iterator[str]:
-    """The engine's socket over TCP, as a remote engine is reached. Yields its address."""
+    """Serves the engine's socket over TCP, like a remote engine. Yields its address."""
 
     def carry(from_: socket.socket, to: socket.socket) -> None:
         while piece := from_.recv(65536):
@@ -69,7 +69,7 @@ def test_a_remote_engine_carries_the_control_channel_like_a_local_one(
 
 
 def last_child(pid: int) -> int:
-    """Below the container's first process, and below the one that starts the gateway anew."""
+    """The gateway's process: below the container's first process and the supervisor that restarts it."""
     while found := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         (child,) = found
         pid = int(child)

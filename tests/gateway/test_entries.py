@@ -1,4 +1,4 @@
-"""Entries on disk and in memory: versions, tombstones, faults of the disk."""
+"""Entries on disk and in memory: versions, tombstones, and failures of the disk."""
 
 import asyncio
 import json
@@ -59,7 +59,9 @@ def test_a_tombstone_voids_an_entry_and_a_late_entry_does_not_revive_it(table: T
 def test_a_tombstone_wins_over_an_entry_of_the_same_version_after_a_restart(
     tmp_path: Path, keys: MultiFernet, table: Table
 ) -> None:
-    """The answer is the number alone, and whoever asked for a tombstone lets another node begin by it."""
+    """The answer is only the number, and a caller that asked for a tombstone starts the agent on another node because
+    of it.
+    """
     leases, lease = table.leases, Lease(table.leases.as_document()["epoch"], tick() + 20)
     asyncio.run(table.apply([Change(PROJECT, entry())], 8, lease))
     assert leases.holds(PROJECT)

@@ -1,4 +1,4 @@
-"""No agent keeps the gateway from others, and what an agent does not read is paid for all the same."""
+"""No agent slows down the others, and output that an agent does not read is still counted."""
 
 import gzip
 import json
@@ -90,7 +90,7 @@ def test_a_compressed_body_is_never_unpacked(alice: Agent, provider: StreamingPr
 
 
 def memory_of(agent: Agent) -> int:
-    """KiB that the gateway has had in memory at the most."""
+    """Returns the most KiB of memory that the gateway has used."""
     lines = Path(f"/proc/{agent.gateway.pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 

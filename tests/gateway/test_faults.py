@@ -1,4 +1,4 @@
-"""A fault of the gateway itself is answered in the upstream's shape, and its log tells no credential."""
+"""A fault of the gateway itself is answered in the upstream's format, and its log contains no credential."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_database
 
 
 def answer(path: str, *, has_begun: bool = False, method: str = "POST") -> web.Response:
-    """What a request is answered of which the gateway cannot even tell who asks."""
+    """Returns the answer to a request whose sender the gateway cannot even identify."""
     fault = SimpleNamespace(identify=_fail)
     parts: list[Any] = [*([fault] * 5), SimpleNamespace(wait_for=lambda _: 0), fault]
     dispatcher: Any = Dispatcher(*parts)

@@ -102,7 +102,7 @@ def test_the_connections_of_one_address_are_limited_and_others_do_not_notice(ali
 
 
 def _closed(connections: list[socket.socket], least: int) -> int:
-    """How many of them the gateway has ended, once these are so many."""
+    """Returns how many of these the gateway has ended, once it has ended this many."""
     readable, _, _ = select.select(connections, [], [], 0)
     return len(readable) if len(readable) >= least else 0
 

@@ -1,4 +1,4 @@
-"""Bodies that no honest agent sends: nothing of them gets out."""
+"""Bodies that no honest agent sends have no effect upstream."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Heads and framings that no honest agent sends: at most what they openly ask for is asked, and once."""
+"""Heads and framings that no honest agent sends. At most, the upstream gets the call that they openly ask for, once."""
 
 import gzip
 from typing import NamedTuple
@@ -17,7 +17,7 @@ LENGTH = b"Content-Length: 27\r\n"
 
 
 class Attack(NamedTuple):
-    """`KEY` stands for the virtual key. `asked`: how often the provider may be asked for it."""
+    """`KEY` stands for the virtual key. `asked` says how often the provider may be called for it."""
 
     data: bytes
     asked: int = 0

@@ -1,4 +1,6 @@
-"""What is in flight is ended with its project, in whatever order it came, was left by its agent and ended."""
+"""Requests in flight end with their project, no matter in which order they began, were left by
+their agents and ended.
+"""
 
 import asyncio
 import random
@@ -15,7 +17,7 @@ pytestmark = pytest.mark.one_database
 
 
 class Call:
-    """It is its own connection, whose cut ends it at once."""
+    """A call that is its own connection. Cutting the connection ends the call at once."""
 
     def __init__(self, in_flight: InFlight, project: str) -> None:
         self.project = project
@@ -23,10 +25,10 @@ class Call:
         request: Any = SimpleNamespace(transport=self)
         self._leave = self._stack.enter_context(in_flight.counted(Entry(project), request))
         self.is_answered = True
-        """Whether its agent still gets its answer."""
+        """Whether its agent still gets the answer."""
 
     def leave(self) -> None:
-        """Its agent has hung up. What the answer costs is still read."""
+        """Its agent has hung up. The rest of the answer is still read, to count its cost."""
         self.is_answered = False
         self._leave()
 

@@ -1,4 +1,4 @@
-"""Until when a lease holds, whatever comes late, twice, or from another process."""
+"""How long a lease is valid, no matter which messages come late, twice, or from another process."""
 
 import random
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_history_of_messages_extends_a_lease_beyond_its_newest_reading(seed: int) -> None:
-    """Readings are taken, and words that were made from them come late, twice, in any order, or never."""
+    """The clock is read, and messages based on these readings come late, twice, in any order, or never."""
     chance, now = random.Random(seed), [1000.0]
     leases, readings, ends = Leases(lambda: now[0]), [], 0.0
     for _ in range(200):

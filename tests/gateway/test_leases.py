@@ -1,4 +1,4 @@
-"""Entries that count while they have a lease: a node that is cut off falls silent, and nothing old makes it speak."""
+"""Entries that are valid only during a lease: a node that is cut off stops, and no old message makes it start again."""
 
 import http.client
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.one_database
 SHORT = 0.6
-"""Seconds of a lease that a test sees the end of."""
+"""Seconds of a lease whose end a test waits for."""
 
 
 def renew(agent: Agent, seconds: float = LEASE, **changes: Any) -> list[str]:
-    """Asks the clock, and then for a lease of so many seconds. Returns who has one."""
+    """Reads the clock, then asks for a lease of this many seconds. Returns the projects that have one."""
     clock = agent.gateway.ask("ping")
     lease = {"epoch": clock["epoch"], "until": clock["clock"] + seconds} | changes
     answer = agent.gateway.ask("renew", versions={agent.project: agent.gateway.version}, lease=lease)
@@ -116,7 +116,7 @@ REFUSED: dict[str, Callable[[Agent], list[str]]] = {
 
 
 def _renew_after(agent: Agent, change: Callable[[dict[str, Any]], object]) -> list[str]:
-    """The word for a lease was on its way while something else was told."""
+    """The message for a lease was on its way while another change was sent."""
     version = agent.gateway.version
     change(agent.entry(leased=True))
     clock = agent.gateway.ask("ping")

@@ -1,4 +1,4 @@
-"""Who comes while the gateway starts, or waits for its turn and its address, waits and is not refused."""
+"""Agents that connect while the gateway starts, or waits for the lock or its address, wait and are not refused."""
 
 import fcntl
 import socket
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.one_database
 
 
 def test_an_address_may_appear_later_with_its_network() -> None:
-    listening = listen(Config(host="198.51.100.7", port=reserve_port()))  # of nobody (RFC 5737)
+    listening = listen(Config(host="198.51.100.7", port=reserve_port()))  # unassigned (RFC 5737)
     assert listening is not None
     with listening:
         assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
@@ -38,7 +38,7 @@ def test_an_address_that_is_missing_now_is_left_to_the_child(host: str) -> None:
 def test_a_client_that_connects_early_is_answered_once_the_gateway_works(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider
 ) -> None:
-    """As an agent whose gateway has just been started anew."""
+    """As an agent whose gateway has just been restarted."""
     agent = Agent(own_gateway, telegram, provider, number=1)
     state = Path(own_gateway.env["GATEWAY_STATE"])
     state.mkdir()
@@ -53,11 +53,11 @@ def test_a_client_that_connects_early_is_answered_once_the_gateway_works(
 
 
 def test_a_port_that_is_in_use_is_waited_for(own_gateway: Gateway) -> None:
-    """A predecessor that was killed and started again may listen before the successor that has the turn."""
+    """A predecessor that was killed and restarted may listen before the successor that has the lock."""
     with socket.create_server(("127.0.0.1", own_gateway.port)):
         own_gateway.begin()
         wait_until(lambda: is_ready(own_gateway) is False or own_gateway.is_gone, within=PATIENCE)
-        time.sleep(0.5)  # in which it has its turn, and tries to listen
+        time.sleep(0.5)  # in which the successor gets the lock, and tries to listen
         assert not own_gateway.is_gone, own_gateway.lines
     wait_until(lambda: is_ready(own_gateway), within=PATIENCE)
 

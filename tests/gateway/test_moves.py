@@ -1,4 +1,4 @@
-"""Two gateways never let one bot poll at the same time, whatever becomes of words, nodes, clocks and leaders."""
+"""Two gateways never let one bot poll at the same time, in any history of messages, nodes, clocks and leaders."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_two_containers_never_poll_at_once_in_any_history() -> None:
 
 
 def test_a_shorter_wait_is_detected() -> None:
-    """So these histories find what they are to find."""
+    """This proves that the histories would find such a fault."""
     assert any(_goes_wrong(World(seed, waits_for=LEASE / 3)) for seed in range(HISTORIES * 4))
 
 

@@ -1,4 +1,4 @@
-"""The names of servers, which owners choose, are looked up without anybody else having to wait for them."""
+"""The names of servers, which owners choose, are looked up without making other projects wait."""
 
 import asyncio
 

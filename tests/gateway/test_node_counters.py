@@ -1,4 +1,4 @@
-"""What an agent uses, as the gateway of its node reads it: control groups of both versions, and the wire's counts."""
+"""What an agent uses, as measured by the gateway of its node: control groups of both versions, and network counters."""
 
 import struct
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_there_are_none_of_a_container_that_is_not_there(container: str, tmp_pat
 
 
 def _write_network(root: Path) -> tuple[Path, Path]:
-    """A bridge with two wires; 10.231.0.7 is the agent at the second one, whose number takes two bytes."""
+    """A bridge with two ports; 10.231.0.7 is the agent at the second one, whose number takes two bytes."""
     row = struct.Struct("=6sBBIBBH")
     mine, other, own = (bytes.fromhex(f"0242ac0000{number}") for number in ("07", "08", "01"))
     table = row.pack(own, 1, 1, 0, 0, 0, 0) + row.pack(other, 1, 0, 5, 0, 0, 0) + row.pack(mine, 2, 0, 5, 1, 0, 0)

@@ -20,7 +20,7 @@ pytestmark = [
 
 
 MOST_WHILE_IDLE = 50_000_000
-"""Bytes of an assistant to whom nobody speaks. It was measured at 29 MiB (`tests/benchmarks/README.md`)."""
+"""Bytes of an assistant to whom no one writes. Measured: 29 MiB (`tests/benchmarks/README.md`)."""
 
 # What the agent's user can read: programs, their environment and words, its secrets, its state, and all of /. In all of
 # the container, its volumes and the layers of its image: tests/gateway/long/canary.py.
@@ -58,7 +58,9 @@ def test_an_agent_without_any_credential_answers_its_chat(testbed: GatewayTestbe
 
 
 def test_a_voice_message_is_transcribed_answered_and_counted(testbed: GatewayTestbed, alice: DeployedAgent) -> None:
-    """The sound passes from Telegram to the agent and from it to the provider, each time with another credential."""
+    """The audio passes from Telegram to the agent, and from the agent to the provider, each time with another
+    credential.
+    """
     voice = upload(testbed.telegram.add_bot(alice.token), b"OggS" + bytes(20_000))
     testbed.provider.transcribe_as("Where is the whale?")
     voiced = {"voice": voice | {"duration": 2, "mime_type": "audio/ogg"}}
@@ -156,7 +158,9 @@ def test_the_gateway_comes_back_by_itself_and_knows_its_agents(testbed: GatewayT
 
 
 def kill_gateway(testbed: GatewayTestbed, container: str) -> None:
-    """As the kernel would. The engine takes a kill of its own for a wish that the container stays down."""
+    """Kills the process as the kernel would. An engine understands its own kill as a request to keep the container
+    down.
+    """
     script = (
         "import os\n"
         "for pid in filter(str.isdigit, os.listdir('/proc')):\n"
@@ -167,5 +171,7 @@ def kill_gateway(testbed: GatewayTestbed, container: str) -> None:
 
 
 def is_back(testbed: GatewayTestbed, agent: DeployedAgent) -> bool:
-    """Whether it knows the agent's credential: from this host it tells that the address is not the agent's."""
+    """Whether the gateway knows the agent's credential: to a request from this host it answers that the address is
+    wrong.
+    """
     return "an address that is not its own" in testbed.ask_from_here(testbed.get_me(agent))

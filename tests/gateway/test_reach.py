@@ -1,4 +1,4 @@
-"""Where agents behind the gateway can send packets, and where it can: with real packets, on a real engine."""
+"""Where agents behind the gateway, and the gateway itself, can send packets: with real packets, on a real engine."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ def free(deployed: DeployedAgent) -> DeployedAgent:
 
 @pytest.fixture(scope="module")
 def other(testbed: GatewayTestbed, neighbour: DeployedAgent) -> DeployedAgent:
-    """At its address somebody listens."""
+    """A server listens at its address."""
     made = testbed.client.exec_create(neighbour.name, ["/opt/agent/bin/python3", "-c", LISTEN])
     testbed.client.exec_start(made["Id"], detach=True)
     wait_until(lambda: "reached" in connect(testbed, neighbour.name, "127.0.0.1"), within=PATIENCE)
@@ -68,7 +68,7 @@ def alone(testbed: GatewayTestbed) -> DeployedAgent:
 
 @pytest.fixture(scope="module")
 def public() -> Iterator[str]:
-    """An address of the internet. At all addresses of this machine somebody listens, too."""
+    """An address of the public internet. Servers also listen at all addresses of this machine."""
     with fake_internet() as address, listener():
         yield address
 
@@ -84,7 +84,7 @@ def connect(testbed: GatewayTestbed, container: str, address: str, port: int = D
 
 
 def gateway_of(testbed: GatewayTestbed) -> tuple[str, str]:
-    """The name of the gateway's container, and its address on its own way out."""
+    """The name of the gateway's container, and its address in the exit network."""
     found = testbed.engine.inspect_gateway()
     assert found
     ends = testbed.client.inspect_container(found.name)["NetworkSettings"]["Networks"]
@@ -92,7 +92,7 @@ def gateway_of(testbed: GatewayTestbed) -> tuple[str, str]:
 
 
 def near(testbed: GatewayTestbed) -> list[str]:
-    """Addresses of this machine at which somebody listens."""
+    """Addresses of this machine at which a server listens."""
     exits = testbed.client.inspect_network(exit_network_name())["IPAM"]["Config"][0]
     return [str(testbed.network.host), address_of_host(), exits["Gateway"]]
 
@@ -108,7 +108,7 @@ def test_an_agent_reaches_the_internet_and_only_the_gateway_on_private_networks(
     for port in (DOOR, PORT + 1, 22):
         assert "refused" in connect(testbed, free.name, testbed.address.host, port)
     assert "reached" not in connect(testbed, free.name, outside, PORT)
-    assert "reached" in connect(testbed, name, near(testbed)[-1])  # its own way out is another one
+    assert "reached" in connect(testbed, name, near(testbed)[-1])  # the gateway's own exit network is another one
 
 
 def test_the_gateway_opens_no_connection_to_an_agent(testbed: GatewayTestbed, other: DeployedAgent) -> None:
@@ -148,7 +148,7 @@ def test_through_the_gateway_an_agent_reaches_only_its_allowed_hosts(
 
 
 def test_an_agent_confined_to_the_gateway_resolves_no_name(testbed: GatewayTestbed, alone: DeployedAgent) -> None:
-    """That nobody is asked for one: `tests/containers/firewall/test_name_servers.py`."""
+    """That no name server can be reached: `tests/containers/firewall/test_name_servers.py`."""
     assert "gaierror" in connect(testbed, alone.name, "example.org")
     kept = testbed.client.inspect_container(alone.name)["HostConfig"]["Dns"]
     assert kept == ["127.0.0.1"]

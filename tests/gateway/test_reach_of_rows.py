@@ -1,4 +1,4 @@
-"""From what an owner chooses, by the service and the engine, to where packets go."""
+"""From an owner's settings, through the service and the engine, to the places that packets reach."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ pytestmark = [
 
 @pytest.fixture
 def service(testbed: GatewayTestbed, monkeypatch: pytest.MonkeyPatch, settings: Any) -> GatewayTestbed:
-    """It has the testbed's engine, and knows the gateway that runs there."""
+    """Uses the testbed's engine, and knows the gateway that runs there."""
     monkeypatch.setattr(get_engine, "_load", lambda _: testbed.engine)
     settings.BERTH_GATEWAY = True
     settings.BERTH_TELEGRAM_API, settings.BERTH_PROVIDER_API = testbed.telegram.url, testbed.provider.api_base

@@ -1,4 +1,4 @@
-"""Servers of tools by their names, as a real name server tells them to the gateway in its container."""
+"""Tool servers by their names, which a real name server resolves for the gateway in its container."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
 
 @pytest.fixture
 def web() -> Iterator[FakeWeb]:
-    """At an address of the internet, which is this machine's end of the way there."""
+    """At an address of the public internet, which is this machine's end of the exit network."""
     with fake_internet(), FakeWeb(NEAR_END) as fake:
         fake.logins = {"/mcp": f"authorization: Bearer {CANARY_API_KEY}"}
         yield fake

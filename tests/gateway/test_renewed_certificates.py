@@ -1,4 +1,4 @@
-"""The certificates of the control side last two months: the gateway reads their files again when they have changed."""
+"""The certificates of the control side last two months: the gateway reads their files again when they change."""
 
 import json
 import socket
@@ -22,7 +22,7 @@ def gateway(own_gateway: Gateway) -> Gateway:
 
 
 def shown(gateway: Gateway) -> bytes | None:
-    """The certificate that the gateway shows the service."""
+    """Returns the certificate that the gateway shows to the service."""
     context = showing(Role.SERVICE, SERVICE)
     with (
         socket.create_connection(("127.0.0.1", port_of(gateway)), PATIENCE) as plain,

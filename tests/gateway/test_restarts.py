@@ -1,4 +1,4 @@
-"""Agents go on when the gateway is stopped, killed and started again."""
+"""Agents continue when the gateway is stopped, killed and restarted."""
 
 import http.client
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ def test_a_stopped_gateway_ends_polls_with_an_empty_result_and_its_successor_tak
 def test_a_gateway_killed_during_a_poll_loses_no_message(
     own_gateway: Gateway, telegram: FakeTelegram, provider: StreamingProvider, threads: ThreadPoolExecutor
 ) -> None:
-    """An agent confirms a message by its next poll, so that Telegram keeps what did not come through."""
+    """An agent confirms a message by its next poll, so that Telegram keeps messages that were lost on the way."""
     agent = new_agent(own_gateway.start(), telegram, provider)
     poll = threads.submit(agent.bot, "getUpdates", timeout=50)
     telegram.wait_for_poll(agent.token, timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""Nothing that an upstream or a neighbour of the agent does delays the end of what is to end."""
+"""Neither an upstream nor another client can delay the end of a project's requests."""
 
 import asyncio
 import json
@@ -24,12 +24,12 @@ from tests.gateway.process import PATIENCE
 
 pytestmark = pytest.mark.one_database
 AT_ONCE = 30.0
-"""Seconds: far more than it takes, and far less than the test would have to wait for the upstream."""
+"""Seconds: far more than the end takes, and far less than the upstream would make the test wait."""
 
 
 @pytest.fixture
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Set while the rest of an answer is being read whose agent has gone. Nobody waits for the end of that."""
+    """Set while the rest of an answer is read whose agent has gone. The end does not wait for that."""
     from gateway.providers import call
     from gateway.serving import in_flight
 
@@ -49,7 +49,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 @pytest.fixture
 def gateway(tmp_path: Path, counting: threading.Event) -> Iterator[tuple[int, GatewayClient]]:
-    """In this process: its port and its control side."""
+    """Runs the gateway in this process. Yields its port and its control side."""
     from gateway.config import Config
 
     (tmp_path / "key").write_text(Fernet.generate_key().decode())
@@ -79,7 +79,7 @@ def test_a_void_credential_ends_a_flooding_answer(
 
 
 def run_polls(older: Callable[[asyncio.Event], Awaitable[web.StreamResponse]]) -> tuple[object, bytes]:
-    """What becomes of a poll when a newer one comes, and what that one is answered."""
+    """Returns the result of a poll that a newer one replaces, and the answer to the newer one."""
 
     async def answer(_answered: asyncio.Event) -> web.StreamResponse:
         return web.Response(body=b"new")

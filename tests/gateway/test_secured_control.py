@@ -1,4 +1,6 @@
-"""The control side over a network: who has no certificate of the service is told nothing, and is done with at once."""
+"""The control side over a network: a client without the service's certificate gets no answer and is
+disconnected soon.
+"""
 
 import json
 import socket
@@ -123,7 +125,7 @@ def test_a_gateway_without_the_new_key_uses_the_previous_one(gateway: Gateway, k
 
 
 def test_a_question_without_an_answer_ends_in_time() -> None:
-    """Somebody takes the connection, and says nothing."""
+    """A client that opens a connection and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         contexts = ServiceContexts(KEYS[:1], instance=INSTANCE)
         transport = TlsTransport("127.0.0.1", silent.getsockname()[1], name="n", contexts=contexts)

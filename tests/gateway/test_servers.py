@@ -48,7 +48,7 @@ def tell(
     only_hosts: bool = False,
     hosts: Sequence[str] = (),
 ) -> list[str]:
-    """The addresses by which Alice's agent asks them."""
+    """The addresses by which Alice's agent calls them."""
     running.version += 1
     listed = ServersEntry(virtual=PASS, servers=servers, only_hosts=only_hosts)
     entry = Entry(project="alice", address=address, servers=listed, hosts=frozenset(hosts))
@@ -57,7 +57,7 @@ def tell(
 
 
 def ask(running: Running, way: str, method: str = "GET", *, source: str = ALICE, body: bytes | None = None) -> Any:
-    """The status and the body."""
+    """Returns the status and the body."""
     connection = http.client.HTTPConnection("127.0.0.1", running.port, PATIENCE, source_address=(source, 0))
     connection.request(method, "/" + way.split("/", 3)[3], body)
     try:

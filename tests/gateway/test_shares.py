@@ -1,4 +1,4 @@
-"""What passes as it came, and connections that are opened and closed, take their share of the processor and no more."""
+"""Passing data on unchanged, and opening and closing connections, use no more than a share of the processor."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ PIECE = bytes(1 << 20)
 
 
 def upload(calls: TelegramCalls, entry: Entry, size: int) -> int:
-    """The bytes that come through. Raises RefusedError."""
+    """Returns the number of bytes that get through. Raises RefusedError."""
     left = [PIECE] * (size // len(PIECE))
 
     async def readany() -> bytes:
@@ -129,4 +129,4 @@ def test_answers_above_the_rate_of_a_project_arrive_in_larger_pieces() -> None:
     assert waited > 0
     assert rates.pay(bob, 100) == 0
     with rates.count(alice):
-        pass  # what waits is its answers: its next call is not refused
+        pass  # only its answers wait: its next call is not refused

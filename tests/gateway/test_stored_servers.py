@@ -1,4 +1,4 @@
-"""What owners may store of servers, the gateway takes."""
+"""The gateway accepts every server that an owner can store."""
 
 from random import Random
 from typing import Any

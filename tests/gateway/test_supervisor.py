@@ -1,4 +1,4 @@
-"""The gateway's supervisor: signals that come at any moment end the child, and nothing else."""
+"""The gateway's supervisor: a signal at any moment ends the child, and nothing else."""
 
 import os
 import signal
@@ -61,7 +61,7 @@ def test_a_signal_before_the_first_child_is_kept_and_reaches_no_other_process() 
 
 
 def test_the_agents_socket_is_closed_once_before_the_last_child_is_asked_to_end() -> None:
-    """While it is open, agents wait for a child that is to follow."""
+    """While it is open, agents wait for the next child."""
     process = start(CALM.replace("signal.pause())", "signal.pause()), end=lambda: print('closed', flush=True)"))
     assert process.stdout is not None
     process.stdout.readline()

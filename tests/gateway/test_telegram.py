@@ -132,7 +132,7 @@ def test_messages_are_counted_and_polls_are_seen(alice: Agent, telegram: FakeTel
 
 
 class Files(FakeServer):
-    """Keeps what is uploaded, and gives a file of three megabytes to who has the real token."""
+    """Keeps uploads, and sends a file of three megabytes to a client with the real token."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -163,7 +163,7 @@ def test_files_pass_up_and_down(alice: Agent) -> None:
 def test_two_programs_that_poll_one_bot_do_not_race(
     alice: Agent, telegram: FakeTelegram, threads: ThreadPoolExecutor
 ) -> None:
-    """Each one ends the other one's poll; the pause makes that a poll a second, not hundreds."""
+    """Each client's poll ends the other's. Because of the pause that happens once a second, not hundreds of times."""
     is_over = threading.Event()
 
     def poll() -> int:

@@ -1,4 +1,4 @@
-"""A far end that is lost ends its tunnel at once, and keeps nobody waiting."""
+"""If the connection to the host is lost, its tunnel ends at once, and no other work is delayed."""
 
 import asyncio
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.mark.parametrize("error", [TimeoutError(110, "timed out"), OSError(113, "no route"), ConnectionResetError()])
 def test_an_error_of_the_far_end_ends_the_tunnel(error: OSError) -> None:
-    """The error of a connection that has timed out is a TimeoutError, as that of one that is idle."""
+    """The error of a connection that has timed out is a TimeoutError, like that of an idle one."""
 
     async def test() -> None:
         async def write(_data: bytes) -> None:
@@ -30,7 +30,7 @@ def test_an_error_of_the_far_end_ends_the_tunnel(error: OSError) -> None:
 
 
 def test_an_agent_resumed_too_early_is_paused_again_while_the_far_end_reads_nothing() -> None:
-    """As by the end of its address' pause."""
+    """As at the end of its address's pause."""
 
     async def test() -> None:
         paused: list[bool] = []

@@ -1,4 +1,6 @@
-"""A tunnel whose far end does not read is not read from, whatever else the connection was paused for."""
+"""While a tunnel's host does not read, the agent's data is not read either, even if the connection also pauses for
+another reason.
+"""
 
 import asyncio
 from functools import partial
@@ -37,7 +39,7 @@ class Near(asyncio.Transport):
 
 
 class FarWriter:
-    """Takes all, and has sent nothing on until `read` is set."""
+    """Accepts everything, and reports it as unsent until `read` is set."""
 
     def __init__(self) -> None:
         self.read = asyncio.Event()
@@ -58,7 +60,7 @@ class FarWriter:
 
 
 class Asked(dict[Any, Any]):
-    """What a tunnel uses of a request; aiohttp's own fake has no room for a real connection."""
+    """The parts of a request that a tunnel uses; aiohttp's own fake cannot hold a real connection."""
 
     def __init__(self, transport: Near, protocol: AgentConnection) -> None:
         super().__init__()

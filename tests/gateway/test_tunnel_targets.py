@@ -1,4 +1,4 @@
-"""Of a CONNECT: where it is to lead, and whether it may. Pure."""
+"""The target of a CONNECT, and whether it is allowed. Pure."""
 
 import pytest
 

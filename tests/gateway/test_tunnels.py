@@ -33,7 +33,7 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running
 
 @pytest.fixture
 def host(echo: EchoServer) -> str:
-    """A name with a port at which an echo answers."""
+    """A name with a port at which an echo server answers."""
     return f"echo.example.org:{echo.port}"
 
 
@@ -138,7 +138,7 @@ def test_an_idle_tunnel_is_closed(running: Running, host: str, monkeypatch: pyte
 
 
 def test_a_body_after_a_connect_is_passed_on_as_plain_bytes(running: Running, host: str) -> None:
-    """Whatever it may look like, none of it is a request to the gateway."""
+    """The bytes may look like a request, but are never treated as one."""
     running.tell("alice", ALICE, host)
     smuggled = b"GET /llm/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
     for more in ("", "Content-Length: 0\r\n", "Upgrade: websocket\r\nConnection: Upgrade\r\n"):

@@ -1,4 +1,6 @@
-"""Of two gateways with the same state one is at work at a time, and one that is killed is back before anybody waits."""
+"""Only one of two gateways with the same state serves at a time, and a killed one is replaced
+before an agent notices.
+"""
 
 import os
 import signal
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture
 def successor(gateway_image: Path, own_gateway: Gateway, tmp_path: Path) -> Iterator[Gateway]:
-    """One with the same state, key and address. Not started."""
+    """A gateway with the same state, key and address, not started."""
     (tmp_path / "successor").mkdir()
     successor = Gateway(gateway_image, tmp_path / "successor")
     for name in ("GATEWAY_STATE", "GATEWAY_KEY_FILE", "GATEWAY_PORT"):
@@ -45,7 +47,7 @@ def test_a_successor_waits_for_its_predecessor_and_knows_its_last_entries(
     successor.begin()
     wait_until(lambda: is_ready(successor) is False, within=PATIENCE)
     asked = threads.submit(successor.ask, "versions")
-    agent = new_agent(own_gateway, telegram, provider)  # told after the successor was there
+    agent = new_agent(own_gateway, telegram, provider)  # sent after the successor had started
     assert agent.bot("getMe").status == 200
     assert own_gateway.stop() == 0
     assert asked.result(PATIENCE)["versions"] == {agent.project: {"version": 1, "void": False}}
@@ -85,7 +87,7 @@ def test_a_handover_survives_kills_between_its_steps(
 
 
 def child_of(gateway: Gateway) -> int:
-    """0 where there is none at the moment."""
+    """Returns 0 if there is none at the moment."""
     found = Path(f"/proc/{gateway.pid}/task/{gateway.pid}/children").read_text().split()
     return int(found[0]) if found else 0
 
@@ -113,7 +115,7 @@ ENDS = {
     "os.kill(os.getpid(), 9)": (137, MOST + 1),
     "os.kill(os.getppid(), 15) or time.sleep(100)": (143, 1),
 }
-"""What a child does, with what the parent ends then, and how many children there were."""
+"""Returns what a child does, the parent's exit code, and the number of children."""
 
 
 @pytest.mark.parametrize("deed", ENDS)

@@ -1,4 +1,4 @@
-"""What is told to who shows a credential that is void."""
+"""The answers to a void credential."""
 
 from pathlib import Path
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.one_database
 
 
 def test_a_credential_void_on_this_node_is_asked_to_retry_for_a_while(tmp_path: Path) -> None:
-    """A node that has missed that the agent runs again ends nothing for good. Elsewhere it is refused at once."""
+    """A node that does not know yet that the agent runs again refuses nothing permanently. Elsewhere it is refused at
+    once.
+    """
     now, keys = [0.0], MultiFernet([Fernet(Fernet.generate_key())])
     table = Table(Store(tmp_path, keys))
     apply(table, 1, entry() | {"leased": True}, entry("w", "other"))
@@ -32,7 +34,7 @@ def test_a_credential_void_on_this_node_is_asked_to_retry_for_a_while(tmp_path: 
 
 
 def test_a_node_without_comparison_neither_refuses_permanently_nor_admits(tmp_path: Path) -> None:
-    """Neither what is void here, perhaps alone, nor what it has never heard of."""
+    """Neither credentials that are void here, perhaps only here, nor unknown ones are refused permanently."""
     now = [0.0]
     comparison = Comparison(lambda: now[0])
     table = Table(Store(tmp_path, MultiFernet([Fernet(Fernet.generate_key())])))

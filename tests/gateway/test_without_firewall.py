@@ -1,4 +1,4 @@
-"""Where Berth may not set the firewall, agents come to the gateway by a port of the host, all from one address."""
+"""If Berth may not set the firewall, agents reach the gateway through a port of the host, all from one address."""
 
 from collections.abc import Iterator
 
@@ -36,7 +36,7 @@ def test_without_a_firewall_the_credential_alone_counts_and_staff_are_notified(t
     assert testbed.ask_from_here(testbed.get_me(alice)).startswith("200 ")
     testbed.void(alice)
     assert testbed.ask_from(alice, testbed.get_me(alice)).startswith("401 ")
-    # Agents that run know this address: it stays, whatever becomes of the rules.
+    # Running agents know this address, so it stays the same even if the rules change.
     again = type(testbed.engine)()
     again._egress._holds = True
     assert again.ensure_gateway(testbed.spec) == testbed.address

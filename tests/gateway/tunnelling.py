@@ -1,4 +1,4 @@
-"""A gateway in a thread of this process, for which a test says what names lead to, and the far ends of tunnels."""
+"""A gateway in a thread of this process, for which a test controls name resolution, and the hosts of tunnels."""
 
 import contextlib
 import socket
@@ -20,13 +20,13 @@ from tests.gateway.process import PATIENCE, digest
 
 ALICE, BOB = "127.0.7.1", "127.0.7.2"
 FAR = "127.0.0.9"
-"""An address of this machine that counts as one of the internet."""
+"""An address of this machine that counts as one of the public internet."""
 
 PRIVATE = {"near.example.org": "10.1.2.3", "metadata.example.org": "169.254.169.254", "self.example.org": "127.0.0.1"}
 
 
 def run_gateway(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Running"]:
-    """Every name leads to this machine, which counts as the internet, but for those in `PRIVATE`."""
+    """Every name resolves to this machine, which counts as the public internet, except the names in `PRIVATE`."""
     from gateway.config import Config
     from gateway.servers.resolver import PublicResolver
     from gateway.serving import gateway as serving
@@ -51,7 +51,7 @@ def run_gateway(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Runn
 
 
 class EchoServer:
-    """Sends back all that comes. `connections` counts who came."""
+    """An echo server. `connections` counts its clients."""
 
     def __init__(self) -> None:
         self.connections = 0

@@ -1,4 +1,4 @@
-"""The files of the gateway's image as its build lays them out."""
+"""The files of the gateway's image, arranged as its build does."""
 
 import tarfile
 from pathlib import Path

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+import tests.gateway.import_path  # noqa: F401 - makes the gateway importable
 from tests.fakes.streaming import StreamingProvider
 from tests.fakes.telegram import FakeTelegram
 from tests.gateway.agents import Agent

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-import tests.gateway.rooms  # noqa: F401 - the gateway is found by it
+import tests.gateway.import_path  # noqa: F401 - makes the gateway importable
 from accounts import clock
 from accounts.credentials import session_tokens
 from projects.models import Plan, Project

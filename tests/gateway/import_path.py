@@ -1,4 +1,4 @@
-"""The gateway's rooms, for the tests of each of them. In its image this module stands beside them."""
+"""Makes the gateway's packages importable, and next to them agent_contract, as in the image."""
 
 import sys
 
