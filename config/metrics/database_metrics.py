@@ -46,12 +46,12 @@ class DatabaseMetrics(Collector):
 
 
 def _to_metrics(found: Metrics) -> Iterator[Metric]:
-    node = settings.BERTH_INSTANCE
+    engines: Numbers = {(node,): int(is_up) for node, is_up in found.engines.items()}
     by_type: Numbers = {(str(labels.second), labels.first): number for labels, number in found.projects.items()}
     parts: Numbers = {(str(part),): int(is_wrong) for part, is_wrong in found.wrong.items()}
     crashes = {Labels(reason, ""): number for reason, number in found.crashes.items()}
     yield _gauge("berth_projects", "Projects by status and type.", ["status", "type"], by_type)
-    yield _gauge("berth_engine_up", "Whether the engine answers.", ["node"], {(node,): int(found.engine_is_up)})
+    yield _gauge("berth_engine_up", "Whether the engine answers.", ["node"], engines)
     yield _gauge("berth_service_trouble", "Whether a part of the service itself is in trouble.", ["part"], parts)
     yield _counter("berth_operations", "Operations and repairs.", ["operation", "outcome"], found.operations)
     yield _counter("berth_crashes", "Agents that stopped by themselves.", ["reason"], crashes)

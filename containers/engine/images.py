@@ -1,7 +1,7 @@
 """What an engine knows about images and about its machine: a part of `containers.engine.Engine`."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -40,13 +40,15 @@ class HostFacts:
     """The machine that runs the containers: its memory in bytes, its cores, and the version of the engine.
 
     Each is None or empty if the engine does not say. `lacks` names the protections that this engine cannot provide, in
-    the words of `BERTH_SWARM_ACCEPT`.
+    the words of `BERTH_SWARM_ACCEPT`. `nodes` says by name which nodes of a Swarm its manager hears from; it is empty
+    for a single host.
     """
 
     memory: int | None = None
     cpus: int | None = None
     version: str = ""
     lacks: tuple[str, ...] = ()
+    nodes: Mapping[str, bool] = field(default_factory=dict)
 
 
 class KnowsImages(Protocol):

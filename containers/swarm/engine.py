@@ -25,7 +25,7 @@ from containers.swarm.gateway.verbs import GatewayVerbs
 from containers.swarm.images import name_for_nodes
 from containers.swarm.liveness import Liveness
 from containers.swarm.logs import Logs
-from containers.swarm.nodes import list_nodes
+from containers.swarm.nodes import find_ready, list_nodes
 from containers.swarm.observations import Observations
 from containers.swarm.placement import Placement, place
 from containers.swarm.secrets import Secrets
@@ -71,12 +71,14 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         return None  # a Swarm exists as long as any of its managers does
 
     def describe_host(self) -> HostFacts:
-        """Returns the totals of all nodes that take agents."""
-        nodes = [node for node in list_nodes(self._connection) if node.is_active and not node.is_down]
+        """Returns the totals of all nodes that take agents, and which nodes are ready."""
+        known = list_nodes(self._connection)
+        nodes = [node for node in known if node.is_active and not node.is_down]
         with self._connection.call() as client, understand_answer():
             version = str(client.info().get("ServerVersion") or "")[:64]
         memory, cpus = sum(node.memory for node in nodes) or None, sum(node.cpus for node in nodes) or None
-        return HostFacts(memory=memory, cpus=cpus, version=version, lacks=tuple(self._confinement.missing()))
+        lacks = tuple(self._confinement.missing())
+        return HostFacts(memory=memory, cpus=cpus, version=version, lacks=lacks, nodes=find_ready(known))
 
     def image_exists(self, image: str) -> bool:
         return bool(read_image_id(self._connection, image))

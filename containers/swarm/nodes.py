@@ -1,5 +1,6 @@
 """Reads the Swarm's nodes from its manager."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,6 +65,12 @@ def read_node(row: Mapping[str, Any]) -> Node:
         daemon_labels=dict(engine.get("Labels") or {}),
         engine=str(engine.get("EngineVersion") or ""),
     )
+
+
+def find_ready(nodes: Sequence[Node]) -> dict[str, bool]:
+    """Returns for each node whether the manager hears from it, by its name, and by its id if another has this name."""
+    times = Counter(node.name for node in nodes)
+    return {node.name if times[node.name] == 1 else node.node_id: node.is_ready for node in nodes}
 
 
 def require_settled(nodes: Sequence[Node]) -> None:

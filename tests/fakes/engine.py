@@ -58,7 +58,7 @@ class MemoryEngine(RunsMemoryGateway):
 
     def describe_host(self) -> HostFacts:
         self._enter("describe_host")
-        return HostFacts(memory=self.memory_of_host, cpus=8, version="29.1.0")
+        return HostFacts(memory=self.memory_of_host, cpus=8, version="29.1.0", nodes=self.nodes)
 
     def deploy(
         self, spec: ContainerSpec, *, confirm: Callable[[], bool],

@@ -34,6 +34,7 @@ class EngineDials(ContainerStore):
             self.firewall_required = False
             self.probe_warning: str | None = None
             self.memory_of_host: int | None = 1 << 40
+            self.nodes: dict[str, bool] = {}
             self.silence = 15.0
             self.disks: dict[str, DiskUse] = {}
             self.unmeasurable: set[str] = set()

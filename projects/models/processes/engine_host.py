@@ -19,6 +19,8 @@ class EngineHost(models.Model):
     engine_version = models.CharField(max_length=64, blank=True, default="", db_default="")
     # Protections that this engine cannot give agents: words of BERTH_SWARM_ACCEPT, separated by spaces.
     lacks = models.CharField(max_length=200, blank=True, default="", db_default="")
+    # Whether the Swarm's manager hears from each node, by the node's name; empty for a single host.
+    nodes = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     ask_again_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

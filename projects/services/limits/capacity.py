@@ -44,15 +44,15 @@ class Capacity:
         return None if self.limit is None else max(0, self.limit - self.promised)
 
 
-def learn_host_memory() -> EngineHost:
-    """Asks the engine about its host if the last answer is old, and returns what is known.
+def learn_host_memory(*, at_once: bool = False) -> EngineHost:
+    """Asks the engine about its host if the last answer is old, or `at_once`, and returns what is known.
 
     Keeps the former facts and raises no error if the engine does not answer. Call it before a transaction, never inside
     one.
     """
     now = clock.now()
     host = read_host()
-    if host is not None and lasts(host.ask_again_at, at_most=ASK_EVERY, now=now):
+    if host is not None and not at_once and lasts(host.ask_again_at, at_most=ASK_EVERY, now=now):
         return host
     try:
         with get_engine().read_deadline():
@@ -62,7 +62,11 @@ def learn_host_memory() -> EngineHost:
     said = {"memory": told.memory, "cpus": told.cpus, "engine_version": told.version}
     known = {name: value for name, value in said.items() if value}
     again = now + (ASK_EVERY if told.memory else ASK_AGAIN_AFTER_SILENCE)
-    values = {**known, "ask_again_at": again, **({"lacks": " ".join(told.lacks)} if told.memory else {})}
+    values: dict[str, Any] = {**known, "ask_again_at": again}
+    if told.memory:
+        values["lacks"] = " ".join(told.lacks)
+    if told.memory or told.nodes:
+        values["nodes"] = dict(told.nodes)
     return EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults=values)[0]
 
 

@@ -11,6 +11,7 @@ from django.db.models import Count
 from accounts import clock, moments
 from projects.models import AgentType, Event, EventCursor, ServiceTrouble, Tally
 from projects.models.figures.tally import CALLS, Labels, Subject
+from projects.models.processes.engine_host import read_host
 from projects.models.processes.watcher import is_beating, read_heartbeat
 from projects.rules.service_alerts import Part
 from projects.rules.settings.berth_settings import PROVIDERS
@@ -44,7 +45,8 @@ _NO_CALLS: Counts = dict.fromkeys(CALLS, 0)
 class Metrics:
     """Counts of `projects` by type and status, `operations` by action and outcome, `tokens` by provider and direction,
     and `gateway` calls by upstream and outcome. `heartbeat_age` is in seconds: infinite for a heartbeat in the future,
-    None if there has never been a watcher.
+    None if there has never been a watcher. `engines` says whether each engine answers, by the name of the Swarm's node
+    or the instance of a single host.
     """
 
     projects: Counts
@@ -53,7 +55,7 @@ class Metrics:
     tokens: Counts
     gateway: Counts
     heartbeat_age: float | None
-    engine_is_up: bool
+    engines: dict[str, bool]
     wrong: dict[Part, bool]
 
 
@@ -68,7 +70,7 @@ def read_metrics() -> Metrics:
         tokens=_NO_TOKENS | tallies[Subject.TOKENS],
         gateway=_NO_CALLS | tallies[Subject.GATEWAY],
         heartbeat_age=_find_age(heartbeat),
-        engine_is_up=is_beaten or not wrong[Part.ENGINE],
+        engines=_find_engines(is_up=is_beaten or not wrong[Part.ENGINE]),
         wrong=wrong,
     )
 
@@ -129,6 +131,13 @@ def _find_age(heartbeat: datetime | None) -> float | None:
         return None
     now = clock.now()
     return inf if moments.is_future(heartbeat, now=now) else max(0.0, (now - heartbeat).total_seconds())
+
+
+def _find_engines(*, is_up: bool) -> dict[str, bool]:
+    """Returns False for all nodes of a Swarm while its manager does not answer, because nobody hears from them."""
+    host = read_host()
+    nodes: dict[str, bool] = host.nodes if host else {}
+    return {name: is_up and is_ready for name, is_ready in nodes.items()} or {settings.BERTH_INSTANCE: is_up}
 
 
 def _read_wrong() -> dict[Part, bool]:

@@ -58,7 +58,7 @@ class Images:
             if self._leads():
                 note_images()
                 self._remove_unused()
-                learn_host_memory()
+                learn_host_memory(at_once=True)  # nodes of a Swarm come and go
         except (EngineError, DatabaseError) as error:
             log.info("The images of agent types could not be recorded: %s", error)
         except Exception:

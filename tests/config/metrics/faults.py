@@ -17,6 +17,7 @@ from containers.docker_api.counted_requests import send_counted
 from containers.errors import EngineRefusedError
 from projects.models import Project, Watch
 from projects.services.alerts.service_notifications import note_service
+from projects.services.limits.capacity import learn_host_memory
 from projects.watcher.leader import beat, become_leader
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -53,6 +54,12 @@ def silence_engine(scene: Scene) -> None:
     scene.engine.unavailable = True
     scene.grow_old()
     note_service()
+
+
+def lose_node(scene: Scene) -> None:
+    """The manager of a Swarm no longer hears from one of its nodes, which it heard from before."""
+    scene.engine.nodes = {"node1": True, "node2": False}
+    learn_host_memory(at_once=True)
 
 
 def lack_firewall(scene: Scene) -> None:
@@ -101,6 +108,7 @@ def fail_models(scene: Scene) -> None:
 
 FAULTS: dict[str, Callable[[Scene], object]] = {
     "BerthEngineDown": silence_engine,
+    "BerthNodeDown": lose_node,
     "BerthWatcherSilent": Scene.grow_old,
     "BerthServiceTrouble": lack_firewall,
     "BerthProjectsUnknown": silence_engine,

@@ -13,8 +13,10 @@ from rest_framework.test import APIClient
 from accounts import clock
 from accounts.models import User
 from config.metrics import database_metrics
-from projects.models import Event
+from projects.models import Event, Watch
 from projects.rules.status.reasons import REPORTED_CODES, code_of_end
+from projects.services.alerts.service_notifications import note_service
+from projects.services.limits.capacity import learn_host_memory
 from projects.services.staff.metrics import OPERATIONS, REASONS
 from projects.watcher.leader import beat, become_leader
 from projects.watcher.reconcile.full import reconcile
@@ -92,6 +94,29 @@ def test_metrics_agree_with_the_list_and_the_events_at_each_step(
         monkeypatch.setattr(clock, "now", lambda now=now: now)
         step()
         assert_agreement(*clients)
+
+
+def test_each_node_of_a_swarm_has_a_row_and_none_is_up_while_the_manager_is_silent(engine: MemoryEngine) -> None:
+    look()
+
+    def told() -> dict[str, float]:
+        return {each.labels["node"]: each.value for each in scrape().samples if each.name == "berth_engine_up"}
+
+    single = {settings.BERTH_INSTANCE: 1}
+    assert told() == single
+    for nodes in ({"node1": True, "node2": False}, {"node1": True, "node3": True}):
+        engine.nodes = nodes
+        learn_host_memory(at_once=True)
+        assert told() == nodes
+    engine.unavailable = True
+    learn_host_memory(at_once=True)  # which learns nothing
+    Watch.objects.update(heartbeat_at=clock.now() - timedelta(minutes=1))
+    note_service()
+    assert told() == {"node1": 0, "node3": 0}
+    engine.unavailable, engine.nodes = False, {}  # the installation went back to a single host
+    look()
+    learn_host_memory(at_once=True)
+    assert told() == single
 
 
 def test_each_crash_reason_is_counted_from_the_first() -> None:

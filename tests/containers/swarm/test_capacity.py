@@ -1,5 +1,6 @@
 """How much memory nodes have left, and what confines agents where a service cannot say it."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from containers.swarm.capacity import constraints_of, nodes_for
 from containers.swarm.confinement import Confinement
 from containers.swarm.engine import SwarmEngine
 from containers.swarm.missing_protections import MEASURES, api_of, explain_refusal, find_missing
-from containers.swarm.nodes import find_room, read_node
+from containers.swarm.nodes import find_ready, find_room, read_node
 from tests.containers.swarm.manager import manager
 from tests.fakes.messages import Answer
 
@@ -101,13 +102,21 @@ def test_the_oldest_node_limits_the_supported_hardening(monkeypatch: pytest.Monk
         assert held.missing() == []
         fake.rows["nodes"].append(_running(2, "27.3.1"))
         assert held.missing() == ["swap"]
-        assert SwarmEngine().describe_host().lacks == ("swap",)
+        facts = SwarmEngine().describe_host()
+        assert (facts.lacks, facts.nodes) == (("swap",), {"host1": True, "host2": True, "n9": False})
         fake.rows["nodes"].append({**_running(3, "24.0.7"), "Status": {"State": "down"}})
         assert held.missing() == ["no-new-privileges", "seccomp", "swap"]
         fake.rows["nodes"] = [_running(1, "")]
         assert held.missing() == ["no-new-privileges", "seccomp", "swap"]
         with pytest.raises(EngineRefusedError):
             held.require()
+
+
+def test_nodes_that_the_manager_does_not_hear_from_are_told_apart() -> None:
+    nodes = [node(1, availability="drain"), node(2, state="down"), node(3, state="unknown")]
+    assert find_ready(nodes) == {"host1": True, "host2": False, "host3": False}
+    twins = [replace(each, name="twin") for each in nodes[:2]]
+    assert find_ready([*twins, nodes[2]]) == {"n1": True, "n2": False, "host3": False}
 
 
 def _running(number: int, version: str) -> dict[str, Any]:
