@@ -54,6 +54,24 @@ def test_the_counters_of_a_container_are_read_as_those_of_an_engine_are(tree: di
     )
 
 
+PARENTS = {
+    "version 1, cgroupfs": ("docker/", "berth/agents/"),
+    "version 2, systemd": ("system.slice/", "berth.slice/berth-agents.slice/"),
+}
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_the_group_of_a_container_is_found_below_another_cgroup_parent(tree: str, tmp_path: Path) -> None:
+    usual, other = PARENTS[tree]
+    moved = {name.replace(usual, other): text for name, text in TREES[tree].items()}
+    write(tmp_path, moved)
+    (tmp_path / "memory/docker" / ("d4" * 32)).mkdir(parents=True)
+    counters = read_counters(tmp_path, CONTAINER)
+    assert counters
+    assert counters["pids_stats"] == {"current": 4}
+    assert read_counters(tmp_path, "d4" * 32) is None
+
+
 @pytest.mark.parametrize("container", ["b2" * 32, "../../etc", "", CONTAINER[:12]])
 def test_there_are_none_of_a_container_that_is_not_there(container: str, tmp_path: Path) -> None:
     assert read_counters(write(tmp_path, TREES["version 1, cgroupfs"]), container) is None

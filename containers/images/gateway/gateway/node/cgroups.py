@@ -3,14 +3,20 @@
 The answer has the form of the engine's GET /containers/{id}/stats, so that the service reads both in the same way.
 """
 
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 PLACES = ("docker/{}", "system.slice/docker-{}.scope")
-"""Where the engine puts containers: with its driver cgroupfs, and with systemd."""
+"""Where the engine puts containers: with its driver cgroupfs, and with systemd. `cgroup-parent` in daemon.json names
+another folder instead of `docker` or `system.slice`."""
+
+DEPTH = 4
+"""How many folders such a parent may have on its path."""
 
 UNLIMITED = 2**63 - 1
 
@@ -53,14 +59,26 @@ def read_counters(root: Path, container: str) -> dict[str, Any] | None:
     if not _ID.fullmatch(container):
         return None
     files = _TWO if (root / "cgroup.controllers").exists() else _ONE
-    for place in PLACES:
+    for group in _find_groups(root if files is _TWO else root / "memory", container):
         try:
-            return _read(root, files, place.format(container))
+            return _read(root, files, group)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:  # the group is being removed
             return None
     return None
+
+
+def _find_groups(top: Path, container: str) -> Iterator[str]:
+    """Yields where the container's group may be below `top`: the usual places, and then those with its name."""
+    for place in PLACES:
+        yield place.format(container)
+    names = {place.format(container).rpartition("/")[2] for place in PLACES}
+    for folder, below, _ in os.walk(top):  # which ignores folders that disappear meanwhile
+        parent = Path(folder).relative_to(top)
+        yield from (str(parent / name) for name in names.intersection(below))
+        if len(parent.parts) == DEPTH:
+            below.clear()
 
 
 def _read(root: Path, files: _Files, group: str) -> dict[str, Any]:
