@@ -12,7 +12,9 @@ from config.serving.supervision.children import KILLED_WITHIN
 
 logger = logging.getLogger("berth.serve")
 
-SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 30.0
+SHORTEST_BACKOFF, LONGEST_BACKOFF = 1.0, 8.0
+"""Seconds before a dead watcher is restarted. Statuses are `unknown` meanwhile, so the longest pause is short: after a
+lack of processes or memory is over, a watcher starts within it."""
 BOOT_WITHIN = 60.0
 """Seconds that a new watcher has until its first sign of life."""
 LOOK_EVERY = 1.0
