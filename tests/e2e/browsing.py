@@ -11,7 +11,7 @@ from tests.e2e.settling import GENEROUS
 
 @contextmanager
 def open_browser(address: str) -> Iterator[Page]:
-    """A page at this address. It leaves no event loop behind; what the browser complains of fails the test."""
+    """Opens a page at this address. Leaves no event loop behind. Errors that the browser reports fail the test."""
     complaints: list[str] = []
     with sync_playwright() as playwright:
         browser = launch(playwright)

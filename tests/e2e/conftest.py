@@ -50,7 +50,7 @@ def service(
     tmp_path_factory: pytest.TempPathFactory,
     pytestconfig: pytest.Config,
 ) -> Iterator[Service]:
-    """Its environment is installed anew, but in the whole test command of two in three commits."""
+    """Its environment is installed from scratch, except in the whole test command of two out of three commits."""
     folder = tmp_path_factory.mktemp("newcomer")
     copy_checkout(folder)
     is_made = (ROOT / ".venv/bin/uv").exists()

@@ -1,4 +1,4 @@
-"""What the engine has of the gateway and of an agent, and what the service has counted."""
+"""The gateway and an agent as the engine sees them, and the service's counts."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from tests.e2e.service import Service
 
 
 def gateways_of(service: Service) -> list[str]:
-    """The id of the gateway's container, if there is one."""
+    """Returns the id of the gateway's container, if there is one."""
     chosen = {"label": [f"berth.gateway={service.environment['BERTH_INSTANCE']}"]}
     return [str(each["Id"]) for each in service.engine.containers(all=True, filters=chosen)]
 
 
 def has_virtual_credentials(service: Service, project: str) -> bool:
-    """Whether the agent has these and no others, or only the real ones."""
+    """Whether the agent has only virtual credentials, or only the real ones."""
     [agent] = service.engine.containers(filters={"label": [f"berth.project={project}"]})
     paths = ("/run/secrets/telegram_bot_token", "/run/secrets/agent_api_key")
     code, files = run_inside(service.engine, agent["Id"], "cat", *paths)
@@ -23,12 +23,12 @@ def has_virtual_credentials(service: Service, project: str) -> bool:
 
 
 def used(service: Service, token: str, project: str) -> Any:
-    """The project's detail, as soon as the watcher has read what the agent has used."""
+    """Returns the project's detail once the watcher has read the agent's usage."""
     detail = service.call("GET", f"/api/projects/{project}", token=token).json
     return detail if detail["usage"]["today"]["requests"] >= 4 else None
 
 
 def is_paired(service: Service, token: str, project: str, link: str) -> bool:
-    """Whether the agent has told that somebody has paired with it, so that there is no link to do so any more."""
+    """Whether the agent has reported that someone has paired with it, so that the pairing link is gone."""
     bot = service.call("GET", f"/api/projects/{project}", token=token).json["bot"]
     return (bot["url"], bot["paired"]) == (link, 1)

@@ -1,4 +1,4 @@
-"""Berth as a newcomer has it: a copy of the checkout in an empty folder, and `make run`."""
+"""Berth as a newcomer gets it: a copy of the checkout in an empty folder, and `make run`."""
 
 import json
 import os
@@ -26,7 +26,7 @@ from tests.waiting import wait_until
 
 EMAIL = "harbour@example.org"
 START_LIMIT = 400
-"""Seconds that the first `make run` may take: it installs, and may have to build the agent image."""
+"""Seconds for the first `make run`, which installs everything and may have to build the agent image."""
 
 
 def copy_checkout(target: Path) -> None:
@@ -48,7 +48,7 @@ def copy_checkout(target: Path) -> None:
 
 
 def make_database() -> str:
-    """Of the kind that the suite runs on; empty for the embedded one."""
+    """A database of the kind that the suite runs on; empty for the embedded one."""
     url = os.environ.get("DATABASE_URL", "")
     if not url.startswith("postgres"):
         return ""
@@ -71,7 +71,7 @@ class Answer:
 
 @dataclass
 class Service:
-    """`make run` in `checkout`, with its logs in `folder`. Keeps every answer, for the search for canaries."""
+    """Runs `make run` in `checkout`, with its logs in `folder`. Keeps every answer, to search them for canaries."""
 
     folder: Path
     environment: dict[str, str]
@@ -109,13 +109,13 @@ class Service:
             return False
 
     def interrupt(self) -> None:
-        """Ctrl-C: the terminal sends it to the whole group."""
+        """Sends Ctrl-C as a terminal does, to the whole process group."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGINT)
         self.process.wait(60)
 
     def kill(self) -> None:
-        """`kill -9` of the command; what it has started ends with it. When this returns nobody listens any more."""
+        """Kills the command with `kill -9`, and with it what it has started. No process listens any more on return."""
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
@@ -158,12 +158,12 @@ class Service:
         return done.stdout
 
     def containers(self) -> dict[str, str]:
-        """The state of each container of this instance by its id."""
+        """Returns the state of each container of this instance by its id."""
         chosen = {"label": [f"berth.instance={self.environment['BERTH_INSTANCE']}"]}
         return {each["Id"]: each["State"] for each in self.engine.containers(all=True, filters=chosen)}
 
     def database_bytes(self) -> bytes:
-        """Everything that is stored."""
+        """Returns everything that is stored."""
         url = self.environment.get("DATABASE_URL", "")
         if not url:
             files = Path(self.environment["BERTH_DATA_DIR"]).glob("berth.sqlite3*")
@@ -177,7 +177,7 @@ class Service:
 def make_environment(
     folder: Path, *, telegram: str, provider: str, allow: list[str], instance: str = "e2e"
 ) -> dict[str, str]:
-    """What the README's unattended `make run` sets."""
+    """The variables that the README's unattended `make run` sets."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL", "PYTEST"))
     }

@@ -7,11 +7,11 @@ from tests.e2e.service import EMAIL, Answer, Service
 from tests.waiting import wait_until
 
 GENEROUS = 120
-"""Seconds that guard against waiting for ever, on a machine that does a lot beside."""
+"""Seconds after which a wait fails, enough for a busy machine."""
 
 
 def settle(service: Service, token: str, answer: Answer) -> Any:
-    """The project once it is neither starting nor stopping any more. `?wait=30` may be too short on a busy machine."""
+    """Returns the project once it is neither starting nor stopping. `?wait=30` may be too short on a busy machine."""
     assert answer.status in {200, 201}, answer.text
     seen = [answer.json]
 
@@ -38,5 +38,5 @@ def sign_in(service: Service) -> str:
 
 
 def status_of(service: Service) -> str:
-    """As the owner reads it, who has to sign in anew."""
+    """Reads it as the owner, who must sign in again."""
     return str(service.call("GET", "/api/projects", token=sign_in(service)).json[0]["status"])

@@ -1,4 +1,4 @@
-"""A shell in a terminal, for what people type and are asked there."""
+"""A shell in a terminal, for commands that people type and questions that they are asked there."""
 
 import os
 import pty
@@ -47,7 +47,7 @@ class Terminal:
         os.write(self._own, key.encode())
 
     def wait_for(self, text: str, *, within: float) -> str:
-        """Returns what was said up to this text and after the text of the last call."""
+        """Returns the output up to this text and after the text of the last call."""
         until = time.monotonic() + within
         while (at := self.said.find(text, self._read_to)) < 0:
             left = until - time.monotonic()

@@ -47,7 +47,7 @@ def sign_in_and_use_a_key(page: Page, service: Service) -> None:
 
 
 def go_by_keyboard(page: Page, where: str) -> None:
-    """By the palette. It listens once its button is shown."""
+    """Opens a page by the palette, which listens once its button is shown."""
     expect(page.locator("#open-palette")).to_be_visible()
     page.keyboard.press("Control+k")
     expect(page.get_by_label("Where to")).to_be_focused()
@@ -57,7 +57,7 @@ def go_by_keyboard(page: Page, where: str) -> None:
 
 
 def deploy(page: Page) -> None:
-    """By the form, which tells the bot and the provider meanwhile. The steps lead on by themselves."""
+    """Deploys by the form, which meanwhile shows the bot and the provider. The steps continue by themselves."""
     go_by_keyboard(page, "New project")
     page.get_by_label("Name").fill("Harbour pilot")
     page.get_by_label("Bot token").fill(CANARY_OTHER_TELEGRAM_TOKEN)
@@ -73,7 +73,7 @@ def deploy(page: Page) -> None:
 
 
 def talk(page: Page, telegram: FakeTelegram) -> None:
-    """Pairs by the link of the page, and sees in the log that a message was answered, and how long that took."""
+    """Pairs by the link on the page, and sees in the log that a message was answered, and how long that took."""
     link = page.get_by_role("link", name="Open in Telegram").get_attribute("href") or ""
     for words in (f"/start {link.partition('?start=')[2]}", "Is the tide in?"):
         telegram.say(CANARY_OTHER_TELEGRAM_TOKEN, ALICE, words)

@@ -121,7 +121,7 @@ def test_agents_outlive_the_service_and_a_second_run_finds_them(
 def test_the_gateway_is_switched_off_and_on_again_and_each_agent_changes_at_its_next_start(
     service: Service, token: str, telegram: FakeTelegram
 ) -> None:
-    """Each time the service starts anew as part of another test."""
+    """The service is restarted each time, which is also part of another test."""
     [project] = [each["id"] for each in service.call("GET", "/api/projects", token=token).json]
     before = service.containers()
     telegram.say(CANARY_TELEGRAM_TOKEN, ALICE, "Off?")
@@ -139,7 +139,7 @@ def test_the_gateway_is_switched_off_and_on_again_and_each_agent_changes_at_its_
 def test_a_backup_comes_back_on_an_empty_engine_and_on_one_whose_containers_run(
     service: Service, telegram: FakeTelegram, provider: FakeProvider
 ) -> None:
-    """Made while everything runs. What the agent remembers is sent along with the next question."""
+    """The backup is made while everything runs. The next question contains what the agent remembers."""
     archive, keys = service.folder / "backup.tar", service.folder / "keys.json"
     service.manage("backup", archive, "--with-keys", keys, "--with-memory")
     assert find_canary(archive.read_bytes()) is None
@@ -176,7 +176,7 @@ def test_deleting_leaves_nothing_on_the_engine(service: Service) -> None:
 
 
 def test_no_credential_is_in_files_logs_or_inspection(service: Service) -> None:
-    """Looks at all that the tests above have left: answers, the output of both runs, the data directory."""
+    """Searches everything that the tests above have left: answers, the output of both runs, the data directory."""
     assert find_canary(service.database_bytes()) is None
     for log in Path(service.folder).glob("run-*.log"):
         assert find_canary(log.read_bytes()) is None

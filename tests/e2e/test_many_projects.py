@@ -31,7 +31,7 @@ pytestmark = [
 AGENTS, PAGE, AT_ONCE = 61, 25, 4
 CRASHED = range(30, 33)
 LONG = 300.0
-"""Seconds, on a machine that does a lot beside."""
+"""Seconds, on a busy machine."""
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_sixty_one_agents_are_found_sorted_and_commanded(server: Server, docker_
 
 
 def deploy(server: Server, number: int) -> str:
-    """Returns the id. The agents that crash look more often for what they are to do."""
+    """Returns the id. Agents that crash check more often what they must do."""
     settings = {"instructions": "calm" if number in CRASHED else "sleepy"}
     answers: list[Any] = []
 
@@ -92,7 +92,7 @@ def named(number: int) -> str:
 
 
 def well(first: int) -> set[int]:
-    """The numbers of the agents from this one on that have not crashed."""
+    """Returns the numbers of the agents from this one on that have not crashed."""
     return set(range(first, AGENTS)) - set(CRASHED)
 
 
@@ -123,7 +123,7 @@ def narrow_down(page: Page, rows: Locator) -> None:
 
 
 def sort(page: Page, rows: Locator) -> None:
-    """By name, over all three pages."""
+    """Sorts by name, over all three pages."""
     page.get_by_label("Order").select_option("By name")
     expect(page).to_have_url(re.compile("sort=name"))
     for first in range(0, AGENTS, PAGE):
@@ -136,7 +136,7 @@ def sort(page: Page, rows: Locator) -> None:
 
 
 def command(page: Page, action: str) -> None:
-    """To all of the first page."""
+    """Sends the command to all projects on the first page."""
     page.goto("/?sort=name")
     page.get_by_label("All on this page").check()
     expect(page.get_by_text(f"{PAGE} chosen:")).to_be_visible()

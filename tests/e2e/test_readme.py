@@ -34,7 +34,7 @@ def read_blocks(heading: str) -> list[str]:
 
 
 class Reader:
-    """Puts in what the README leaves to its reader, and types the rest as it stands."""
+    """Fills in what the README leaves to its reader, and types the rest as it is."""
 
     def __init__(self, service: Service, home: Path) -> None:
         self.service, self.home = service, home
@@ -56,7 +56,7 @@ class Reader:
         return text
 
     def run(self, block: str) -> list[Any]:
-        """Returns the JSON documents that the commands print, in a shell that knows what earlier ones have set."""
+        """Returns the JSON documents that the commands print, in a shell that has the variables of earlier commands."""
         script = f"{self._before}{self.fill(block)}"
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script],
@@ -75,7 +75,7 @@ class Reader:
 
 
 def deploy(reader: Reader, block: str) -> Any:
-    """Types it again while the answer says so: the gateway may have to come first."""
+    """Types the command again while the answer asks for that, because the gateway may have to start first."""
     answers: list[Any] = []
 
     def is_taken() -> bool:
@@ -93,7 +93,7 @@ def status_of(service: Service, token: str, project: str) -> str:
 
 @pytest.fixture
 def reader(service: Service, telegram: FakeTelegram, tmp_path: Path) -> Iterator[Reader]:
-    """The bot is the reader's own, and has no agent afterwards."""
+    """The bot is the reader's own, and has no agent at the end."""
     telegram.add_bot(BOT, username="readers_bot")
     token = sign_in(service)
     before = ids_of_projects(service, token)

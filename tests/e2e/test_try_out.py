@@ -1,4 +1,4 @@
-"""The command with which somebody tries a change by hand."""
+"""The command for trying a change by hand."""
 
 import os
 import subprocess

@@ -1,1 +1,1 @@
-"""Fakes of the services outside: real HTTP servers on a port of their own, whose failures a test dials up."""
+"""Fakes of external services: real HTTP servers, each on a port of its own, whose failures a test sets."""

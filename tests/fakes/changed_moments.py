@@ -1,10 +1,10 @@
-"""What a proxy before the engine may do with the moments that pass it."""
+"""Timestamps that a proxy in front of the engine changes."""
 
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Changes moments on their way to the engine and back, and no lengths."""
+    """Changes timestamps on their way to the engine and back, but not their length."""
 
     def request(self, text: bytes) -> bytes: ...
 

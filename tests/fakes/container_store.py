@@ -1,4 +1,4 @@
-"""What the engine in memory keeps (containers, volumes, images, events), and how a container changes its state."""
+"""The contents of the engine in memory (containers, volumes, images, events), and how a container's state changes."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -53,12 +53,12 @@ class ContainerStore:
         return next(iter(self._find_all(key)), None)
 
     def _find_all(self, key: str) -> list[MemoryContainer]:
-        """Our containers of this key, the one that tells the state first."""
+        """Returns our containers of this key, first the one that determines the state."""
         found = [each for each in self.containers.values() if each.key == key and each.is_ours]
         return sorted(found, key=lambda each: each.observation.rank, reverse=True)
 
     def _settle_name(self, spec: ContainerSpec, retire: Callable[[Observation], None]) -> MemoryContainer:
-        """The container of the key now: adopted, or made after an older one went."""
+        """Returns the key's current container, either adopted or created after an older one was removed."""
         with self._changed:
             self._free_name(spec)
             found = [each for each in self.containers.values() if each.key == spec.key or each.name == spec.name]
@@ -90,7 +90,7 @@ class ContainerStore:
             return container
 
     def _free_name(self, spec: ContainerSpec) -> None:
-        """Gives the container of another agent of ours its own name again."""
+        """Gives the container of another one of our agents its own name again."""
         taken = self.containers.get(spec.name)
         if taken is not None and is_labelled(taken.labels) and taken.key and taken.key != spec.key:
             del self.containers[spec.name]
@@ -99,7 +99,7 @@ class ContainerStore:
             self.containers[taken.name] = taken
 
     def _check(self, found: MemoryContainer, spec: ContainerSpec) -> None:
-        """Raises for a container that a deploy may not replace."""
+        """Raises if a deploy may not replace the container."""
         if found.labels.get(INSTANCE_LABEL) != spec.labels[INSTANCE_LABEL] and found.name != spec.name:
             return  # another instance may have the same keys
         ignored = {GENERATION_LABEL} | ({INSTALLATION_LABEL} if is_former(found.labels) else set())
@@ -109,7 +109,7 @@ class ContainerStore:
             raise SupersededError("A newer deploy has happened.")
 
     def _make_volumes(self, name: str, labels: dict[str, str]) -> None:
-        """The credentials anew, and the state where there is none of this key yet."""
+        """Writes the credentials again, and creates the state if this key has none yet."""
         states = {volume for volume in self._volumes_of(labels[PROJECT_LABEL]) if volume.endswith("-data")}
         if any(not is_ours(self.volume_labels[volume]) for volume in states):
             raise EngineRefusedError("The agent's state belongs to another installation.")
@@ -119,7 +119,7 @@ class ContainerStore:
             self.volume_labels[volume] = labels
 
     def _users(self, block: Collection[int] = ()) -> Iterator[int]:
-        """The numbers that a label or, from before there were such labels, a container names."""
+        """Returns the user numbers that labels name, or older containers without such labels."""
         for each in self.containers.values():
             if USER_LABEL in each.labels and (each.is_ours or int(each.labels[USER_LABEL]) in block):
                 yield int(each.labels[USER_LABEL])
@@ -134,7 +134,7 @@ class ContainerStore:
         return {volume for volume in self.volumes if labels.get(volume, {}).get(PROJECT_LABEL) == key}
 
     def _drop_volumes(self, volumes: Iterable[str]) -> None:
-        """Removes those of the volumes that are ours."""
+        """Removes the volumes that are ours."""
         for volume in [each for each in volumes if is_ours(self.volume_labels.get(each, {}))]:
             self.volumes.discard(volume)
             self.states.pop(volume, None)
@@ -142,7 +142,7 @@ class ContainerStore:
                 self.disks.pop(self.volume_labels[volume].get(PROJECT_LABEL, ""), None)
 
     def _undo(self, container: MemoryContainer, new_volumes: set[str]) -> None:
-        """Take away what a deploy made and did not start, where no newer one has replaced it."""
+        """Removes what a deploy created and did not start, unless a newer container has replaced it."""
         with self._changed:
             if container.state is ContainerState.CREATED and self.containers.get(container.name) is container:
                 self._remove(container)
@@ -171,7 +171,7 @@ class ContainerStore:
             self._emit(container, "stop")
 
     def _keep(self, container: MemoryContainer) -> None:
-        """Puts a container that only holds the state in its place."""
+        """Replaces it with a container that only keeps the state."""
         if QUARANTINE_LABEL in container.labels:
             return
         self._remove(container)

@@ -1,4 +1,4 @@
-"""A Docker socket on which everything goes wrong as told: it hangs, drips, breaks off, fails, talks nonsense."""
+"""A Docker socket that fails as configured: it hangs, drips, breaks off, reports errors, sends nonsense."""
 
 import re
 import socket
@@ -83,7 +83,7 @@ class FaultySocket:
         return answers.pop(0) if len(answers) > 1 else answers[0]
 
     def _misbehave(self, connection: socket.socket, mode: str, status: int, body: bytes) -> bool:
-        """Answer in the mode; whether the connection goes on."""
+        """Answers in this mode. Returns whether the connection stays open."""
         head = HEAD % (status, len(body))
         if mode in SHAPES:
             send(connection, SHAPES[mode](body), self._stopped)

@@ -1,7 +1,6 @@
-"""An engine that keeps its containers in memory, with dials for everything that can go wrong.
+"""An engine in memory that keeps every promise of `containers.engine.Engine`, as the contract tests prove.
 
-It keeps every promise of `containers.engine.Engine` (the contract tests run against it as against Docker), so a test
-that needs no kernel uses it instead of Docker. Reach it with `get_engine()`; call `reset()` between tests.
+Tests that need no kernel use it instead of Docker. Get it by `get_engine()`; call `reset()` between tests.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -30,7 +29,7 @@ from tests.fakes.memory_gateway import RunsMemoryGateway
 
 
 class MemoryEngine(RunsMemoryGateway):
-    """The engine in memory. All dials may be turned from any thread at any time."""
+    """Any thread may change its settings at any time."""
 
     def ping(self) -> None:
         self._enter("ping")

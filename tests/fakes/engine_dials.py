@@ -20,12 +20,12 @@ from tests.fakes.memory_container import MemoryContainer
 Hook = Callable[[], object] | threading.Event
 PAIRING_SECRET = "pairing_secret"
 HOOK_LIMIT = 120.0
-"""Seconds after which a forgotten `threading.Event` no longer holds a verb."""
+"""Seconds after which a forgotten `threading.Event` no longer blocks a verb."""
 
 
 class EngineDials(ContainerStore):
     def reset(self) -> None:
-        """Back to an empty, healthy engine that knows one image."""
+        """Resets it to an empty, healthy engine with one image."""
         with self._changed:
             super().reset()
             self.calls: list[tuple[str, str]] = []
@@ -49,29 +49,29 @@ class EngineDials(ContainerStore):
             self.clear_faults()
 
     def clear_faults(self) -> None:
-        """No call fails, is lost or is slow any more. Containers stay as they are."""
+        """Ends all failures, losses and delays of calls. Containers stay as they are."""
         with self._changed:
             self._failures: dict[str, list[Exception]] = defaultdict(list)
             self._lost: dict[str, int] = defaultdict(int)
             self._hooks: dict[str, Hook] = {}
 
     def fail(self, verb: str, error: Exception | type[EngineError], *, times: int = 1) -> None:
-        """The next `times` calls of the verb (or step) raise the error and do nothing."""
+        """Makes the next `times` calls of the verb (or step) raise the error and do nothing."""
         made = error("The engine failed because a test asked for it.") if isinstance(error, type) else error
         with self._changed:
             self._failures[verb] += [made] * times
 
     def fail_start_after_create(self, error: EngineError | None = None) -> None:
-        """The next deploy makes its container and then cannot start it."""
+        """Makes the next deploy create its container but fail to start it."""
         self.fail("deploy.start", error or EngineRefusedError("The engine could not start the container."))
 
     def lose(self, verb: str, *, times: int = 1) -> None:
-        """The next `times` calls are carried out, and then their answer is lost (`EngineUnavailableError`)."""
+        """Carries out the next `times` calls, but loses their answers (`EngineUnavailableError`)."""
         with self._changed:
             self._lost[verb] += times
 
     def slow(self, verb: str, hook: Hook | None) -> None:
-        """Run `hook` inside every call of the verb (or wait for the event), before it acts; None takes it away."""
+        """Runs `hook` in every call of the verb (or waits for the event) before it acts. None removes it."""
         with self._changed:
             if hook is None:
                 self._hooks.pop(verb, None)
@@ -79,14 +79,14 @@ class EngineDials(ContainerStore):
                 self._hooks[verb] = hook
 
     def foreign(self, name: str, *, labels: Mapping[str, str] | None = None) -> MemoryContainer:
-        """Place a running container that is not ours."""
+        """Adds a running container that is not ours."""
         with self._changed:
             self.containers[name] = container = MemoryContainer(name=name, labels=dict(labels or {}))
             container.state, container.started_at = ContainerState.RUNNING, datetime.now(UTC)
             return container
 
     def crash(self, name: str, *, exit_code: int = 1, oom: bool = False, restarting: bool = False) -> None:
-        """The container's process dies; with `restarting` the restart policy is waiting to start it again."""
+        """Kills the container's process. With `restarting`, the restart policy is about to restart it."""
         with self._changed:
             container = self.containers[name]
             container.oom_killed = oom
@@ -96,12 +96,12 @@ class EngineDials(ContainerStore):
             self._end(container, exit_code, ContainerState.RESTARTING if restarting else ContainerState.EXITED)
 
     def tell_of_memory(self, name: str) -> None:
-        """The kernel tells that memory ran out, too late for the engine's record of the end."""
+        """The kernel reports that memory ran out, too late for the engine's record of the container's end."""
         with self._changed:
             self._emit(self.containers[name], "oom")
 
     def restart_engine(self) -> None:
-        """The engine ends, and its containers with it. It comes back and starts none of them."""
+        """Ends the engine and its containers. The engine comes back and starts none of them."""
         with self._changed:
             for container in self.containers.values():
                 if container.is_up:
@@ -109,11 +109,11 @@ class EngineDials(ContainerStore):
             self.since = datetime.now(UTC)
 
     def exit(self, name: str, exit_code: int = 0) -> None:
-        """The container's process ends by itself, and the restart policy leaves it."""
+        """Ends the container's process by itself, without a restart."""
         self.crash(name, exit_code=exit_code)
 
     def restart_once_more(self, name: str) -> None:
-        """The restart policy starts the container that `crash` left waiting."""
+        """Starts the container that `crash` left waiting, as the restart policy does."""
         with self._changed:
             container = self.containers[name]
             container.state, container.exit_code, container.oom_killed = ContainerState.RUNNING, None, False
@@ -126,12 +126,12 @@ class EngineDials(ContainerStore):
             self._emit(self.containers[name], "pause")
 
     def vanish(self, name: str) -> None:
-        """Somebody removed the container behind our back."""
+        """Removes the container as someone else would, without our knowledge."""
         with self._changed:
             self._emit(self.containers.pop(name), "destroy")
 
     def report(self, name: str, state: str, code: str = "", detail: str = "", *, paired: int | None = None) -> None:
-        """The agent prints a status line."""
+        """Prints a status line as the agent."""
         with self._changed:
             container = self.containers[name]
             container.report = AgentReport(state=state, code=code, detail=detail, paired=paired)
@@ -140,12 +140,12 @@ class EngineDials(ContainerStore):
             self._changed.notify_all()
 
     def silence_container(self, name: str, *, is_silent: bool = True) -> None:
-        """The engine is stuck at this container: it lists it, and answers nothing more of it."""
+        """Makes the engine hang on this container: it lists it, but answers nothing else about it."""
         with self._changed:
             self.containers[name].is_silent = is_silent
 
     def drift(self, name: str) -> None:
-        """Somebody changes the networks of the container, or its restart policy."""
+        """Changes the container's networks or its restart policy, as someone else would."""
         with self._changed:
             self.containers[name].has_drifted = True
 
@@ -155,18 +155,18 @@ class EngineDials(ContainerStore):
             self._emit(self.containers[name], f"health_status: {health}")
 
     def fill(self, key: str, used: int, *, files: int = 1, is_part: bool = False) -> None:
-        """What the agent of this key keeps takes so many bytes, as long as it is there."""
+        """Sets the bytes of the state that this key's agent keeps, as long as the state exists."""
         with self._changed:
             self.disks[key] = DiskUse(used=used, files=files, is_part=is_part)
 
     def log(self, name: str, line: str) -> None:
-        """The agent prints a line."""
+        """Prints a line as the agent."""
         with self._changed:
             self.containers[name].lines.append((datetime.now(UTC), line))
             self._changed.notify_all()
 
     def secrets_of(self, name: str) -> dict[str, str]:
-        """The files under /run/secrets of the container, all but the secret of pairing codes."""
+        """Returns the files under /run/secrets of the container, except the secret of pairing codes."""
         with self._changed:
             return {file: value for file, value in self.containers[name].secrets.items() if file != PAIRING_SECRET}
 
@@ -178,7 +178,7 @@ class EngineDials(ContainerStore):
         self._step(verb)
 
     def _step(self, step: str) -> None:
-        """Run the hook of this step outside the lock, then fail if the dials say so."""
+        """Runs the hook of this step outside the lock, then fails if it was told to."""
         hook = self._hooks.get(step)
         if isinstance(hook, threading.Event):
             hook.wait(HOOK_LIMIT)

@@ -16,11 +16,11 @@ from tests.fakes.listening import accept_each, stop_listening
 from tests.fakes.raw_http import PIECE, as_answer, read_request
 
 MODES = ("refuse", "hang", "hang in mid-body", "drip", "lost", "500", "404", "409", "bad json", "delay")
-"""All but refuse, hang and the three refusals are carried out by the engine."""
+"""All modes except refuse, hang and the three refusals let the engine carry out the request."""
 
 
 class FaultyDocker:
-    """Behaves until `break_` is called, and again after `heal`. `delay` and `pause` are in seconds."""
+    """Works correctly until `break_` is called, and again after `heal`. `delay` and `pause` are in seconds."""
 
     def __init__(self, path: Path, *, delay: float = 5.0, pause: float = 0.2) -> None:
         self.path, self.delay, self.pause = path, delay, pause
@@ -39,7 +39,7 @@ class FaultyDocker:
         return f"unix://{self.path}"
 
     def break_(self, mode: str, *, after: int = 0, only: str = "") -> None:
-        """Go wrong in this way from now on, or after so many good answers more; `only` at paths with this in them."""
+        """Fails in this way from now on, or after this many good answers; only at paths that contain `only`."""
         assert mode in MODES
         self._healed.clear()
         with self._lock:
@@ -55,7 +55,7 @@ class FaultyDocker:
             self._listen()
 
     def cut_streams(self) -> int:
-        """End every answer that is under way; returns how many. Streams of events are always under way."""
+        """Cuts every answer in progress, and returns their number. Streams of events are always in progress."""
         with self._lock:
             streams, self._streams = self._streams, set()
         for stream in streams:
@@ -77,7 +77,7 @@ class FaultyDocker:
         threading.Thread(target=accept_each, args=(listener, self._serve), daemon=True).start()
 
     def _refuse(self) -> None:
-        """The socket stays, and nobody listens."""
+        """The socket file stays, but nothing listens."""
         listener, self._listener = self._listener, None
         if listener is not None:
             stop_listening(listener)
@@ -161,7 +161,7 @@ class FaultyDocker:
                     self._streams.discard(engine)
 
     def _carry(self, connection: socket.socket, request: bytes) -> None:
-        """Both ways, as the request asks the engine to hand over the streams of a program."""
+        """Passes bytes in both directions, because the request asks the engine for a program's streams."""
 
         def feed() -> None:
             with suppress(OSError):

@@ -13,17 +13,17 @@ from typing import Any
 PROTOCOL = 1
 COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 PAGE = 1000
-"""Rows in one answer."""
+"""The most rows in one answer."""
 
 
 class MemoryGateway:
-    """`entries` are the documents in force by project, and None for a tombstone; `versions` their versions."""
+    """`entries` are the current documents by project, with None for a tombstone; `versions` are their versions."""
 
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, Any] | None] = {}
         self.versions: dict[str, int] = {}
         self.applied: list[tuple[int, list[str], list[str]]] = []
-        """Each `apply` that came: its version, the projects with entries, and those that it made void."""
+        """Each `apply` received: its version, the projects with entries, and those that it made void."""
         self._store = secrets.token_hex(8)
         self._totals: dict[tuple[str, int, str], dict[str, int]] = {}
         self._changed_at: dict[tuple[str, int, str], int] = {}
@@ -41,17 +41,17 @@ class MemoryGateway:
         self._changed_at[cell] = self._seq
 
     def see(self, project: str, **what: float | str | None) -> None:
-        """What the gateway has seen of the project's agent: fields of `containers.gateway.protocol.Sighting`."""
+        """Sets what the gateway has seen of the project's agent: fields of `containers.gateway.protocol.Sighting`."""
         nothing = ("last_poll", "telegram_status", "telegram_since", "provider_status", "provider_since")
         blank = dict.fromkeys((*nothing, "budget_reached"))
         self._seen[project] = {**blank, **self._seen.get(project, {}), **what}
 
     def lose_counts(self) -> None:
-        """Its volume is gone: totals begin anew in another file."""
+        """Loses its volume: totals start again in another file."""
         self._store, self._totals, self._changed_at, self._seq = secrets.token_hex(8), {}, {}, 0
 
     def restart(self) -> None:
-        """The process begins again: what it had only in memory is gone."""
+        """Restarts the process, which loses everything that was only in memory."""
         self._seen, self._began = {}, time.time()
 
     def answer(self, line: bytes) -> bytes:

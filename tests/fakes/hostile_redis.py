@@ -1,4 +1,4 @@
-"""A server in the place of Redis that answers in every hostile way. `NEVER_ENDING` and `WRONG` name them all."""
+"""A server instead of Redis that answers in every hostile way. `NEVER_ENDING` and `WRONG` name all of them."""
 
 import socket
 import ssl
@@ -11,7 +11,7 @@ from typing import Any
 Talk = Callable[[], Iterator[bytes]]
 PAUSE = b""
 EVERY = 0.02
-"""Seconds between two bytes of one who drips: far below the limit, so that no single read takes too long."""
+"""Seconds between two bytes of a dripping answer: far below the limit, so that no single read takes too long."""
 
 NEVER_ENDING: dict[str, Talk] = {
     "silence": lambda: repeat(PAUSE),

@@ -1,4 +1,4 @@
-"""A TCP server that gives one of the hostile answers to requests whose path ends in what it is told."""
+"""A TCP server that gives a hostile answer to requests whose path ends as configured."""
 
 import select
 import socket

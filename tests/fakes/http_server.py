@@ -17,7 +17,7 @@ LARGEST_BODY = 32 << 20
 
 
 class FakeServer:
-    """A threaded HTTP server; `stop` then `start` come back on the same port, so an outage can be staged."""
+    """A threaded HTTP server. `stop` and then `start` use the same port, so that a test can simulate an outage."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self.host = host
@@ -58,7 +58,7 @@ class FakeServer:
         self.stop()
 
     def answer(self, request: Request) -> Answer | None:
-        """The answer, or None to drop the connection."""
+        """Returns the answer, or None to drop the connection."""
         raise NotImplementedError
 
     def hang(self, request: Request, healed: Callable[[], bool] = lambda: False) -> None:
@@ -66,7 +66,7 @@ class FakeServer:
             pass
 
     def serve(self) -> None:
-        """Run in the foreground until interrupted: what the command lines do."""
+        """Runs in the foreground until interrupted, for the command lines."""
         with self, suppress(KeyboardInterrupt):
             print(f"listening on {self.url}", flush=True)  # noqa: T201 - the command line's one line of output
             while True:
@@ -84,7 +84,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((fake.host, fake.port), _Handler)
 
     def server_bind(self) -> None:
-        """Without HTTPServer's reverse DNS look-up, which can take seconds."""
+        """Avoids HTTPServer's reverse DNS lookup, which can take seconds."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -101,14 +101,14 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def hang_up(self) -> None:
-        """End kept-alive connections, whose threads would otherwise wait for a next request for ever."""
+        """Ends kept-alive connections, whose threads would otherwise wait forever for another request."""
         with self._lock:
             for connection in self._open:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that hang up are ordinary here; a fault of the fake itself is answered with a 599."""
+        """Ignores clients that hang up. A fault of the fake itself is answered with a 599."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -142,7 +142,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body)
 
     def _stream(self, pieces: Iterable[bytes]) -> None:
-        """In chunks. Without the last one, and so visibly not complete, where the pieces end with an OSError."""
+        """Sends chunks. If the pieces end with an OSError, omits the last chunk, so that the answer is visibly
+        incomplete.
+        """
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         try:
@@ -165,4 +167,4 @@ class _Handler(BaseHTTPRequestHandler):
             return True
 
     def log_message(self, *args: object) -> None:
-        """Silent: request lines carry bot tokens."""
+        """Logs nothing, because request lines contain bot tokens."""

@@ -1,4 +1,4 @@
-"""Files at the fake Telegram: those that users send, and the way by which bots get them."""
+"""Files at the fake Telegram: those that users send, and how bots get them."""
 
 from typing import Any
 
@@ -7,11 +7,13 @@ from tests.fakes.telegram_bot import Bot, File
 from tests.fakes.telegram_errors import ApiError
 
 LARGEST = 20 * 1024 * 1024
-"""Bytes. Bots get no larger ones."""
+"""Bytes. Bots cannot get larger files."""
 
 
 def upload(bot: Bot, content: bytes, size: int | None = None) -> dict[str, Any]:
-    """The facts of a file in a message. `size` is what Telegram says of it, where that is not so."""
+    """Adds a file, and returns it as it appears in a message. `size` is the size that Telegram
+    reports, if it is wrong.
+    """
     number = len(bot.files) + 1
     file = File(f"file{number}", content, len(content) if size is None else size)
     bot.files[file.file_id] = file
@@ -19,7 +21,7 @@ def upload(bot: Bot, content: bytes, size: int | None = None) -> dict[str, Any]:
 
 
 def list_photos(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:
-    """Of the bot itself. Of others it may see what this fake has none of."""
+    """Returns the bot's own picture. A bot may also ask for those of people, which this fake does not have."""
     is_own = str(fields.get("user_id")) == str(bot.id) and bot.picture
     sizes = [[{"file_id": bot.picture, "file_unique_id": "p", "width": 160, "height": 160}]] if is_own else []
     return {"total_count": len(sizes), "photos": sizes}

@@ -1,4 +1,4 @@
-"""The methods of the Bot API, all but getUpdates, which waits."""
+"""The methods of the Bot API, except getUpdates, which waits."""
 
 import re
 import time
@@ -14,7 +14,7 @@ BOT_RIGHTS = {"can_join_groups": True, "can_read_all_group_messages": False, "su
 
 
 def call_method(bot: Bot, method: str, fields: dict[str, Any]) -> tuple[Any, str | None]:
-    """What a method answers: its result and Telegram's optional description of it."""
+    """A method's answer: its result, and Telegram's optional description of it."""
     if method in ("setwebhook", "deletewebhook"):
         return _webhook(bot, method, fields)
     answers: dict[str, Callable[[], Any]] = {
@@ -52,7 +52,7 @@ def _send(bot: Bot, method: str, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _edit(bot: Bot, fields: dict[str, Any]) -> dict[str, Any]:
-    """Of a message of its own, and only to something else."""
+    """Edits a message of the bot's own. The new text must differ from the old one."""
     chat, text = _chat(bot, fields), str(fields.get("text") or "")
     check_text(text, read_entities(fields))
     number = int(fields.get("message_id") or 0)
@@ -74,7 +74,7 @@ def _delete(bot: Bot, fields: dict[str, Any]) -> bool:
 
 
 def _find(bot: Bot, chat: int, number: int) -> Sent | None:
-    """What a message says now."""
+    """Returns the message's current text."""
     return next((s for s in reversed(bot.sent) if (s.chat_id, s.message_id) == (chat, number)), None)
 
 
@@ -85,7 +85,7 @@ def _said(bot: Bot, sent: Sent) -> dict[str, Any]:
 
 
 def _draft(bot: Bot, fields: dict[str, Any]) -> bool:
-    """Shown for half a minute in a private chat, and never one of its messages."""
+    """A draft is shown for half a minute in a private chat, and is never one of its messages."""
     chat = _chat(bot, fields)
     if chat["type"] != "private":
         raise ApiError(400, "Bad Request: TEXTDRAFT_PEER_INVALID")

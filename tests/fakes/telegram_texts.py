@@ -1,4 +1,4 @@
-"""What Telegram refuses of a text and its entities."""
+"""The texts and entities that Telegram refuses."""
 
 import json
 import unicodedata
@@ -26,7 +26,7 @@ def check_text(text: str, entities: list[dict[str, Any]], *, may_be_empty: bool 
 
 
 def read_entities(fields: dict[str, Any]) -> list[dict[str, Any]]:
-    """Refuses `parse_mode`, which a text of others may break. Entities are what there is to send."""
+    """Refuses `parse_mode`, because a text from others can break it. Texts must be sent with entities."""
     if fields.get("parse_mode"):
         raise ApiError(400, "Bad Request: can't parse entities: Can't find end of the entity starting at byte offset 0")
     given = fields.get("entities") or []

@@ -1,4 +1,4 @@
-"""Servers on the web: a page, a search engine as SearXNG is, and a server of tools by MCP over HTTP."""
+"""Servers on the web: a page, a search engine like SearXNG, and a tool server that speaks MCP over HTTP."""
 
 import json
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ class FakeWeb(FakeServer):
         """Whether the MCP server answers with events."""
         self.line_end = "\n"
         self.stays_open = False
-        """Whether its streams go on after the answer."""
+        """Whether its streams stay open after the answer."""
         self.is_down = False
         self.session = 1
         self.logins: dict[str, str] = {}
-        """By their paths, headers that must come with a request, as `name: value`."""
+        """Headers that must come with a request, as `name: value`, by path."""
         self.called: list[dict[str, Any]] = []
         self.more_tools: list[str] = []
-        """What the MCP server has beside its two."""
+        """Further tools of the MCP server."""
 
     def answer(self, request: Request) -> Answer | None:
         name, _, value = self.logins.get(request.path, "").partition(": ")

@@ -42,7 +42,7 @@ CHAT = 77
 KEY = "sk-CANARYkeyCANARYkeyCANARYkey000001"
 LOOK_EVERY = 5.0
 GATEWAY_HOST = "10.231.0.1"
-"""On each node: the first address of `BERTH_SWARM_SUBNET`."""
+"""The gateway's address on each node: the first address of `BERTH_SWARM_SUBNET`."""
 
 
 class Fleet:
@@ -55,7 +55,7 @@ class Fleet:
 
     @contextmanager
     def open(self, monkeypatch: pytest.MonkeyPatch) -> Iterator["Fleet"]:
-        """The engine of the services, and the fakes in the network between the nodes."""
+        """The engine of the services, and the fake servers in the network between the nodes."""
         monkeypatch.setattr(get_engine, "_load", lambda _: self.swarm.engine)
         monkeypatch.setattr("containers.gateway.tls_transport.open_socket", self.cluster.open_socket)
         hub = self.cluster._hub.sockets
@@ -71,7 +71,7 @@ class Fleet:
                 self.provider.stop()
 
     def prepare(self) -> None:
-        """As an operator does: images and the script, on each node."""
+        """Installs images and the script on each node, as an operator does."""
         make_agent_image(self.cluster.manager.client)
         self.cluster.share([AGENT_IMAGE])
         for node in self.cluster.nodes:
@@ -79,7 +79,7 @@ class Fleet:
             run_node_script(node)
 
     def deploy(self) -> Project:
-        """Alice's, with a bot of its own, by the API."""
+        """Creates a project of Alice's with a bot of its own, through the API."""
         token = f"{next(self._numbers)}:CANARYtokenCANARYtokenCANARY00001"
         self.telegram.add_bot(token)
         self.provider.add_key(KEY)
@@ -96,7 +96,7 @@ class Fleet:
         assert answer.status_code == 200, answer.content
 
     def watch(self) -> None:
-        """What the watcher's threads do of gateways: one round, and now and then a look."""
+        """Does what the watcher's threads do for gateways: one round, and checks at intervals."""
         with suppress(Exception):  # as its threads go on
             self.leader.run()
         if time.monotonic() >= self._look_at:
@@ -126,19 +126,19 @@ class Fleet:
         return f"{rows} {tasks} {self.telegram.polls_of[-5:]}"
 
     def answers(self, text: str, *, within: float) -> float:
-        """Seconds until the agent has answered this question."""
+        """Returns the seconds until the agent has answered this question."""
         began, asked = time.monotonic(), len(self.telegram.sent(self.token))
         self.telegram.say(self.token, CHAT, text)
         self.watch_until(lambda: len(self.telegram.sent(self.token)) > asked, within=within, what="No answer")
         return time.monotonic() - began
 
     def node_of(self, project: Project) -> SwarmNode:
-        """The node whose gateway lets it through."""
+        """Returns the node whose gateway admits the agent."""
         held = Project.objects.get(pk=project.pk).gateway_node
         return next(node for node in self.cluster.nodes if node.node_id == held)
 
     def settle_on_a_worker(self, project: Project) -> None:
-        """The manager is needed to see what becomes of it."""
+        """Moves the agent away from the manager, which must stay up so that the test sees what happens."""
         manager = self.cluster.manager
         if self.node_of(project) is manager:
             self.cluster.set_availability(manager, "drain")
@@ -147,7 +147,7 @@ class Fleet:
         report(f"answers {self.answers('here?', within=120):.1f} s later on {self.node_of(project).name}")
 
     def ask_in_its_name(self, project: Project, node: SwarmNode) -> int:
-        """What the gateway of this node answers to who shows the agent's credential."""
+        """Returns the status with which the gateway of this node answers a request with the agent's credential."""
         project.refresh_from_db()
         path = f"http://{GATEWAY_HOST}:{PORT}/tg/bot{project.decrypt_virtual(VIRTUAL_TOKEN)}/getMe"
         # The bridge goes with its last agent, and the gateway listens at its address all the same.
@@ -164,7 +164,7 @@ class Fleet:
         node.client.kill(found["Id"], signal="SIGKILL")
 
     def cut(self, node: SwarmNode, do: str = "-I") -> None:
-        """Neither the manager nor the service reaches the node any more, nor it them. It reaches the world."""
+        """Cuts a node off from the manager and the service, in both directions. It still reaches the internet."""
         manager = self.cluster.manager.address
         ours = [
             ["INPUT", "-s", WORLD, "-p", "tcp", "--dport", str(port)]
@@ -174,7 +174,7 @@ class Fleet:
             subprocess.run(node.command("iptables", "-w", do, chain, *words, "-j", "DROP"), check=True)
 
     def require_one_poller(self) -> None:
-        """The Bot API has never seen two at once, however short."""
+        """Checks that the Bot API has never seen two polls at once, not even for a moment."""
         for (one, begin, end), (other, also_begin, also_end) in combinations(self.telegram.polls_of, 2):
             assert one == other or end <= also_begin or also_end <= begin, "Two of them at once."
 

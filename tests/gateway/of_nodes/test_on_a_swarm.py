@@ -26,11 +26,11 @@ pytestmark = [
     pytest.mark.skipif(not is_root(), reason="takes the right to make networks"),
 ]
 PATIENCE = 90.0
-"""Seconds for what has no limit of its own."""
+"""Seconds for steps that have no limit of their own."""
 
 CUT = 60.0
 AWAY = 20.0
-"""Seconds for which nobody leads."""
+"""Seconds without a leader."""
 
 SOME_MEMORY = 2**22
 
@@ -45,7 +45,7 @@ def ships(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
 
 
 def test_an_agent_moves_between_nodes_and_only_one_container_polls(ships: Fleet, pytestconfig: pytest.Config) -> None:
-    """One agent all along, because three engines take long to start."""
+    """The same agent for all tests, because three engines take long to start."""
     manager = ships.cluster.manager
     ships.cluster.set_availability(manager, "pause")
     project = ships.deploy()
@@ -75,7 +75,7 @@ def test_an_agent_moves_between_nodes_and_only_one_container_polls(ships: Fleet,
 
 
 def _measure(ships: Fleet, node: SwarmNode) -> None:
-    """The API says of an agent on another node than the manager's what the engine there says of it."""
+    """For an agent on another node, the API reports what that node's engine says about it."""
     before = _ask_engine(ships, node)
     told = ships.api.get(f"/api/projects/{ships.project.pk}/stats")
     after = _ask_engine(ships, node)
@@ -113,7 +113,7 @@ def _cut_off(ships: Fleet) -> None:
 
 
 def _lose_the_manager(ships: Fleet) -> None:
-    """Leases go on without it, for longer than one lasts."""
+    """Leases are renewed without it, for longer than one lasts."""
     manager = ships.cluster.manager
     ships.cluster.kill(manager)
     ships.watch_for(2 * AWAY)

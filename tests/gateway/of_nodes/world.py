@@ -1,4 +1,4 @@
-"""The Bot API that such an agent polls, its image, and what an operator does on each node."""
+"""The Bot API that such an agent polls, the agent's image, and the operator's steps on each node."""
 
 import io
 import os
@@ -29,7 +29,7 @@ except urllib.error.HTTPError as error:
 
 
 class RememberingTelegram(FakeTelegram):
-    """Keeps of each poll whose it was, and from when to when."""
+    """Records for each poll whose it was, and its start and end."""
 
     def __init__(self, host: str) -> None:
         super().__init__(host)
@@ -58,7 +58,7 @@ def make_agent_image(client: Any) -> None:
 
 
 def run_node_script(node: SwarmNode) -> None:
-    """In the node's network, and with its engine."""
+    """Runs a command in the node's network and with the node's engine."""
     text = io.StringIO()
     call_command("node", stdout=text)
     places = {"/run/berth-node": f"{node.home}/rules", "/run/systemd": "/nowhere"}
