@@ -136,9 +136,8 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
     def realign(self, key: str) -> list[str]:
         """Restores the network, restart policy and limits that Berth gave to the containers of this key.
 
-        They leave every other network. Running containers keep running, and those that are down beside the only one
-        that is up are removed. Returns the differences in words. Does nothing if there is no container. Raises
-        `AlteredError` if only a new container can be as it should be.
+        They leave every other network, and running ones keep running. If only one runs, the others are removed. Does
+        nothing if there is none. Returns the differences in words. Raises `AlteredError` if only a new one helps.
         """
 
     def quarantine(self, key: str, *, timeout: int, retire: Callable[[Observation], None] = lambda _: None) -> None:

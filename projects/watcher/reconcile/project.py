@@ -51,9 +51,9 @@ def reconcile_project(
 ) -> Decision | None:
     """Updates the row from the project's containers. Returns what to do, or None.
 
-    `answer` inspects the container if the list in `group` is not enough.
+    `answer` inspects the container if the list in `group` is not enough. A container that an interrupted operation
+    removed did not vanish by itself.
     """
-    # If an interrupted operation removed the container, it did not vanish by itself.
     if project.operation:
         if not project.release_abandoned(recreated_at=None):
             return None
