@@ -122,3 +122,23 @@ def test_settings_with_the_mark_of_windows_are_settings(
         monkeypatch.setenv("BERTH_URL", other_end.url)
         assert berth("deploy", "x", "--no-wait", "--settings", str(tmp_path / "settings.json")).code == 0
     assert other_end.seen[0].fields()["settings"] == {"a": 5}
+
+
+@pytest.mark.parametrize("hidden", ["\x1b[2J", "\x9b2J", "\r"])
+def test_no_argument_reaches_the_terminal_as_a_command(
+    berth: Berth, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hidden: str
+) -> None:
+    """A word, an unknown option, and the value of each option of each command."""
+    monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("BERTH_TOKEN", "x")
+    monkeypatch.chdir(tmp_path)
+    tried = [[hidden], [f"--{hidden}"]]
+    for name, parser in _commands().items():
+        options = [action.option_strings[-1] for action in parser._actions if action.option_strings]
+        words = [[name], [name, "x"], [name, "x", "y"]]
+        tried += [[*before, last] for before in words for last in (hidden, f"--nope{hidden}")]
+        tried += [[name, "x", f"{option}={hidden}"] for option in options]
+    assert len(tried) > 200
+    for words in tried:
+        done = berth(*words)
+        assert not set(hidden) & {"\x1b", "\x9b", "\r"} & set(done.out + done.err), words

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NoReturn
 
 from berth_cli import VERSION
 from berth_cli.errors import UsageError
+from berth_cli.terminal import printable
 
 _Adder = Callable[[str, str], argparse.ArgumentParser]
 
@@ -16,9 +18,16 @@ FILES = {"ca", "key_file", "password_file", "telegram_token_file", "api_key_file
 DAYS = ("30", "90", "365", "never")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Shows no control character of an argument that it refuses."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 @lru_cache(maxsize=1)
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="berth",
         description="Deploys and controls your agents on an installation of Berth. Exit codes: 0 done, 1 refused, "
         "or the agent does not run well (degraded included), 2 wrong usage, 3 not settled in time.",
