@@ -36,6 +36,9 @@ ROWS = 20_000
 THREADS = {"gateway", "alerts", "images", "limits of names"}
 """Those of the watcher that ask of projects within seconds."""
 
+PATIENCE = 300.0
+"""Seconds for what the watcher does within seconds on a machine that is not busy."""
+
 LAST_OF_A_LOOK = 'SET "budget_until" = NULL'
 
 NUMBERED = r"\$(\d+)"
@@ -108,8 +111,8 @@ def watching(statements: Statements) -> Iterator[None]:
         Samples(lambda: True).step()
         measure_disks()
         list(prune())
-        wait_until(lambda: any(LAST_OF_A_LOOK in each for each in list(statements.asked)), within=60)
-        wait_until(lambda: statements.threads >= THREADS, within=60, what=lambda: str(statements.threads))
+        wait_until(lambda: any(LAST_OF_A_LOOK in each for each in list(statements.asked)), within=PATIENCE)
+        wait_until(lambda: statements.threads >= THREADS, within=PATIENCE, what=lambda: str(statements.threads))
 
 
 def act(api: APIClient, project: Project) -> None:
@@ -118,7 +121,7 @@ def act(api: APIClient, project: Project) -> None:
         assert api.post(f"{path}/control", {"action": action}, format="json").status_code in {200, 409}, action
     for change in ({"name": "Yours"}, {"plan": "starter"}, {"telegramToken": "8:yet-another"}, {"apiKey": "sk-other"}):
         answer = api.patch(path, change, format="json")
-        assert answer.status_code in {200, 400}, answer.content
+        assert answer.status_code in {200, 400, 409}, answer.content  # the watcher may be busy with it
     api.post("/api/projects/control", {"action": "stop", "ids": [str(project.pk)]}, format="json")
 
 
