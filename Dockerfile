@@ -60,8 +60,8 @@ USER berth
 VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
-    CMD ["python", "-c", "import urllib.request; from os import environ as e; urllib.request.urlopen(f\"http://127.0.0.1:{e.get('BERTH_ROLE') == 'watcher' and e.get('BERTH_WATCHER_PORT') or e.get('BERTH_PORT', '8000')}/healthz\", timeout=4)"]
+HEALTHCHECK --interval=15s --timeout=10s --start-period=30s \
+    CMD ["python", "-c", "import urllib.request; from os import environ as e; urllib.request.urlopen(f\"http://127.0.0.1:{e.get('BERTH_ROLE') == 'watcher' and e.get('BERTH_WATCHER_PORT') or e.get('BERTH_PORT', '8000')}/healthz\", timeout=8)"]
 # With exec, signals reach `serve` itself. `build_images` builds the images of the gateway and of the assistant, and makes
 # those of other types current.
 CMD ["sh", "-c", "python manage.py prepare && python manage.py build_images --first-run && exec python manage.py serve"]

@@ -46,6 +46,13 @@ class StackWalk(Walk):
         self.installation.deploy()
         wait_until(self.is_ready, within=LIMIT, every=1, what=self.installation.describe)
 
+    def call(self, method: str, path: str, body: Any = None) -> Answer:
+        """Says what the Swarm did with the web server if nobody listens at its port."""
+        try:
+            return super().call(method, path, body)
+        except OSError as error:
+            raise AssertionError(f"{method} {path}: {error}\n{self.installation.describe()}") from error
+
     def kill(self, service: str) -> None:
         """With -9, all of its processes; the Swarm starts it again."""
         killed = self.installation.container(service)

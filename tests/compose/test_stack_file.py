@@ -49,6 +49,19 @@ def test_only_managers_run_services_with_the_engine_s_socket(services: dict[str,
             assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
 
 
+@pytest.mark.parametrize("name", ["web", "watcher"])
+def test_a_busy_machine_does_not_get_berth_killed(services: dict[str, Any], name: str) -> None:
+    """A Swarm kills a task after three failed checks, if the file names no other number. Each check starts an
+    interpreter: it took 0.7 s on two cores at a load of 20, and 5 s with a fiftieth of a core.
+    """
+    check = services[name]["healthcheck"]
+    assert int(check["timeout"].removesuffix("s")) >= 30
+    assert check["retries"] >= 6
+    image = re.search(r"^HEALTHCHECK .*\n.*timeout=(\d+)\)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert image
+    assert int(image[1]) < int(check["timeout"].removesuffix("s"))
+
+
 def test_the_head_of_the_file_names_each_secret(services: dict[str, Any]) -> None:
     text = STACK.read_text()
     made = set(re.findall(r"docker secret create (\w+) -", text.partition("version:")[0]))
