@@ -27,6 +27,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db.utils import Error as DatabaseError
 
+from config.serving.freed_memory import return_large_blocks
+
 logger = logging.getLogger("berth.serve")
 
 WEB, WATCHER = "web server", "watcher"
@@ -60,6 +62,7 @@ def run_child(lifeline: Connection, target: Callable[..., None], *arguments: obj
     the lifeline is closed, for example by the parent's end, even by SIGKILL.
     """
     os.setpgrp()
+    return_large_blocks()
     for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)  # they are meant for the parent only
     is_watcher = multiprocessing.current_process().name == WATCHER
