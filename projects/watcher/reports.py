@@ -53,7 +53,7 @@ class Reports(LastingThread):
             while not self._stopped.is_set():
                 self._beat.expect(STEP)
                 streams.follow(self._running)
-                self._tell(streams.wait(self._until_next()))
+                self._trigger(streams.wait(self._until_next()))
         finally:
             streams.close()
 
@@ -63,7 +63,7 @@ class Reports(LastingThread):
         waits = [self._looked_at[key] + EACH_EVERY - now for key in self._late & self._looked_at.keys()]
         return min(WAIT, max(0.0, min(waits, default=WAIT)))
 
-    def _tell(self, reported: set[str]) -> None:
+    def _trigger(self, reported: set[str]) -> None:
         """Triggers inspections. If it is too early for an agent, does so later, because its last report counts."""
         now = time.monotonic()
         self._looked_at = {key: at for key, at in self._looked_at.items() if now - at < EACH_EVERY}

@@ -64,7 +64,7 @@ def describe_charts(project: Project, span: Span) -> dict[str, Any]:
         "spans": list(Span),
         "charts": [*_draw_machine(used, series, span), *_draw_hours(hours, begin, span)] if known or hours else [],
         "edges": [begin, begin + span.length / 2, begin + span.length],
-        "rows": [_tell(each) for each in reversed(known)],
+        "rows": [_make_row(each) for each in reversed(known)],
         "hours": [(hour.at, f"{hour.messages:,}", f"{hour.tokens:,}") for hour in reversed(hours)],
     }
 
@@ -139,7 +139,7 @@ def _peak(values: Sequence[float | None]) -> float:
     return max((value for value in values if value is not None), default=0.0)
 
 
-def _tell(used: Used) -> tuple[datetime, str, str, str, str]:
+def _make_row(used: Used) -> tuple[datetime, str, str, str, str]:
     return used.at, _per_cent(used.cpu), describe_size(used.memory), _rate(used.received), _rate(used.sent)
 
 

@@ -71,9 +71,9 @@ def _show_row(known: Known[Project], event: Event | None) -> Row:
         bot=project.bot,
         plan=project.plan_id,
         up_since=facts.started_at if is_up else None,
-        last=_tell(event) if event else None,
+        last=_describe_event(event) if event else None,
     )
 
 
-def _tell(event: Event) -> LastEvent:
+def _describe_event(event: Event) -> LastEvent:
     return LastEvent(event.at, describe_event(event.action, event.outcome, event.detail), event.actor_for_owner)

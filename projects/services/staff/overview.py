@@ -133,13 +133,13 @@ def read_overview() -> Overview:
         users=users.count(),
         without_second_factor=without.count(),
         staff_without_second_factor=list(without.filter(is_staff=True)[:MOST_SHOWN]),
-        deploys=_tell(_DEPLOYS, known),
-        failures=_tell(_FAILURES, known),
+        deploys=_read_latest(_DEPLOYS, known),
+        failures=_read_latest(_FAILURES, known),
         unfinished=find_unfinished(),
     )
 
 
-def _tell(chosen: Q, known: Sequence[Known]) -> list[EventLine]:
+def _read_latest(chosen: Q, known: Sequence[Known]) -> list[EventLine]:
     """Returns the latest of these events, none older than a week."""
     names = {each.project.pk: each.project.name for each in known}
     events = Event.objects.filter(chosen, at__gt=clock.now() - LATEST_WITHIN)[:LATEST]

@@ -114,14 +114,14 @@ def test_an_agent_that_reports_endlessly_is_inspected_sometimes_and_once_at_the_
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     heard = Reports(looks.append)
     for _ in range(50):
-        heard._tell({"noisy"})
+        heard._trigger({"noisy"})
         clock[0] += 0.1
     assert 4 <= len(looks) <= 6
     looks.clear()
-    heard._tell({"noisy"})
+    heard._trigger({"noisy"})
     clock[0] += reports.EACH_EVERY
-    heard._tell(set())
-    heard._tell(set())
+    heard._trigger(set())
+    heard._trigger(set())
     assert looks[-1:] == ["noisy"]
     assert len(looks) <= 2
 
@@ -132,12 +132,12 @@ def test_a_report_soon_after_another_one_does_not_wait_longer_than_it_must(monke
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     heard = Reports(looks.append)
     assert heard._until_next() == reports.WAIT
-    heard._tell({"noisy"})
+    heard._trigger({"noisy"})
     clock[0] += 0.75
-    heard._tell({"noisy"})
+    heard._trigger({"noisy"})
     assert heard._until_next() == reports.EACH_EVERY - 0.75
     clock[0] += 0.25
-    heard._tell(set())
+    heard._trigger(set())
     assert (looks, heard._until_next()) == (["noisy"] * 2, reports.WAIT)
 
 
