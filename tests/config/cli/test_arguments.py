@@ -135,8 +135,8 @@ def test_no_argument_reaches_the_terminal_as_a_command(
     tried = [[hidden], [f"--{hidden}"]]
     for name, parser in _commands().items():
         options = [action.option_strings[-1] for action in parser._actions if action.option_strings]
-        words = [[name], [name, "x"], [name, "x", "y"]]
-        tried += [[*before, last] for before in words for last in (hidden, f"--nope{hidden}")]
+        begun = [[name], [name, "x"], [name, "x", "y"]]
+        tried += [[*before, last] for before in begun for last in (hidden, f"--nope{hidden}")]
         tried += [[name, "x", f"{option}={hidden}"] for option in options]
     assert len(tried) > 200
     for words in tried:

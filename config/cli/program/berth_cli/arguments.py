@@ -61,11 +61,11 @@ def check_texts(options: argparse.Namespace) -> None:
                 raise UsageError(f"“{each}” is not text in the encoding of this terminal.")
 
 
-def _common(*, inner: bool = False) -> argparse.ArgumentParser:
+def _common(*, inner: bool = False) -> _Parser:
     """Returns the common options. `inner` is for a verb below a command: a default there must not override an option
     given before it.
     """
-    common = argparse.ArgumentParser(add_help=False)
+    common = _Parser(add_help=False)
     default = argparse.SUPPRESS if inner else ""
     off = argparse.SUPPRESS if inner else False
     common.add_argument("--json", action="store_true", default=off, help="print the API's own document")
