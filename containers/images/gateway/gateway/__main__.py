@@ -3,6 +3,7 @@
 With GATEWAY_SUPERVISED=1, which the image sets, the gateway restarts by itself if it is killed.
 """
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -15,6 +16,7 @@ if __name__ == "__main__":
     listening = None
     with suppress(ValueError):  # `main` reports it
         listening = listen(read_config())
+    gc.disable()  # imported modules stay, so a search for garbage only delays the start; `main` enables it again
     from gateway.serving.run import main
     from gateway.serving.supervisor import supervise
 

@@ -28,6 +28,7 @@ def main(listening: socket.socket | None = None) -> None:
     logging.getLogger("aiohttp").setLevel(logging.CRITICAL)
     raise_file_limit()
     gc.set_threshold(COLLECT_AFTER)
+    gc.enable()
     try:
         uvloop.run(serve(read_config(), listening))
     except asyncio.CancelledError:
