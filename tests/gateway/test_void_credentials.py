@@ -29,8 +29,8 @@ def test_a_credential_void_on_this_node_is_asked_to_retry_for_a_while(tmp_path: 
             for _ in range(2):
                 now[0] += 5
                 told.append(callers.identify(credential="v", address="10.0.0.7"))
-            assert told == [Stranger.LATER, Stranger.LATER, Stranger.NOBODY]
-            assert callers.identify(credential="w", address="10.0.0.7") is Stranger.NOBODY
+            assert told == [Stranger.LATER, Stranger.LATER, Stranger.INVALID]
+            assert callers.identify(credential="w", address="10.0.0.7") is Stranger.INVALID
 
 
 def test_a_node_without_comparison_neither_refuses_permanently_nor_admits(tmp_path: Path) -> None:
@@ -61,4 +61,4 @@ def test_a_node_without_comparison_neither_refuses_permanently_nor_admits(tmp_pa
     compare(missed=True)
     assert told() == [Stranger.LATER] * 2
     compare(missed=False)
-    assert told() == [Stranger.NOBODY] * 2
+    assert told() == [Stranger.INVALID] * 2

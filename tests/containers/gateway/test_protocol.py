@@ -86,7 +86,7 @@ def test_usage_and_sightings_are_read(client: GatewayClient) -> None:
 
 def test_a_refusal_does_not_quote_the_entry(client: GatewayClient) -> None:
     document = Entry(project="three", address="CANARY")
-    with pytest.raises(EngineRefusedError, match="address is no IP address"):
+    with pytest.raises(EngineRefusedError, match="address is not an IP address"):
         client.apply(version=1, entries=[document])
 
 

@@ -118,7 +118,7 @@ def test_an_entry_that_the_gateway_refuses_holds_up_no_other(
 
     def refuse(line: bytes) -> bytes:
         if str(bad.pk).encode() in line and b'"do":"apply"' in line:
-            raise EngineRefusedError("telegram.token has another form than it must have.")
+            raise EngineRefusedError("telegram.token is missing or malformed.")
         return answer(line)
 
     engine.gateway_program.answer = refuse  # type: ignore[method-assign]  # of this one

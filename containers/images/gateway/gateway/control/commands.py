@@ -56,7 +56,7 @@ class Commands:
         except EntryError as error:
             return {"ok": False, "error": str(error)}
         except (OSError, DiskError) as error:
-            return {"ok": False, "error": f"The gateway's disk has not taken it: {type(error).__name__}."}
+            return {"ok": False, "error": f"The gateway cannot write to its disk: {type(error).__name__}."}
 
     async def _apply(self, message: dict[str, Any]) -> dict[str, Any]:
         version = _number(message, "version")

@@ -62,7 +62,7 @@ async def _answer(gate: ReadinessGate, line: bytes) -> bytes:
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        answer = {"ok": False, "error": "The message is no JSON."}
+        answer = {"ok": False, "error": "The message is not JSON."}
     else:
         try:
             answer = await gate.answer(message)
@@ -70,5 +70,5 @@ async def _answer(gate: ReadinessGate, line: bytes) -> bytes:
             raise
         except Exception as error:  # noqa: BLE001 - the connection serves all commands
             logger.error("A command failed: %s", type(error).__name__)  # noqa: TRY400 - a trace could show a credential
-            answer = {"ok": False, "error": "The gateway has failed over this message."}
+            answer = {"ok": False, "error": "The gateway has failed while handling this message."}
     return json.dumps(answer).encode() + b"\n"

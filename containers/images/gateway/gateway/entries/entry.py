@@ -155,7 +155,7 @@ def _provider(document: object) -> Provider:
     try:
         kind = Kind(str(given.get("kind")))
     except ValueError:
-        raise EntryError("provider.kind is none that the gateway knows.") from None
+        raise EntryError("provider.kind is not a kind that the gateway knows.") from None
     key = read_matching(given.get("key"), HEADER_SAFE, "provider.key")
     return Provider(
         read_matching(given.get("virtual"), DIGEST, "provider.virtual"), key, kind, read_base(given.get("base"))
@@ -173,11 +173,11 @@ def _address(value: object) -> str | None:
     try:
         return str(ip_address(str(value)))
     except ValueError:
-        raise EntryError("address is no IP address.") from None
+        raise EntryError("address is not an IP address.") from None
 
 
 def _host(value: str) -> Target:
     found = read_host(value)
     if found is None:
-        raise EntryError("hosts holds what is no name of a host, with or without a port.")
+        raise EntryError("hosts contains a value that is not a host name with or without a port.")
     return found

@@ -28,13 +28,13 @@ def read_numbers(value: object, name: str, known: tuple[str, ...]) -> dict[str, 
     given = {key: number for key, number in read_object(value, name).items() if number is not None}
     for key, number in given.items():
         if key not in known or isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:
-            raise EntryError(f"{name} holds an unknown name, or something else than a whole number from 0.")
+            raise EntryError(f"{name} has an unknown name, or a value that is not a whole number from 0.")
     return given
 
 
 def read_matching(value: object, pattern: re.Pattern[str], name: str) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise EntryError(f"{name} is missing or has another form than it must have.")
+        raise EntryError(f"{name} is missing or malformed.")
     return value
 
 
@@ -46,5 +46,5 @@ def read_base(value: object) -> str:
     except ValueError:
         good = False
     if not good or "?" in text or "#" in text or "@" in text or not HEADER_SAFE.fullmatch(text):
-        raise EntryError("base is no http or https URL without query, fragment and login.")
+        raise EntryError("base is not an http or https URL without query, fragment and login.")
     return text

@@ -68,6 +68,6 @@ def _server(document: object) -> Server:
     parts = urlsplit(read_base(given.get("base")))
     target = read_target(f"{parts.hostname}:{parts.port or PORTS[parts.scheme]}")
     if target is None:
-        raise EntryError("servers.by_id holds an address whose host is no name.")
+        raise EntryError("servers.by_id has an address without a host name.")
     header = read_matching(given.get("header"), _HEADER, "servers.by_id.header")
     return Server(str(given["base"]), target, header, read_matching(given.get("value"), _VALUE, "servers.by_id.value"))

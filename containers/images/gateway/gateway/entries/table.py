@@ -128,7 +128,7 @@ class Table:
             before = self._records.get(change.project)
             after = follow(before, project=change.project, version=version, document=change.document)
             if after.entry is not None and after.entry.project != change.project:
-                raise EntryError("An entry names another project than its message.")
+                raise EntryError("An entry and its message name different projects.")
             if before is None or before.version < version or _is_end(before, after):
                 newer[change.project] = after
         self._refuse_shared({**self._records, **newer})

@@ -22,7 +22,7 @@ class Stranger(Enum):
     way. Or the entry has no lease now, or is void on this node but perhaps on no other."""
     ASTRAY = auto()
     """Most likely the agent itself, whose address a rule on the host changes. A program on the host looks the same."""
-    NOBODY = auto()
+    INVALID = auto()
     """The credential or the address is wrong."""
 
 
@@ -36,7 +36,7 @@ def admit(found: Entry | Stranger, *, otherwise: RefusedError) -> Entry:
     """Returns the entry. Raises RefusedError for a stranger, which is `otherwise` if credential or address is wrong."""
     if isinstance(found, Entry):
         return found
-    if found is Stranger.NOBODY:
+    if found is Stranger.INVALID:
         raise otherwise
     # A connection keeps its changed address, even after the rule is gone.
     headers = {"Connection": "close"} if found is Stranger.ASTRAY else None
@@ -129,9 +129,9 @@ class Callers:
         if entry is not None:
             return self._compare(entry, address)
         if self._table.may_return(virtual):
-            return Stranger.NOBODY if self._returning.is_over(address, virtual) else Stranger.LATER
+            return Stranger.INVALID if self._returning.is_over(address, virtual) else Stranger.LATER
         if self._table.is_void(virtual) or self._grace.is_over(address, virtual):
-            return Stranger.NOBODY
+            return Stranger.INVALID
         return Stranger.LATER
 
     def find_address(self, address: str) -> Entry | Stranger:
@@ -139,7 +139,7 @@ class Callers:
         entry = self._table.find_address(address)
         if entry is not None:
             return self._admit(entry)
-        return Stranger.NOBODY if self._grace.is_over(address, "") else Stranger.LATER
+        return Stranger.INVALID if self._grace.is_over(address, "") else Stranger.LATER
 
     def _compare(self, entry: Entry, address: str) -> Entry | Stranger:
         if entry.assigned:
@@ -148,7 +148,7 @@ class Callers:
         if entry.address in (None, address):
             return self._admit(entry)
         if self._table.has_address(address):
-            return Stranger.NOBODY
+            return Stranger.INVALID
         self._note(entry.project, address)
         return Stranger.ASTRAY
 

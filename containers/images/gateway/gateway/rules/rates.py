@@ -44,10 +44,10 @@ class Rates:
             asked.popleft()
         self.check_share(entry)
         if self._open[entry.project] >= entry.limits.parallel:
-            raise RefusedError(Why.RATE, "This agent asks its provider too often at a time.", retry_after=1)
+            raise RefusedError(Why.RATE, "This agent has too many calls in progress.", retry_after=1)
         if len(asked) >= entry.limits.requests:
             wait = max(1, round(asked[0] + MINUTE - now)) if asked else 60
-            raise RefusedError(Why.RATE, "This agent asks its provider too often.", retry_after=wait)
+            raise RefusedError(Why.RATE, "This agent makes too many calls per minute.", retry_after=wait)
         asked.append(now)
         self._open[entry.project] += 1
         try:

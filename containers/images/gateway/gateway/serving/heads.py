@@ -14,7 +14,7 @@ VERSIONS = (HttpVersion10, HttpVersion11)
 def check_head(request: web.BaseRequest) -> None:
     """Raises RefusedError for a head that no real client sends, or that two readers could understand differently."""
     if request.version not in VERSIONS:
-        raise RefusedError(Why.BAD, "Bad Request: HTTP/1.1 is spoken here")
+        raise RefusedError(Why.BAD, "Bad Request: only HTTP/1.0 and HTTP/1.1 are supported")
     path = request.raw_path
     if not path.startswith("/") or len(path) > LONGEST_PATH or not path.isascii() or not path.isprintable():
         raise RefusedError(Why.BAD, "Bad Request")

@@ -12,7 +12,7 @@ def check_method(method: str) -> None:
     """Raises RefusedError for a method by which Berth would lose control of the bot or of a bot's token."""
     name = method.lower()
     if name in _REFUSED:
-        raise RefusedError(Why.BAD, f"Bad Request: {method} is not available: Berth looks after this bot's messages")
+        raise RefusedError(Why.BAD, f"Bad Request: {method} is not available: Berth receives this bot's messages")
     if "token" in name:
         # getManagedBotToken and replaceManagedBotToken return a credential.
         raise RefusedError(Why.BAD, f"Bad Request: {method} is not available: Berth keeps the tokens of bots")

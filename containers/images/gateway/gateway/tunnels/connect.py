@@ -50,7 +50,7 @@ async def find_public(target: Target, resolve: Resolve = resolve) -> list[str]:
     addresses = await resolve(target.host, target.port)
     public = [address for address in addresses if is_public(address)]
     if not public:
-        raise RefusedError(Why.FORBIDDEN, "The host's name leads to no address of the internet.")
+        raise RefusedError(Why.FORBIDDEN, "The host's name has no address in the public internet.")
     return public
 
 

@@ -10,7 +10,7 @@ from gateway.rules.callers import Callers, admit
 from gateway.rules.refusals import RefusedError, Why
 from gateway.tunnels.target import Target, read_target
 
-UNKNOWN = "Nobody is known here by this address or credential."
+UNKNOWN = "No agent has this address or credential."
 
 
 def read_connect_target(text: str) -> Target:

@@ -67,7 +67,7 @@ class Tunnels:
     def _count(self, entry: Entry, near: asyncio.Transport) -> Iterator[None]:
         mine = self._open[entry.project]
         if len(mine) >= MOST:
-            raise RefusedError(Why.RATE, "This agent has too many connections at a time.", retry_after=1)
+            raise RefusedError(Why.RATE, "This agent has too many connections open.", retry_after=1)
         mine.add(near)
         try:
             yield
