@@ -20,7 +20,7 @@ from tests.security.populated_service import PopulatedService
 from tests.security.routes import address_of, page_routes
 
 pytestmark = [pytest.mark.one_database("postgresql"), pytest.mark.timeout(7200)]
-"""With `--whole` it sends some 50,000 requests."""
+"""With `--whole` it sends tens of thousands of requests."""
 
 VALUES = (
     *("\0", "-1", "9" * 30, "9" * 2000, "1e400", "NaN", "\u0663", "\u00b2", "\ud800", "{" * 2000, "[[1]]", "null"),
