@@ -35,16 +35,18 @@ SENTENCES = {
     "type": "Must be of type {limit}.",
     "enum": "Must be one of: {limit}.",
     "const": "Must be {limit}.",
-    "required": "Lacks a setting. Needed are: {limit}.",
+    "required": "Lacks a setting. Required: {limit}.",
     "minLength": "Must have at least {limit} character(s).",
     "maxLength": "Must have at most {limit} characters.",
     "minItems": "Must have at least {limit} item(s).",
     "maxItems": "Must have at most {limit} items.",
-    "uniqueItems": "Must not hold the same twice.",
+    "uniqueItems": "Must not contain the same item twice.",
     "minimum": "Must be {limit} or more.",
     "maximum": "Must be {limit} or less.",
 }
-CREDENTIAL = "An address must hold no credential: who sees the settings sees it, and agents have it in plain text."
+CREDENTIAL = (
+    "An address must not contain a credential, because everyone who sees the settings and the agent can read it."
+)
 OTHERWISE = "Does not fit the settings of this agent type (see /api/types)."
 
 

@@ -79,7 +79,7 @@ def test_a_setting_is_added_offered_changed_and_removed(office: Client, alice: U
         ({"shape": "number", "default": "1e30"}, "at most 20 digits"),
         ({"shape": "number", "default": "", "minimum": "NaN"}, "Enter a number."),
         ({"shape": "switch", "default": "perhaps"}, "Type yes or no."),
-        ({"title": "it\u202eis"}, "Must not hold"),
+        ({"title": "it\u202eis"}, "Must not contain"),
     ],
     ids=str,
 )

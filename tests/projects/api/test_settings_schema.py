@@ -25,7 +25,7 @@ MESSAGES: list[tuple[dict[str, Any], str, str]] = [
     (
         {"allowed_users": [1, 1]},
         "settings.allowed_users",
-        "Must not hold the same twice. Telegram user ids or @usernames, who need no pairing; * is everybody.",
+        "Must not contain the same item twice. Telegram user ids or @usernames, who need no pairing; * is everybody.",
     ),
     (
         {"allowed_users": [1, "x"]},
