@@ -152,9 +152,10 @@ class ProviderCalls:
             except ExceededError:
                 length_watch.mark_broken(meter)
                 raise
-            except BaseException:
+            except BaseException as error:
                 request.leave()
                 length_watch.mark_abandoned(meter, await drain(answer, meter, pay))
+                cost.is_error |= isinstance(error, RefusedError)  # an answer that agents never get
                 raise
             length_watch.mark_complete(meter)
             return response

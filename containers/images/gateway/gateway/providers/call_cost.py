@@ -37,17 +37,17 @@ class CallCost:
         self.usage = Usage()
 
     def mark_complete(self, meter: Meter) -> None:
-        self.mark_reported(meter)
+        """Records a complete answer, even if the agent has not read all of it."""
+        self.usage, self.model = meter.final(self._bound), meter.model
         self.is_error = False
 
-    def mark_reported(self, meter: Meter) -> None:
-        """Records a complete answer, even if the agent has not read it."""
-        self.usage, self.model = meter.final(self._bound), meter.model
-
     def mark_abandoned(self, meter: Meter, drained: Drained) -> None:
-        """Records that the agent is gone. If the answer arrives too fast to be read, the whole reservation counts."""
+        """Records an answer whose agent is gone. If it arrives too fast to be read, the whole reservation counts.
+
+        Many agents hang up once they have read the last event, before the answer ends. That is no error.
+        """
         if drained is Drained.COMPLETE:
-            self.mark_reported(meter)
+            self.mark_complete(meter)
         elif drained is Drained.INCOMPLETE:
             self.mark_broken(meter)
 
