@@ -26,7 +26,7 @@ def test_a_role_starts_only_the_processes_that_it_names(
 ) -> None:
     supervisor: Any = Supervisor(role=role)
     monkeypatch.setattr(supervisor, "_listen_to_signals", Mock())
-    monkeypatch.setattr(supervisor._births, "start", Mock(side_effect=lambda *_, **__: Child()))
+    monkeypatch.setattr(supervisor._child_starter, "start", Mock(side_effect=lambda *_, **__: Child()))
     monkeypatch.setattr(supervisor, "_look_after_children", lambda: supervisor._on_stop(signal.SIGTERM, None))
     assert supervisor.run() == 0
     assert list(supervisor._children) == names
@@ -35,7 +35,7 @@ def test_a_role_starts_only_the_processes_that_it_names(
 def test_a_watcher_alone_is_ready_when_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
     """A web server alone is, when a worker serves. What has gone before it may end then."""
     supervisor: Any = Supervisor(role=Role.WATCHER)
-    monkeypatch.setattr(supervisor._births, "start", Mock(return_value=Child()))
+    monkeypatch.setattr(supervisor._child_starter, "start", Mock(return_value=Child()))
     monkeypatch.setattr(supervisor._predecessors, "release", released := Mock())
     supervisor._watcher.start()
     supervisor._note_ready()

@@ -47,7 +47,7 @@ class Process:
     def execute(self, execute: Any, sql: str | bytes, params: Any, many: bool, context: Any) -> Any:
         told = sql.decode() if isinstance(sql, bytes) else sql  # a compiled query on PostgreSQL is bytes
         if not told.startswith(ROLLBACK):
-            is_event = self.dies_at_event and told.startswith('INSERT INTO "projects_event"')
+            is_event = self.dies_at_event and 'INSERT INTO "projects_event"' in told
             if self.is_dead or self.statements == self.dies_at or is_event:
                 self.is_dead = True
                 raise Killed
