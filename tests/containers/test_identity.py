@@ -26,7 +26,7 @@ def test_names_are_stable_and_reveal_nothing() -> None:
     name = container_name(key)
     assert name == container_name(key)
     assert name.startswith(f"{settings.BERTH_INSTANCE}-")
-    assert not any(part in name for part in key.split("-"))
+    assert not any(part in name for part in key.split("-") if len(part) > 4)  # four digits may occur by chance
     assert len({container_name(str(uuid4())) for _ in range(200)}) == 200
     with ELSEWHERE:
         assert container_name(key) != name

@@ -52,7 +52,8 @@ def test_an_agent_learns_nothing_from_the_names_of_others(docker_under_test: Doc
     ends = docker_under_test.client.inspect_container(other.name)["NetworkSettings"]["Networks"]
     answer = inside(docker_under_test, ends[network_name()]["IPAddress"])
     assert other.name in answer  # the question was understood: without names that mean nothing this would tell
-    assert not any(part in answer for part in (*other.key.split("-"), OWNER))
+    long_parts = [part for part in other.key.split("-") if len(part) > 4]  # four digits may occur by chance
+    assert not any(part in answer for part in (*long_parts, OWNER))
     assert other.name.removeprefix(f"{settings.BERTH_INSTANCE}-").isalnum()
 
 
