@@ -18,25 +18,25 @@ from containers.engine.trials import TrialRun
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
 from containers.outbound.call_limits import time_limit
-from containers.swarm.confinement import Confinement
-from containers.swarm.deploy import Deployment
-from containers.swarm.events import watch
+from containers.swarm.confinement.confinement import Confinement
 from containers.swarm.gateway.verbs import GatewayVerbs
-from containers.swarm.images import name_for_nodes
-from containers.swarm.liveness import Liveness
-from containers.swarm.logs import Logs
-from containers.swarm.nodes import find_ready, list_nodes
-from containers.swarm.observations import Observations
-from containers.swarm.placement import Placement, place
-from containers.swarm.secrets import Secrets
-from containers.swarm.service_spec import service_payload
-from containers.swarm.services import Services
-from containers.swarm.shared_folders import make_folder, volume_driver
-from containers.swarm.state_verbs import StateVerbs
-from containers.swarm.state_writer import Memory
-from containers.swarm.usage import Usages
-from containers.swarm.verbs import Verbs
-from containers.swarm.volume_cleanup import VolumeCleanup
+from containers.swarm.images.images import name_for_nodes
+from containers.swarm.nodes.liveness import Liveness
+from containers.swarm.nodes.nodes import find_ready, list_nodes
+from containers.swarm.observation.events import watch
+from containers.swarm.observation.logs import Logs
+from containers.swarm.observation.observations import Observations
+from containers.swarm.observation.usage import Usages
+from containers.swarm.placement.placement import Placement, place
+from containers.swarm.services.deploy import Deployment
+from containers.swarm.services.secrets import Secrets
+from containers.swarm.services.services import Services
+from containers.swarm.services.verbs import Verbs
+from containers.swarm.states.shared_folders import make_folder, volume_driver
+from containers.swarm.states.state_verbs import StateVerbs
+from containers.swarm.states.state_writer import Memory
+from containers.swarm.states.volume_cleanup import VolumeCleanup
+from containers.swarm.tasks.service_spec import service_payload
 from containers.vocabulary import INSTANCE_LABEL, ContainerSpec, DiskUse, EngineEvent, Observation, Usage, Volume
 
 

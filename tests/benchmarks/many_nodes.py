@@ -136,7 +136,7 @@ def settle() -> None:
 
 def list_all() -> None:
     from containers.docker_api.client import Connection
-    from containers.swarm.services import Services
+    from containers.swarm.services.services import Services
 
     Services(Connection()).list_labels({"berth.instance": "berth"})
 

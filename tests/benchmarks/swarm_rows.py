@@ -8,7 +8,7 @@ BEGAN = "2026-01-01T00:00:00Z"
 def write_rows(api: str) -> tuple[str, str]:
     """A service and its task as text, with `#key`, `#id` and `#node` in them."""
     from containers.identity import own_labels
-    from containers.swarm.service_spec import service_payload
+    from containers.swarm.tasks.service_spec import service_payload
     from containers.vocabulary import GENERATION_LABEL, PROJECT_LABEL, ContainerSpec
 
     labels = {**own_labels(), PROJECT_LABEL: "#key", GENERATION_LABEL: "1"}
@@ -42,7 +42,7 @@ def write_node(number: int) -> str:
 def write_note(key: str, ident: str, node: str) -> str:
     """The config that says that the agent has run on this node."""
     from containers.identity import own_labels
-    from containers.swarm.service_spec import KEPT_ON_LABEL
+    from containers.swarm.tasks.service_spec import KEPT_ON_LABEL
     from containers.vocabulary import PROJECT_LABEL
 
     labels = {**own_labels(), PROJECT_LABEL: key, KEPT_ON_LABEL: node}

@@ -30,7 +30,7 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineError, EngineRefusedError
 from containers.firewall.iptables import can_set_rules
 from containers.programs import is_local_engine
-from containers.swarm.distribution import distribute
+from containers.swarm.images.distribution import distribute
 
 NO_BASE_IMAGE = 3
 """The exit code on which `config/bin/run` installs mmdebstrap and tries again."""

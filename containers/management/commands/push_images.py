@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
-from containers.swarm.distribution import distribute
+from containers.swarm.images.distribution import distribute
 
 
 class Command(BaseCommand):

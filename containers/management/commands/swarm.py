@@ -9,11 +9,11 @@ from django.core.management.base import BaseCommand, CommandError
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import understand_answer
 from containers.errors import EngineError
-from containers.swarm.agent_nodes import find_places
-from containers.swarm.confinement import Confinement
-from containers.swarm.missing_protections import MEASURES
-from containers.swarm.nodes import Node, find_room, list_nodes
-from containers.swarm.services import LIST_SIZE
+from containers.swarm.confinement.confinement import Confinement
+from containers.swarm.confinement.missing_protections import MEASURES
+from containers.swarm.nodes.nodes import Node, find_room, list_nodes
+from containers.swarm.placement.agent_nodes import find_places
+from containers.swarm.services.services import LIST_SIZE
 
 MEBIBYTE = 1024 * 1024
 

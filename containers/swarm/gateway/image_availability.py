@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from containers.docker_api.client import Connection
-from containers.swarm.images import name_for_nodes
-from containers.swarm.nodes import Node
-from containers.swarm.pulls import Pulled, Pulls
+from containers.swarm.images.images import name_for_nodes
+from containers.swarm.images.pulls import Pulled, Pulls
+from containers.swarm.nodes.nodes import Node
 
 NOT_PUSHED = "The registry does not have it: run `manage.py build_images --push`."
 _LONGEST = 80

@@ -31,7 +31,7 @@ from containers.swarm.gateway.payload import (
     NodePlan,
     service_payload,
 )
-from containers.swarm.nodes import Node, list_nodes
+from containers.swarm.nodes.nodes import Node, list_nodes
 
 ANSWERS_WITHIN = 2.0
 """Seconds for a changed gateway to answer before the gateway of the next node may be changed."""

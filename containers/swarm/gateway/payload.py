@@ -17,7 +17,7 @@ from containers.agent_contract import DATA_PATH
 from containers.gateway.vocabulary import MEBIBYTE, PORT, GatewaySpec
 from containers.hardening import data_volume
 from containers.identity import gateway_name, helper_labels
-from containers.swarm.service_spec import confinement, own_directory
+from containers.swarm.tasks.service_spec import confinement, own_directory
 
 LABEL = "berth.gateway"
 """The label of the service, its volume and its secrets; its value is the instance."""

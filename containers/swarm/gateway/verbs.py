@@ -14,11 +14,11 @@ from containers.firewall.node_script import CONFIG, split_subnet
 from containers.gateway.transport import NOT_THERE, Transport
 from containers.gateway.vocabulary import AgentsNetwork, GatewayAddress, GatewaySpec
 from containers.identity import gateway_network_name, network_name
-from containers.swarm.agent_nodes import find_places
 from containers.swarm.gateway.conflicts import require_own_addresses
 from containers.swarm.gateway.image_availability import find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
-from containers.swarm.nodes import Node, list_nodes
+from containers.swarm.nodes.nodes import Node, list_nodes
+from containers.swarm.placement.agent_nodes import find_places
 from containers.vocabulary import Observation
 
 NO_RULES = (

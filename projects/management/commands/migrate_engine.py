@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineError
-from containers.swarm.capacity import free_here
+from containers.swarm.placement.capacity import free_here
 from projects.errors import ProjectError
 from projects.management.confirmation import confirms
 from projects.rules.sizes import MIB

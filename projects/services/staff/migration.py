@@ -19,7 +19,7 @@ from containers.errors import EngineError, EngineRefusedError, EngineUnavailable
 from containers.get_engine import get_engine, get_single_host
 from containers.hardening import DATA, data_volume
 from containers.identity import container_name
-from containers.swarm.awaited_states import AwaitedStates
+from containers.swarm.notes.awaited_states import AwaitedStates
 from containers.vocabulary import INSTANCE_LABEL, PROJECT_LABEL, Observation, Volume
 from projects.credentials.encryption import SecretUnreadableError
 from projects.errors import ProjectError, UnusableSettingsError

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django.conf import settings
 
-from containers.swarm.missing_protections import MEASURES
+from containers.swarm.confinement.missing_protections import MEASURES
 from projects.models import EngineHost
 
 

@@ -28,7 +28,7 @@ class Swarm:
     @contextmanager
     def settings(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("DOCKER_HOST", self.cluster.manager.url)
-        monkeypatch.setattr("containers.swarm.liveness.open_socket", self.cluster.open_socket)
+        monkeypatch.setattr("containers.swarm.nodes.liveness.open_socket", self.cluster.open_socket)
         chosen: dict[str, Any] = {
             "BERTH_INSTANCE": NAME,
             "BERTH_CONTAINER_NETWORK": f"{NAME}-agents",

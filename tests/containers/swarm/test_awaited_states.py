@@ -11,12 +11,12 @@ from containers.docker_api.client import Connection, DockerClient
 from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import container_name
-from containers.swarm.agent_configs import AgentConfigs
-from containers.swarm.awaited_states import AwaitedStates, find_home
-from containers.swarm.service_spec import KEPT_ON_LABEL
-from containers.swarm.services import Services
-from containers.swarm.shared_folders import make_folder
-from containers.swarm.state_writer import Memory
+from containers.swarm.notes.agent_configs import AgentConfigs
+from containers.swarm.notes.awaited_states import AwaitedStates, find_home
+from containers.swarm.services.services import Services
+from containers.swarm.states.shared_folders import make_folder
+from containers.swarm.states.state_writer import Memory
+from containers.swarm.tasks.service_spec import KEPT_ON_LABEL
 from containers.volume_containers import CARRIER as CARRIES
 from containers.volume_containers import HANDOVER_LABEL, handover_name
 from tests.containers.docker_api.calling import SPEC

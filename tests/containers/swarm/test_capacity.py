@@ -7,11 +7,11 @@ import pytest
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError
-from containers.swarm.capacity import constraints_of, nodes_for
-from containers.swarm.confinement import Confinement
+from containers.swarm.confinement.confinement import Confinement
+from containers.swarm.confinement.missing_protections import MEASURES, api_of, explain_refusal, find_missing
 from containers.swarm.engine import SwarmEngine
-from containers.swarm.missing_protections import MEASURES, api_of, explain_refusal, find_missing
-from containers.swarm.nodes import find_ready, find_room, read_node
+from containers.swarm.nodes.nodes import find_ready, find_room, read_node
+from containers.swarm.placement.capacity import constraints_of, nodes_for
 from tests.containers.swarm.manager import manager
 from tests.fakes.messages import Answer
 

@@ -8,10 +8,10 @@ from django.conf import settings
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineUnavailableError
-from containers.swarm import verbs
-from containers.swarm.secrets import Secrets
-from containers.swarm.services import Services
-from containers.swarm.verbs import Verbs
+from containers.swarm.services import verbs
+from containers.swarm.services.secrets import Secrets
+from containers.swarm.services.services import Services
+from containers.swarm.services.verbs import Verbs
 from containers.vocabulary import Observation
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_tasks import service, task

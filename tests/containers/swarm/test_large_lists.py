@@ -7,9 +7,9 @@ import pytest
 from django.conf import settings
 
 from containers.docker_api.client import ANSWER_SIZE, Connection
-from containers.swarm.events import LOOK_AT_MANY_EVERY, LOOK_EVERY, pause_after
-from containers.swarm.service_spec import service_payload
-from containers.swarm.services import Services
+from containers.swarm.observation.events import LOOK_AT_MANY_EVERY, LOOK_EVERY, pause_after
+from containers.swarm.services.services import Services
+from containers.swarm.tasks.service_spec import service_payload
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import manager
 from tests.containers.swarm.test_tasks import BEGAN

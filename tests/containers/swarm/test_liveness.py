@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from containers.swarm import liveness
-from containers.swarm.liveness import Liveness
-from containers.swarm.nodes import Node, read_node
+from containers.swarm.nodes import liveness
+from containers.swarm.nodes.liveness import Liveness
+from containers.swarm.nodes.nodes import Node, read_node
 from tests.containers.swarm.test_capacity import node
 
 FOUND, REFUSED, SILENT = 0, errno.ECONNREFUSED, errno.EINPROGRESS

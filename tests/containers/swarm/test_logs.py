@@ -11,9 +11,9 @@ from containers.docker.lookup import Lookup
 from containers.docker_api.client import Connection
 from containers.docker_api.logs import split_lines
 from containers.errors import EngineUnavailableError
-from containers.swarm.logs import Logs
-from containers.swarm.services import Services
-from containers.swarm.tasks import Service
+from containers.swarm.observation.logs import Logs
+from containers.swarm.services.services import Services
+from containers.swarm.tasks.tasks import Service
 from containers.vocabulary import AgentReport
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_tasks import BEGAN, service, task

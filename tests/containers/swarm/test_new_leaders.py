@@ -7,15 +7,15 @@ import pytest
 
 from containers.docker_api.client import Connection
 from containers.errors import EngineUnavailableError, NoRoomError
-from containers.swarm.capacity import require_room
-from containers.swarm.images import require_pulled
-from containers.swarm.liveness import Liveness
-from containers.swarm.nodes import Node
-from containers.swarm.placement import _require_home
-from containers.swarm.pulls import job_name
-from containers.swarm.secrets import Secrets
-from containers.swarm.services import Services
-from containers.swarm.verbs import Verbs
+from containers.swarm.images.images import require_pulled
+from containers.swarm.images.pulls import job_name
+from containers.swarm.nodes.liveness import Liveness
+from containers.swarm.nodes.nodes import Node
+from containers.swarm.placement.capacity import require_room
+from containers.swarm.placement.placement import _require_home
+from containers.swarm.services.secrets import Secrets
+from containers.swarm.services.services import Services
+from containers.swarm.services.verbs import Verbs
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_capacity import node
@@ -81,6 +81,6 @@ def test_a_deploy_waits_for_the_former_agent_on_a_node_that_is_not_given_up(swar
 def test_an_image_that_only_nodes_have_which_are_still_to_be_heard(swarm: Manager, monkeypatch: Any) -> None:
     image = "r:5/a@sha256:" + "b" * 64
     swarm.bodies[f"/services/{job_name(image)}"] = Answer.json(200, {"ID": "job"})
-    monkeypatch.setattr("containers.swarm.pulls.Pulled.has", lambda _, node: True)
+    monkeypatch.setattr("containers.swarm.images.pulls.Pulled.has", lambda _, node: True)
     with pytest.raises(EngineUnavailableError, match="manager may have changed"):
         require_pulled(Connection(), image, nodes_in("unknown"))

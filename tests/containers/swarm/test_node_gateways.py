@@ -13,7 +13,7 @@ from containers.gateway.vocabulary import GatewaySpec
 from containers.swarm.gateway.image_availability import NOT_PUSHED, ImageAvailability, find_image
 from containers.swarm.gateway.node_gateways import NodeGateways
 from containers.swarm.gateway.payload import NODE_LABEL
-from containers.swarm.pulls import job_name
+from containers.swarm.images.pulls import job_name
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_pulls import task
 from tests.fakes.messages import Answer

@@ -110,7 +110,7 @@ def test_an_agent_is_kept_if_its_later_start_is_given_up(swarm_under_test: Swarm
 def test_each_crash_is_counted_also_those_that_the_swarm_has_forgotten(
     swarm_under_test: SwarmUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("containers.swarm.service_spec.RESTART_DELAY", 0.0)
+    monkeypatch.setattr("containers.swarm.tasks.service_spec.RESTART_DELAY", 0.0)
     deploy(swarm_under_test, mode="crash")
     within, counts = {"berth.project": swarm_under_test.key}, [0]
 

@@ -8,8 +8,8 @@ from django.test import override_settings
 from containers.docker_api.client import Connection
 from containers.docker_api.registry import name_in_registry
 from containers.errors import ImageNotPulledError
-from containers.swarm.images import name_for_nodes, require_pulled
-from containers.swarm.pulls import TRIES, Pulled, job_name, runs_by_node
+from containers.swarm.images.images import name_for_nodes, require_pulled
+from containers.swarm.images.pulls import TRIES, Pulled, job_name, runs_by_node
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_capacity import node
 from tests.fakes.messages import Answer

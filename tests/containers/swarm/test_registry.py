@@ -10,8 +10,8 @@ from django.test import override_settings
 
 from containers.docker_api.client import Connection
 from containers.errors import ImageNotPulledError
-from containers.swarm.images import require_pulled
-from containers.swarm.nodes import list_nodes
+from containers.swarm.images.images import require_pulled
+from containers.swarm.nodes.nodes import list_nodes
 from containers.vocabulary import ContainerState
 from tests.containers.engine_fixtures import deploy
 from tests.containers.rootfs import make_images

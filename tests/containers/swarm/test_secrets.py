@@ -11,7 +11,7 @@ from containers.docker_api.client import Connection
 from containers.docker_api.errors import EngineFailedError
 from containers.identity import container_name, own_labels
 from containers.swarm.engine import SwarmEngine
-from containers.swarm.secrets import Secrets
+from containers.swarm.services.secrets import Secrets
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
 from tests.fakes.messages import Answer

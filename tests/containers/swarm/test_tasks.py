@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from containers.swarm.nodes import ENDED
-from containers.swarm.service_spec import CRASHES_LABEL, HELD
-from containers.swarm.tasks import Service, observe, read_service
+from containers.swarm.nodes.nodes import ENDED
+from containers.swarm.tasks.service_spec import CRASHES_LABEL, HELD
+from containers.swarm.tasks.tasks import Service, observe, read_service
 from containers.vocabulary import ContainerState, Observation
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,9 +9,9 @@ from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.gateway.transport import NOT_THERE
 from containers.identity import own_labels
-from containers.swarm.nodes import Node
-from containers.swarm.services import Services
-from containers.swarm.usage import Usages
+from containers.swarm.nodes.nodes import Node
+from containers.swarm.observation.usage import Usages
+from containers.swarm.services.services import Services
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_node_gateways import node
 from tests.fakes.messages import Answer

@@ -9,16 +9,16 @@ from django.test import override_settings
 from containers.docker_api.client import Connection
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import network_name
-from containers.swarm.awaited_states import AwaitedStates, find_home
-from containers.swarm.nodes import Node
-from containers.swarm.observations import Observations
-from containers.swarm.pulls import job_name
-from containers.swarm.service_spec import HOME_LABEL, KEPT_ON_LABEL, confinement
-from containers.swarm.services import Services
-from containers.swarm.shared_folders import volume_driver
-from containers.swarm.state_writer import Memory
-from containers.swarm.tasks import Service
-from containers.swarm.volume_cleanup import VolumeCleanup
+from containers.swarm.images.pulls import job_name
+from containers.swarm.nodes.nodes import Node
+from containers.swarm.notes.awaited_states import AwaitedStates, find_home
+from containers.swarm.observation.observations import Observations
+from containers.swarm.services.services import Services
+from containers.swarm.states.shared_folders import volume_driver
+from containers.swarm.states.state_writer import Memory
+from containers.swarm.states.volume_cleanup import VolumeCleanup
+from containers.swarm.tasks.service_spec import HOME_LABEL, KEPT_ON_LABEL, confinement
+from containers.swarm.tasks.tasks import Service
 from tests.containers.docker_api.calling import SPEC
 from tests.containers.swarm.manager import Manager, manager
 from tests.containers.swarm.test_node_gateways import node

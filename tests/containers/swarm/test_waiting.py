@@ -6,12 +6,12 @@ import pytest
 
 from containers.agent_reports import Waits, parse_report
 from containers.docker_api.client import Connection
-from containers.swarm.logs import Logs
-from containers.swarm.observations import Observations
-from containers.swarm.service_spec import HOME_LABEL
-from containers.swarm.services import Services
-from containers.swarm.tasks import observe, read_service
-from containers.swarm.waiting import why_it_waits
+from containers.swarm.observation.logs import Logs
+from containers.swarm.observation.observations import Observations
+from containers.swarm.services.services import Services
+from containers.swarm.tasks.service_spec import HOME_LABEL
+from containers.swarm.tasks.tasks import observe, read_service
+from containers.swarm.tasks.waiting import why_it_waits
 from containers.vocabulary import ContainerState
 from projects.rules.status.reasons import SENTENCES
 from tests.containers.docker_api.calling import SPEC

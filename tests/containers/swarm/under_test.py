@@ -90,7 +90,7 @@ class SwarmUnderTest:
         return dict(line.split("=", 1) for line in output.splitlines())
 
     def set_silence(self, monkeypatch: Any) -> None:
-        monkeypatch.setattr("containers.swarm.logs.SILENCE", 3.0)
+        monkeypatch.setattr("containers.swarm.observation.logs.SILENCE", 3.0)
 
     def deploy_healthy(self) -> None:
         deploy(self)

@@ -20,7 +20,7 @@ from containers.docker_api.building.image_build import GATEWAY
 from containers.firewall.node_script import CONFIG
 from containers.gateway.vocabulary import PORT
 from containers.identity import network_name
-from containers.swarm.liveness import GOSSIP_PORT
+from containers.swarm.nodes.liveness import GOSSIP_PORT
 from projects.models import AgentType, Project
 from projects.models.columns.gateway import VIRTUAL_TOKEN
 from projects.watcher.gateway.leases import EVERY, Round

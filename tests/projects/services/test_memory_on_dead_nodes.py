@@ -8,8 +8,8 @@ import pytest
 from containers.errors import EngineRefusedError
 from containers.firewall.node_script import CONFIG
 from containers.identity import network_name, own_labels
-from containers.swarm import liveness
 from containers.swarm.engine import SwarmEngine
+from containers.swarm.nodes import liveness
 from containers.vocabulary import PROJECT_LABEL
 from containers.volume_containers import handover_name
 from projects.models import Event, Project

@@ -1,0 +1,1 @@
+"""How services are confined, and what the Swarm's engines cannot confine."""

@@ -1,0 +1,1 @@
+"""What agents do: their statuses, logs, events and use of the machine."""

@@ -1,0 +1,1 @@
+"""Where agents may run, where there is room for them, and where they are."""

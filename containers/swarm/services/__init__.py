@@ -1,0 +1,1 @@
+"""The services of agents: found, created, started, stopped and removed, with their credentials."""

@@ -1,0 +1,1 @@
+"""Agents' memory: written on a node, emptied on all, or in a folder that all nodes reach."""
