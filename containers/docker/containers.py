@@ -10,7 +10,7 @@ from containers.docker.lookup import Lookup
 from containers.docker.networks import endpoints
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, EngineFailedError, MissingError, is_timeout
-from containers.engine.lists import Ahead
+from containers.engine.lists import Prefetch
 from containers.errors import EngineRefusedError, EngineUnavailableError, NameTakenError, StillStoppingError
 from containers.identity import container_name, is_labelled, is_of_another, is_ours
 from containers.outbound.call_limits import seconds_left, time_limit
@@ -54,9 +54,9 @@ class Containers:
         with telling_of_address(found.labels):
             endpoints.start(self._connection, found.container_id)
 
-    def stop_key(self, key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
+    def stop_key(self, key: str, *, timeout: int, prefetch: Prefetch = list) -> Observation | None:
         """Stops our containers of this key. Returns the final state of the only one, or None if there were several."""
-        listed = [found for found in ahead() if is_ours(found.labels)] if ahead else []
+        listed = [found for found in prefetch() if is_ours(found.labels)]
         found = map(self._exactly, listed or self._lookup.find_all(key))
         ended = [self.stop_found(each, timeout=timeout) for each in found]
         return ended[0] if len(ended) == 1 else None

@@ -36,7 +36,7 @@ from containers.docker_api.read_limits import start_in_thread
 from containers.docker_api.report_streams import ReportStreams
 from containers.docker_api.stats import Meter, read_usage
 from containers.engine.images import HostFacts, ImageFacts
-from containers.engine.lists import Ahead, Keys
+from containers.engine.lists import Keys, Prefetch
 from containers.engine.trials import TrialRun
 from containers.identity import is_ours
 from containers.outbound.call_limits import time_limit
@@ -129,11 +129,11 @@ class DockerEngine(GatewayVerbs, StateVerbs, EventVerbs):
                 # The network was removed meanwhile. It is created again with the same bridge, so that the rules apply.
                 return run(replace(spec, is_first=False))
 
-    def look_ahead(self, key: str) -> Ahead:
+    def prefetch(self, key: str) -> Prefetch:
         return start_in_thread(partial(self._lookup.list_key, key))
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
-        return self._containers.stop_key(key, timeout=timeout, ahead=ahead)
+    def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:
+        return self._containers.stop_key(key, timeout=timeout, prefetch=prefetch)
 
     def remove(self, key: str, *, volumes: bool = False) -> None:
         if volumes:

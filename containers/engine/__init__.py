@@ -12,7 +12,7 @@ from typing import Protocol
 from containers.engine.events import ReportsEvents
 from containers.engine.gateway import RunsGateway
 from containers.engine.images import HostFacts, KnowsImages
-from containers.engine.lists import Ahead, ListsContainers
+from containers.engine.lists import ListsContainers, Prefetch
 from containers.engine.names import LimitsNames
 from containers.engine.reports import ReportStreams
 from containers.engine.states import KeepsStates
@@ -105,13 +105,13 @@ class Engine(ListsContainers, KeepsStates, RunsGateway, LimitsNames, KnowsImages
         that this generation created and never started. A volume stays if a newer deploy created it or may have used it.
         """
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:
         """Stops the container: SIGTERM, and SIGKILL after `timeout` seconds. Returns once none of its processes runs.
 
         Returns the container's final state, without the agent's report. Returns None if it had already ended or was one
         of several; call `inspect` then.
 
-        `ahead` is the result of `look_ahead`. Pass it only if no container with this key can have been created since.
+        `prefetch` is the result of that method. Pass it only if no container with this key can have been created since.
 
         `for_good` means that the caller removes the agent's state next. Then the call does not wait for a machine that
         the engine itself has given up.

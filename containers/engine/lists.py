@@ -9,8 +9,9 @@ Keys = Collection[str]
 """Values of `PROJECT_LABEL`."""
 
 
-Ahead = Callable[[], list[Observation]]
-"""Waits for the answer to a question that the engine was asked earlier. Raises `EngineError`."""
+Prefetch = Callable[[], list[Observation]]
+"""Waits for the answer to a question that the engine was asked earlier; `list` if there was no question. Raises
+`EngineError`."""
 
 
 class ListsContainers(Protocol):
@@ -32,7 +33,7 @@ class ListsContainers(Protocol):
         found to be right about it in the last seconds. If the list is right, the result is as listed.
         """
 
-    def look_ahead(self, key: str) -> Ahead:
+    def prefetch(self, key: str) -> Prefetch:
         """Starts asking which containers have this key, for a `stop` that follows soon, and returns at once."""
 
     def look_up(self, container_id: str) -> Observation | None:

@@ -13,7 +13,7 @@ from containers.docker_api.errors import understand_answer
 from containers.docker_api.images import describe_image, read_image_id
 from containers.docker_api.report_streams import ReportStreams
 from containers.engine.images import HostFacts, ImageFacts
-from containers.engine.lists import Ahead, Keys
+from containers.engine.lists import Keys, Prefetch
 from containers.engine.trials import TrialRun
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from containers.identity import gateway_network_name, network_name
@@ -122,10 +122,10 @@ class SwarmEngine(GatewayVerbs, StateVerbs):
         )
         return self._services.create(payload, home=placement.home, before=placement.before)
 
-    def look_ahead(self, key: str) -> Ahead:
+    def prefetch(self, key: str) -> Prefetch:
         return list  # a stop looks by itself: while one ends, its tasks change
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:
         """Stops the service. `timeout` only limits the wait: the agent has the time that its service defines."""
         return self._verbs.stop_key(key, timeout=timeout, leave_lost=for_good)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from django.conf import settings
 
 from containers.engine.images import HostFacts
-from containers.engine.lists import Ahead, Keys
+from containers.engine.lists import Keys, Prefetch
 from containers.errors import ContainerSilentError, EngineError, StillStoppingError, SupersededError
 from containers.identity import find_spare, is_labelled, is_ours
 from containers.outbound.call_limits import seconds_left, time_limit
@@ -84,10 +84,10 @@ class MemoryEngine(RunsMemoryGateway):
         self._answer("deploy")
         return container.observation
 
-    def look_ahead(self, key: str) -> Ahead:
+    def prefetch(self, key: str) -> Prefetch:
         return list
 
-    def stop(self, key: str, *, timeout: int, ahead: Ahead | None = None, for_good: bool = False) -> Observation | None:
+    def stop(self, key: str, *, timeout: int, prefetch: Prefetch = list, for_good: bool = False) -> Observation | None:
         self._enter("stop", key)
         with self._changed:
             found = self._find_all(key)

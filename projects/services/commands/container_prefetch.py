@@ -1,6 +1,6 @@
 """Lists a project's containers while the project is being claimed, because both take milliseconds."""
 
-from containers.engine.lists import Ahead
+from containers.engine.lists import Prefetch
 from containers.get_engine import get_engine
 from projects.models import Project
 from projects.rules.status.lifecycle import Operation
@@ -12,12 +12,12 @@ class ContainerPrefetch:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._operation, self._version = project.operation, project.entry_version
-        self._ahead = get_engine().look_ahead(project.container_key)
+        self._prefetch = get_engine().prefetch(project.container_key)
 
-    def if_undisturbed(self) -> Ahead | None:
-        """Returns the list after the claim, or None if another operation may have created a container meanwhile.
+    def if_undisturbed(self) -> Prefetch:
+        """Returns the list after the claim, or `list` if another operation may have created a container meanwhile.
 
         That is so if one was in flight or has begun before the claim. Each claim raises the version by one.
         """
         is_next = self._project.entry_version == self._version + 1
-        return self._ahead if is_next and self._operation == Operation.NONE else None
+        return self._prefetch if is_next and self._operation == Operation.NONE else list

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from containers.engine.lists import Ahead
+from containers.engine.lists import Prefetch
 from containers.errors import EngineError, EngineUnavailableError, StillStoppingError
 from containers.get_engine import get_engine
 from projects.errors import ProjectSuspendedError
@@ -98,16 +98,16 @@ def check_may_be_deleted(project: Project) -> None:
         raise ProjectSuspendedError(f"“{project.name}” is suspended and cannot be deleted. Ask the staff.")
 
 
-def remove_container(project: Project, ahead: Ahead | None = None) -> Outcome:
+def remove_container(project: Project, prefetch: Prefetch = list) -> Outcome:
     """Removes the container, its volumes and its secrets, and tells the gateway that its credentials are void.
 
-    `ahead` is as for the engine's `stop`.
+    `prefetch` is as for the engine's `stop`.
     """
     notification = GatewayNotification(project) if project.has_virtual_credentials else None
     engine = get_engine()
     try:
         is_known = not project.has_state or engine.knows_state(project.container_key)
-        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead, for_good=True)
+        engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, prefetch=prefetch, for_good=True)
         engine.remove(project.container_key, volumes=True)
     except EngineError as error:
         return Outcome(error=error)

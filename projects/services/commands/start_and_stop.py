@@ -8,7 +8,7 @@ from typing import Any
 from accounts import clock
 from accounts.database.durability import keep_commits
 from containers.agent_contract import AgentState
-from containers.engine.lists import Ahead
+from containers.engine.lists import Prefetch
 from containers.errors import (
     AddressUnusableError,
     EngineError,
@@ -130,28 +130,28 @@ def _ensure_user(project: Project) -> None:
         project.ensure_uid()
 
 
-def take_down(project: Project, claim: Claim, ahead: Ahead | None = None) -> Outcome:
+def take_down(project: Project, claim: Claim, prefetch: Prefetch = list) -> Outcome:
     """Stops the container, so that none of its processes runs, and tells the gateway that its credentials are void.
 
-    An agent that its owner stops may use them until it ends; a suspended one may not. `ahead` is as for the engine's
-    `stop`.
+    An agent that its owner stops may use them until it ends; a suspended one may not. `prefetch`: see `Engine.stop`.
     """
     if project.is_suspended:
         notification = GatewayNotification(project) if project.has_virtual_credentials else None
-        outcome = _take_down(project, claim, ahead)
+        outcome = _take_down(project, claim, prefetch)
         if notification is not None:
             notification.finish()
         return outcome
     with connecting_to_gateway(project):
-        outcome = _take_down(project, claim, ahead)
+        outcome = _take_down(project, claim, prefetch)
     notify_gateway(project)
     return outcome
 
 
-def _take_down(project: Project, claim: Claim, ahead: Ahead | None) -> Outcome:
+def _take_down(project: Project, claim: Claim, prefetch: Prefetch) -> Outcome:
     engine = get_engine()
     try:
-        seen, at = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, ahead=ahead), clock.now()
+        seen = engine.stop(project.container_key, timeout=project.agent_type.stop_timeout, prefetch=prefetch)
+        at = clock.now()
         if claim.contested:
             # The operation that lost may be about to start its container. Remove it, so that it cannot.
             if ended := engine.inspect(project.container_key):

@@ -1,11 +1,11 @@
-"""A stop uses what the engine listed while it claimed the project, and only where nothing else was under way."""
+"""A stop uses the list that was prefetched while it claimed the project, unless another operation was under way."""
 
 from typing import Any
 
 import pytest
 
 from accounts import clock
-from containers.engine.lists import Ahead
+from containers.engine.lists import Prefetch
 from containers.outbound.call_limits import seconds_left
 from containers.vocabulary import Observation
 from projects.errors import ProjectSuspendedError
@@ -24,27 +24,27 @@ ACTOR = Actor(label="x", source="test")
 
 @pytest.fixture
 def looks(engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, int]]:
-    """Of each look: whether it had a deadline, and how many places were taken."""
+    """For each prefetch: whether it had a deadline, and how many places were taken."""
     seen: list[tuple[bool, int]] = []
 
-    def look(_: str) -> Ahead:
+    def look(_: str) -> Prefetch:
         seen.append((seconds_left() is not None, COMMANDS.taken))
         return list
 
-    monkeypatch.setattr(engine, "look_ahead", look)
+    monkeypatch.setattr(engine, "prefetch", look)
     return seen
 
 
-def test_who_looks_ahead_has_the_deadline_and_the_place_of_the_command(
+def test_the_prefetch_has_the_deadline_and_the_place_of_the_command(
     project: Project, looks: list[tuple[bool, int]]
 ) -> None:
-    """Else an engine that hangs is tried every second, and each that looks waits for it."""
+    """Otherwise each command would try an engine that hangs, and wait for it."""
     control_project(project=project, action=Action.STOP, actor=ACTOR)
     assert delete_project(project=project, actor=ACTOR)
     assert looks == [(True, 1)] * 2
 
 
-def test_for_a_deletion_that_is_refused_or_recorded_nobody_looks(
+def test_a_deletion_that_is_refused_or_recorded_prefetches_nothing(
     project: Project, looks: list[tuple[bool, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.suspended_at = clock.now()
@@ -57,35 +57,39 @@ def test_for_a_deletion_that_is_refused_or_recorded_nobody_looks(
     assert looks == []
 
 
-def test_an_undisturbed_stop_takes_what_was_listed(
+def test_an_undisturbed_stop_uses_the_prefetched_list(
     project: Project, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[Ahead | None] = []
+    given: list[Prefetch] = []
     stop = engine.stop
 
-    def note(key: str, *, timeout: int, ahead: Ahead | None = None) -> Observation | None:
-        given.append(ahead)
+    def note(key: str, *, timeout: int, prefetch: Prefetch = list) -> Observation | None:
+        given.append(prefetch)
         return stop(key, timeout=timeout)
 
     monkeypatch.setattr(engine, "stop", note)
-    monkeypatch.setattr(engine, "look_ahead", lambda _: list)
+
+    def answer() -> list[Observation]:
+        return []
+
+    monkeypatch.setattr(engine, "prefetch", lambda _: answer)
     control_project(project=project, action=Action.STOP, actor=ACTOR)
-    assert given == [list]
+    assert given == [answer]
 
 
-def test_what_was_listed_beside_another_operation_is_asked_for_anew(project: Project) -> None:
-    """It may have made a container since: it has begun and ended, or is still under way as the stop begins."""
+def test_a_list_from_alongside_another_operation_is_discarded(project: Project) -> None:
+    """The operation may have created a container since. It has already ended here; below it is still under way."""
     rival = Project.objects.get(pk=project.pk)
     looking = ContainerPrefetch(project)
     claim = rival.claim(Operation.START, lasting=time_allowed(), renew=False)
     assert claim is not None
     rival.record(claim)
     assert claim_stop(project) is not None
-    assert looking.if_undisturbed() is None
+    assert looking.if_undisturbed() is list
 
 
-def test_what_was_listed_during_another_operation_is_asked_for_anew(project: Project) -> None:
+def test_a_list_from_during_another_operation_is_discarded(project: Project) -> None:
     assert project.claim(Operation.START, lasting=time_allowed(), renew=False) is not None
     looking: Any = ContainerPrefetch(project)
     assert claim_stop(project) is not None
-    assert looking.if_undisturbed() is None
+    assert looking.if_undisturbed() is list
