@@ -1,8 +1,9 @@
 """Passes an answer on to the agent, piece by piece, as fast as the agent takes it."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 
 import aiohttp
 from aiohttp import web
@@ -30,14 +31,16 @@ async def pass_on(
     pay: PayFor,
     hide_usage: bool = False,
     end: Callable[[], bytes] = lambda: b"",
+    headers: Mapping[str, str] = MappingProxyType({}),
 ) -> web.StreamResponse:
     """Passes on an answer. Returns when the agent has received it completely.
 
     If the answer arrives faster than `pay` allows, the pieces become larger. `end` is called after each piece. Empty
-    bytes mean that the answer may continue; others are sent as its end. Raises RefusedError before anything was sent,
-    and BrokenError after that.
+    bytes mean that the answer may continue; others are sent as its end. `headers` are added to the provider's. Raises
+    RefusedError before anything was sent, and BrokenError after that.
     """
     response = _begin(request, answer, secrets, hide_usage=hide_usage)
+    response.headers.update(headers)
     piece_filter = PieceFilter(LeakDetector(*secrets), meter, pay, end)
     request[BEGUN] = True
     try:
@@ -96,10 +99,12 @@ def _begin(
     return response
 
 
-async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[str]) -> tuple[bytes, web.Response]:
+async def pass_redacted(
+    answer: aiohttp.ClientResponse, *, secrets: Collection[str], headers: Mapping[str, str] = MappingProxyType({})
+) -> tuple[bytes, web.Response]:
     """Passes on an answer that may quote all or part of the credential: an error, or facts about a key.
 
-    Also returns the text. Raises RefusedError.
+    Also returns the text. `headers` are added to the provider's. Raises RefusedError.
     """
     _refuse_unusable(answer)
     body = bytearray()
@@ -118,6 +123,7 @@ async def pass_redacted(answer: aiohttp.ClientResponse, *, secrets: Collection[s
     text = redact_credentials(quoted).encode()
     response = web.Response(status=answer.status, body=text)
     response.headers.extend(answer_headers(answer.headers.items(), secrets))
+    response.headers.update(headers)
     return text, response
 
 

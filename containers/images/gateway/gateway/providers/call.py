@@ -19,7 +19,7 @@ from gateway.providers.call_cost import CallCost
 from gateway.providers.extracted_texts import ExtractedTexts
 from gateway.providers.length_watch import LengthWatch, note_refusal
 from gateway.providers.meter_choice import choose_meter
-from gateway.providers.options import remove_unknown_options
+from gateway.providers.options import removal_header, remove_unknown_options
 from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.provider_request import ProviderRequest, headers_of
 from gateway.providers.reading import read_call
@@ -121,7 +121,7 @@ class ProviderCalls:
     async def _write(self, request: ProviderRequest, parsed: ParsedCall, output: int) -> None:
         if request.entry.budget.is_set:
             limit_length(parsed, output, request.provider.kind)
-            remove_unknown_options(parsed.document)
+            parsed.removed = remove_unknown_options(parsed.document)
         if request.call is not Call.TRANSCRIPTION:  # a form is passed on unchanged
             if request.entry.budget.is_of_money:
                 remove_surcharges(parsed, request.entry.prices)
@@ -135,18 +135,19 @@ class ProviderCalls:
         self, request: ProviderRequest, parsed: ParsedCall, cost: CallCost, lease: Lease
     ) -> web.StreamResponse:
         cost.mark_sent()
+        headers = removal_header(parsed.removed)
         async with ask(self._client, "POST", request.url, headers=headers_of(request), body=parsed.body) as answer:
             parsed.clear()
             lease.end()
             self._truth.note_provider(request.entry.project, answer.status)
             if answer.status >= 300:
                 cost.mark_free()
-                return (await pass_redacted(answer, secrets=(request.provider.key,)))[1]
+                return (await pass_redacted(answer, secrets=(request.provider.key,), headers=headers))[1]
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
             length_watch = LengthWatch(self._ledger, self._truth, request.entry, request.provider.kind, parsed, cost)
             try:
                 response = await pass_on(
-                    request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay,
+                    request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay, headers=headers,
                     hide_usage=parsed.hide_usage, end=partial(length_watch.check, meter),
                 )  # fmt: skip
             except ExceededError:

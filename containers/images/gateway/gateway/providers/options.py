@@ -6,6 +6,8 @@ those options pass that are known to cost nothing beyond the request's bytes and
 modules bound.
 """
 
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from gateway.providers.parsed_call import CHOICE_OPTIONS, LENGTH_OPTIONS
@@ -51,7 +53,25 @@ ALLOWED_OPTIONS = (
 )
 
 
-def remove_unknown_options(document: dict[str, Any]) -> None:
-    """Removes options that are not allowed, so that the provider answers as if they had not been given."""
-    for name in document.keys() - ALLOWED_OPTIONS:
+REMOVED_HEADER = "X-Berth-Removed-Options"
+"""The header of an answer that names the removed options, so that a developer sees why they had no effect."""
+MAX_NAMED = 20
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
+"""Names that may stand in a header. An agent can invent any others."""
+
+
+def remove_unknown_options(document: dict[str, Any]) -> list[str]:
+    """Removes options that are not allowed, so that the provider answers as if they had not been given.
+
+    Returns their names.
+    """
+    removed = sorted(document.keys() - ALLOWED_OPTIONS)
+    for name in removed:
         del document[name]
+    return removed
+
+
+def removal_header(removed: Iterable[str]) -> dict[str, str]:
+    """Returns the header that names the removed options, or no header if none has a name that may stand there."""
+    names = [name for name in removed if _NAME.fullmatch(name)][:MAX_NAMED]
+    return {REMOVED_HEADER: ", ".join(names)} if names else {}

@@ -58,6 +58,8 @@ class ParsedCall:
     """Whether the document was read incrementally, and must be written like that."""
     body: bytes = b""
     """The body to send, once it is written."""
+    removed: list[str] = field(default_factory=list)
+    """The names of the options that were removed from it."""
 
     @property
     def has_length(self) -> bool:
