@@ -15,7 +15,7 @@ register = template.Library()
 
 NOT_CLOSED_AT_BOOT = (
     "After a reboot of the engine's host, agents stay down until Berth has set their firewall rules and starts them, "
-    "because nothing closes their network before the engine starts. `sudo make install-service` installs what does."
+    "because nothing sets these rules before the engine starts. To change that, run `sudo make install-service`."
 )
 
 

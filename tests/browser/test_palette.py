@@ -1,4 +1,4 @@
-"""The command palette and the shortcuts, with the keyboard alone; and what a page is by the API."""
+"""The command palette and the shortcuts, with the keyboard alone; and the API request of a page."""
 
 import re
 
@@ -55,7 +55,7 @@ def test_the_keyboard_alone_leads_everywhere(home: Page, engine: MemoryEngine) -
 def test_a_page_shows_its_request_of_the_api(home: Page, engine: MemoryEngine) -> None:
     project = deploy_by_form(home)
     home.goto(f"/projects/{project.pk}")
-    home.get_by_text("The same by the API").click()
+    home.get_by_text("Do this with the API").click()
     home.get_by_role("button", name="Copy this request").click()
     expect(home.get_by_text("Copied.")).to_be_visible()
     copied = home.evaluate("navigator.clipboard.readText()")

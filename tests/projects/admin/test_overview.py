@@ -99,7 +99,8 @@ def test_the_overview_shows_the_machine_and_users_without_a_second_factor(
     assert "0.50 cores in use of 8" in page
     assert "100.0 MB in use of 1.0 TB" in page
     assert AgentType.objects.get(slug="assistant").image in page
-    assert "2 of 2 users" in page
+    assert "<dt>Users without a second factor</dt>" in page
+    assert ">2 of 2</a>" in page
     assert "?second_factor__isempty=1&amp;is_active__exact=1" in page
     assert f"of the staff {sam.email}" in page
 
