@@ -15,16 +15,16 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 
-def prepare(facts: Any, addresses: Any) -> Any:
+def prepare(config: Any, addresses: Any) -> Any:
     from berth_agent.relay.child import Program
-    from berth_agent.relay.facts import child_environment
+    from berth_agent.relay.config import child_environment
 
     given = [addresses.bot_base, addresses.token, addresses.provider, addresses.key]
     return Program(
         name="echo",
         command=[sys.executable, __file__, "child", *given],
         environment=child_environment(),
-        directory=facts.data,
+        directory=config.data,
     )
 
 

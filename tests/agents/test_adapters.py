@@ -34,7 +34,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def write(kind: str, tmp_path: Path, *, prefix: str = "sk-", **env: str) -> tuple[Any, dict[str, Any]]:
     """Returns the command to start, and the configuration written for it."""
     from berth_agent.relay.addresses import Addresses
-    from berth_agent.relay.facts import read_facts
+    from berth_agent.relay.config import read_config
     from berth_agent.relay.provider import name_of
 
     for name in ("secrets", "data", "run"):
@@ -43,10 +43,10 @@ def write(kind: str, tmp_path: Path, *, prefix: str = "sk-", **env: str) -> tupl
     (tmp_path / "secrets/agent_api_key").write_text(prefix + KEY)
     places = {f"AGENT_{name.upper()}_DIR": str(tmp_path / name) for name in ("secrets", "data", "run")}
     given = {"AGENT_MODEL": "some-model", "AGENT_ALLOWED_USERS": "41,@ada", "AGENT_INSTRUCTIONS": "Speak in rhymes."}
-    facts = read_facts(places | given | env)
-    relay = Addresses("http://127.0.0.1:1234", f"/{name_of(facts.provider)}", facts)
-    program = importlib.import_module(f"{kind}_adapter.configuration").prepare(facts, relay)
-    return program, json.loads((facts.data / FILES[kind]).read_text())
+    config = read_config(places | given | env)
+    relay = Addresses("http://127.0.0.1:1234", f"/{name_of(config.provider)}", config)
+    program = importlib.import_module(f"{kind}_adapter.configuration").prepare(config, relay)
+    return program, json.loads((config.data / FILES[kind]).read_text())
 
 
 @pytest.mark.parametrize("prefix", ["sk-", "sk-or-", "sk-ant-"])

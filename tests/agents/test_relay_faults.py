@@ -71,7 +71,7 @@ def notes() -> Notes:
 def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes], tuple[Any, Upstream, Any]]]:
     """Returns a relay in front of an upstream with this answer, and its Telegram side."""
     from berth_agent.providers import Provider
-    from berth_agent.relay.facts import Facts
+    from berth_agent.relay.config import Config
     from berth_agent.relay.provider import ProviderEndpoint
     from berth_agent.relay.server import Relay
     from berth_agent.relay.telegram import TelegramEndpoint
@@ -86,11 +86,11 @@ def relay(image: Path, tmp_path: Path, notes: Notes) -> Iterator[Callable[[bytes
         )
         people: dict[str, Any] = {"instructions": "", "allowed_users": frozenset("*"), "settings": {}}
         who: dict[str, Any] = {"token": "7:real", "key": "sk-real", "provider": Provider.OPENAI, "model": "m"}
-        facts = Facts(**who, **bases, **people, data=tmp_path, run=tmp_path, **seconds)
-        telegram = TelegramEndpoint(facts, None, lambda _: None)  # type: ignore[arg-type]  # no poll is made
-        provider = ProviderEndpoint(facts, notes)  # type: ignore[arg-type]  # as much of a status as it uses
+        config = Config(**who, **bases, **people, data=tmp_path, run=tmp_path, **seconds)
+        telegram = TelegramEndpoint(config, None, lambda _: None)  # type: ignore[arg-type]  # no poll is made
+        provider = ProviderEndpoint(config, notes)  # type: ignore[arg-type]  # as much of a status as it uses
         found = Relay({"telegram": telegram.serve, "openai": provider.serve})
-        found.path_of_bot = f"/telegram/bot{facts.child_token}"  # type: ignore[attr-defined]  # for the tests
+        found.path_of_bot = f"/telegram/bot{config.child_token}"  # type: ignore[attr-defined]  # for the tests
         return found, opened[-1], telegram
 
     yield make

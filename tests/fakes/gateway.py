@@ -60,7 +60,7 @@ class MemoryGateway:
             "apply": self._apply,
             "versions": self._versions,
             "usage": self._usage,
-            "truth": self._truth,
+            "truth": self._sightings,
             "ping": lambda _: {"protocol": PROTOCOL},
         }
         do = known.get(message.get("do"))
@@ -90,5 +90,5 @@ class MemoryGateway:
         seq = page[-1][0] if page else self._seq
         return {"store": self._store, "seq": seq, "rows": rows, "more": len(fresh) > len(page)}
 
-    def _truth(self, _message: dict[str, Any]) -> dict[str, Any]:
+    def _sightings(self, _message: dict[str, Any]) -> dict[str, Any]:
         return {"began": self._began, "seen": self._seen}

@@ -15,7 +15,7 @@ from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.reading import read_call
 from gateway.providers.time_slices import run_at_once
 from gateway.rules.paths import Call
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
@@ -79,7 +79,7 @@ def test_a_transcript_stays_within_its_reservation_and_is_never_cut(tmp_path: Pa
     async def test(ledger: Ledger) -> None:
         cost = CallCost(await ledger.reserve(entry, "m", input_tokens=parsed.input, min_output=0, max_output=0))
         meter = choose_meter(parsed, {"Content-Type": "text/event-stream"})
-        length_watch = LengthWatch(ledger, Truth(Clock(2026, 11, 22)), entry, Kind.OPENAI, parsed, cost)
+        length_watch = LengthWatch(ledger, Sightings(Clock(2026, 11, 22)), entry, Kind.OPENAI, parsed, cost)
         for _ in range(300):
             meter.feed(b"data: " + json.dumps(delta).encode() + b"\n\n")
             assert length_watch.check(meter) == b""

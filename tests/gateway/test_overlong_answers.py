@@ -13,7 +13,7 @@ from gateway.meters.events import read_event
 from gateway.meters.openai import ChatMeter
 from gateway.meters.usage import MILLION, Usage
 from gateway.rules.refusals import RefusedError
-from gateway.truth import REPORTED_AFTER, Truth
+from gateway.sightings import REPORTED_AFTER, Sightings
 
 from tests.fakes.streaming import StreamingProvider
 from tests.gateway.agents import Agent
@@ -144,33 +144,33 @@ def test_the_reservation_for_a_longer_answer_is_released(tmp_path: Path) -> None
 
 def test_a_long_answer_over_midnight_does_not_count_on_the_new_day() -> None:
     now = Clock(*NOW, 23, 59)
-    truth = Truth(now)
+    sightings = Sightings(now)
     resets = "2026-11-23T00:00:00+00:00"
     now.now = now.now.replace(day=23, hour=0, minute=1)
-    truth.note_budget("p", "day", resets=resets)
-    assert not truth.as_document()["seen"]
-    truth.note_budget("p", "month", resets="2026-12-01T00:00:00+00:00")
+    sightings.note_budget("p", "day", resets=resets)
+    assert not sightings.as_document()["seen"]
+    sightings.note_budget("p", "month", resets="2026-12-01T00:00:00+00:00")
     now.now += timedelta(seconds=REPORTED_AFTER)
-    assert truth.as_document()["seen"]["p"]["budget_period"] == "month"
+    assert sightings.as_document()["seen"]["p"]["budget_period"] == "month"
 
 
 def test_a_lasting_refusal_is_reported_until_a_call_fits() -> None:
     now, resets = Clock(*NOW), "2026-12-01T00:00:00+00:00"
-    truth = Truth(now)
+    sightings = Sightings(now)
 
     def told(seconds: float) -> list[bool]:
         now.now += timedelta(seconds=seconds)
-        seen = truth.as_document()["seen"]["p"]
+        seen = sightings.as_document()["seen"]["p"]
         return [seen[name] is not None for name in ("budget_reached", "budget_period", "budget_room")]
 
-    truth.note_budget("p", "month", resets=resets)
+    sightings.note_budget("p", "month", resets=resets)
     assert told(REPORTED_AFTER / 2) == [False, False, False]
-    truth.note_room("p")  # less room than reported before
+    sightings.note_room("p")  # less room than reported before
     assert told(REPORTED_AFTER) == [False, False, True]
     for _ in range(2):
-        truth.note_budget("p", "month", resets=resets)
+        sightings.note_budget("p", "month", resets=resets)
         seen = told(REPORTED_AFTER / 2)
     assert seen == [True, True, True]
-    truth.note_room("p")
+    sightings.note_room("p")
     assert told(0) == [False, False, True]
-    assert truth.as_document()["seen"]["p"]["budget_room"] == now.now.timestamp()
+    assert sightings.as_document()["seen"]["p"]["budget_room"] == now.now.timestamp()

@@ -12,7 +12,7 @@ from gateway.providers.length_watch import LengthWatch
 from gateway.providers.parsed_call import ParsedCall
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 from tests.gateway.test_ledger import Clock, run
 
@@ -38,7 +38,7 @@ def test_an_answer_without_text_is_cut_and_counted_too(tmp_path: Path, text: str
         parsed = ParsedCall(Call.CHAT, {}, "m", 0, 16, 1, is_stream=True)
         cost = CallCost(await ledger.reserve(entry, "m", input_tokens=0, min_output=16, max_output=16))
         await ledger.read_since(0)
-        length_watch = LengthWatch(ledger, Truth(Clock(*NOW)), entry, Kind.OPENAI, parsed, cost)
+        length_watch = LengthWatch(ledger, Sightings(Clock(*NOW)), entry, Kind.OPENAI, parsed, cost)
         meter, last = ChatMeter(), b""
         for _ in range(20):
             meter.feed(event(text))

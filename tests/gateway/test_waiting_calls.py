@@ -19,7 +19,7 @@ from gateway.providers.parsed_call import ParsedCall
 from gateway.providers.provider_request import ProviderRequest
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 from tests.gateway.test_ledger import Clock, run
 
@@ -68,7 +68,7 @@ def test_a_waiting_call_does_not_keep_its_parsed_document(
 
     async def scene() -> None:
         ledger = SimpleNamespace(reserve=reserve, settle=lambda *_, **__: None)
-        calls = ProviderCalls(cast(Any, None), cast(Any, ledger), Truth(lambda: 0.0), Rates(lambda: 0.0))
+        calls = ProviderCalls(cast(Any, None), cast(Any, ledger), Sightings(lambda: 0.0), Rates(lambda: 0.0))
         entry = Entry("p", provider=Provider("", "", Kind.OPENAI, ""), budget=Budget(day_tokens=10**9))
         request = SimpleNamespace(headers={}, content_length=len(body))
         assert entry.provider

@@ -14,7 +14,7 @@ from gateway.entries.leases import Leases
 from gateway.entries.store import Store
 from gateway.entries.table import Table
 from gateway.rules.callers import Comparison
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 from containers.errors import EngineUnavailableError
 from containers.gateway.transport import NOT_THERE, Transport
@@ -35,7 +35,7 @@ class NodeGateway:
         self._leases = Leases(self._now)
         self.table = Table(Store(self._home, MultiFernet([Fernet(KEY)])), self._leases)
         ledger, self.comparison = cast("Ledger", _NoLedger()), Comparison(self._now)
-        self._commands = Commands(self.table, ledger, Truth(self._now), self.comparison)
+        self._commands = Commands(self.table, ledger, Sightings(self._now), self.comparison)
 
     def exchange(self, line: bytes, *, within: float) -> bytes:
         if not self.is_there:

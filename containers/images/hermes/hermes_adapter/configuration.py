@@ -6,7 +6,7 @@ from typing import Any
 
 from berth_agent.relay.addresses import Addresses
 from berth_agent.relay.child import Program
-from berth_agent.relay.facts import Facts, child_environment, is_on
+from berth_agent.relay.config import Config, child_environment, is_on
 
 ALWAYS = ("memory", "session_search", "todo")
 """Toolsets that stay within the agent's own notes."""
@@ -31,21 +31,21 @@ QUIET = {
 }
 
 
-def prepare(facts: Facts, addresses: Addresses) -> Program:
-    home = facts.data / "hermes"
+def prepare(config: Config, addresses: Addresses) -> Program:
+    home = config.data / "hermes"
     workspace = home / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
     # JSON is YAML, and needs no library.
-    (home / "config.yaml").write_text(json.dumps(configure(facts, addresses, str(workspace)), indent=1))
+    (home / "config.yaml").write_text(json.dumps(configure(config, addresses, str(workspace)), indent=1))
     own = {
         "HERMES_HOME": str(home),
         "HOME": str(home),
         "TELEGRAM_BOT_TOKEN": addresses.token,
-        **home_channel(facts),
-        "HERMES_EPHEMERAL_SYSTEM_PROMPT": facts.instructions,
+        **home_channel(config),
+        "HERMES_EPHEMERAL_SYSTEM_PROMPT": config.instructions,
         "PYTHONPATH": ":".join(sys.path),
     }
-    if is_on(facts, "tools"):
+    if is_on(config, "tools"):
         own["HERMES_MEDIA_ALLOW_DIRS"] = str(workspace)
     return Program(
         name="hermes",
@@ -55,14 +55,14 @@ def prepare(facts: Facts, addresses: Addresses) -> Program:
     )
 
 
-def configure(facts: Facts, addresses: Addresses, workspace: str) -> dict[str, Any]:
+def configure(config: Config, addresses: Addresses, workspace: str) -> dict[str, Any]:
     """Turns off everything that runs unasked, and every tool that the owner's settings do not turn on."""
-    toolsets = [*ALWAYS, *(ON_REQUEST if is_on(facts, "tools") else ())]
+    toolsets = [*ALWAYS, *(ON_REQUEST if is_on(config, "tools") else ())]
     base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider
     return {
         "model": {
             "provider": "custom",
-            "default": facts.model,
+            "default": config.model,
             "base_url": base,
             "api_key": addresses.key,
             "api_mode": "anthropic_messages" if addresses.speaks_anthropic else "chat_completions",
@@ -85,7 +85,7 @@ def configure(facts: Facts, addresses: Addresses, workspace: str) -> dict[str, A
     }
 
 
-def home_channel(facts: Facts) -> dict[str, str]:
+def home_channel(config: Config) -> dict[str, str]:
     """Returns the chat for messages that answer nothing. Without one, Hermes asks in each chat whether to use it."""
-    people = sorted((user for user in facts.allowed_users if user.isdecimal()), key=int)
+    people = sorted((user for user in config.allowed_users if user.isdecimal()), key=int)
     return {"TELEGRAM_HOME_CHANNEL": people[0]} if people else {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from berth_agent.relay.addresses import Addresses
 from berth_agent.relay.child import Program
-from berth_agent.relay.facts import Facts, child_environment, is_on
+from berth_agent.relay.config import Config, child_environment, is_on
 
 BOT_BASE, FILE_BASE = "BERTH_BOT_BASE", "BERTH_FILE_BASE"
 """Variables that `program` reads: nanobot has no setting for Telegram's address."""
@@ -16,13 +16,13 @@ INSTRUCTIONS = "AGENTS.md"
 """The file in nanobot's workspace with which it begins each conversation."""
 
 
-def prepare(facts: Facts, addresses: Addresses) -> Program:
-    home = facts.data / "nanobot"
+def prepare(config: Config, addresses: Addresses) -> Program:
+    home = config.data / "nanobot"
     workspace = home / "workspace"
     workspace.mkdir(parents=True, exist_ok=True)
     configuration = home / "config.json"
-    configuration.write_text(json.dumps(configure(facts, addresses, workspace), indent=1))
-    (workspace / INSTRUCTIONS).write_text(facts.instructions + "\n")
+    configuration.write_text(json.dumps(configure(config, addresses, workspace), indent=1))
+    (workspace / INSTRUCTIONS).write_text(config.instructions + "\n")
     more = {BOT_BASE: addresses.bot_base, FILE_BASE: addresses.file_base, "PYTHONPATH": ":".join(sys.path)}
     return Program(
         name="nanobot",
@@ -32,9 +32,9 @@ def prepare(facts: Facts, addresses: Addresses) -> Program:
     )
 
 
-def configure(facts: Facts, addresses: Addresses, workspace: Path) -> dict[str, Any]:
+def configure(config: Config, addresses: Addresses, workspace: Path) -> dict[str, Any]:
     """Turns off everything that runs unasked or spends the owner's credit by itself, unless a setting turns it on."""
-    by_itself = {"enabled": is_on(facts, "by_itself")}
+    by_itself = {"enabled": is_on(config, "by_itself")}
     provider = "anthropic" if addresses.speaks_anthropic else "custom"
     base = addresses.provider_root if addresses.speaks_anthropic else addresses.provider
     return {
@@ -42,7 +42,7 @@ def configure(facts: Facts, addresses: Addresses, workspace: Path) -> dict[str, 
             "defaults": {
                 "workspace": str(workspace),
                 "provider": provider,
-                "model": facts.model,
+                "model": config.model,
                 "dream": by_itself,
                 "timezone": "UTC",
             }
@@ -61,16 +61,16 @@ def configure(facts: Facts, addresses: Addresses, workspace: Path) -> dict[str, 
         },
         "transcription": {"enabled": False},
         "gateway": {"restartMode": "exit", "heartbeat": by_itself},
-        "tools": tools(facts),
+        "tools": tools(config),
     }
 
 
-def tools(facts: Facts) -> dict[str, Any]:
-    may_run = is_on(facts, "tools")
+def tools(config: Config) -> dict[str, Any]:
+    may_run = is_on(config, "tools")
     return {
         "exec": {"enable": may_run},
         "file": {"enable": may_run},
-        "web": {"enable": is_on(facts, "web"), "fetch": {"useJinaReader": False}},
+        "web": {"enable": is_on(config, "web"), "fetch": {"useJinaReader": False}},
         "cliApps": {"enable": False},
         "my": {"enable": False},
         "restrictToWorkspace": True,

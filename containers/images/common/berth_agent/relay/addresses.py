@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from berth_agent.providers import Provider
-from berth_agent.relay.facts import CHILD_KEY, Facts
+from berth_agent.relay.config import CHILD_KEY, Config
 
 
 @dataclass(frozen=True)
 class Addresses:
     relay: str
     provider_path: str
-    facts: Facts
+    config: Config
 
     @property
     def bot_base(self) -> str:
@@ -23,7 +23,7 @@ class Addresses:
 
     @property
     def token(self) -> str:
-        return self.facts.child_token
+        return self.config.child_token
 
     @property
     def key(self) -> str:
@@ -31,7 +31,7 @@ class Addresses:
 
     @property
     def speaks_anthropic(self) -> bool:
-        return self.facts.provider is Provider.ANTHROPIC
+        return self.config.provider is Provider.ANTHROPIC
 
     @property
     def provider_root(self) -> str:

@@ -12,8 +12,8 @@ from berth_agent.outcome import Problem
 from berth_agent.preflight import check_provider
 from berth_agent.providers import Provider, explain_refusal, problem
 from berth_agent.relay.activity import Activity
+from berth_agent.relay.config import Config
 from berth_agent.relay.exchange import Exchange
-from berth_agent.relay.facts import Facts
 from berth_agent.relay.upstream import ask, passed_on
 from berth_agent.status import Status
 
@@ -26,15 +26,15 @@ ONLY_CHAT_SHOWS = (ProblemCode.PROVIDER_CREDIT, ProblemCode.PROVIDER_MODEL)
 
 
 class ProviderEndpoint:
-    def __init__(self, facts: Facts, status: Status, activity: Activity | None = None) -> None:
-        self._facts = facts
+    def __init__(self, config: Config, status: Status, activity: Activity | None = None) -> None:
+        self._config = config
         self._activity = activity or Activity()
         self._status = status
 
     @property
     def path(self) -> str:
         """The relay's path for the provider. Its last part tells programs that know both protocols which one to use."""
-        return f"/{name_of(self._facts.provider)}"
+        return f"/{name_of(self._config.provider)}"
 
     def serve(self, exchange: Exchange) -> None:
         found = re.fullmatch(r"/[a-z]+/(?:v1/)?([^?]+)(\?.*)?", exchange.path)
@@ -43,7 +43,7 @@ class ProviderEndpoint:
             return
         body, headers = exchange.body()
         headers = passed_on(exchange.headers) | headers | self._credentials()
-        url = f"{self._facts.api_base}/{found[1]}{found[2] or ''}"
+        url = f"{self._config.api_base}/{found[1]}{found[2] or ''}"
         is_chat = found[1] in CHATS
         with self._activity.in_progress() if is_chat else nullcontext():
             self._pass_on(exchange, url, headers, body, is_chat=is_chat)
@@ -70,23 +70,23 @@ class ProviderEndpoint:
 
     def _watch(self, stop: Event) -> None:
         turn = 0
-        while not stop.wait(self._facts.watch_seconds):
+        while not stop.wait(self._config.watch_seconds):
             turn += 1
             if self._status.provider is not None or turn % RELAXED == 0:
                 self._status.note_provider(self._find_problem(self._status.provider))
 
     def _find_problem(self, known: Problem | None) -> Problem | None:
-        facts = self._facts
-        found = check_provider(facts.provider, facts.api_base, facts.key, facts.model)
+        config = self._config
+        found = check_provider(config.provider, config.api_base, config.key, config.model)
         if found is not None or known is None or known.code not in ONLY_CHAT_SHOWS:
             return found
         return self._ask_model(known)
 
     def _ask_model(self, known: Problem) -> Problem | None:
-        is_anthropic = self._facts.provider is Provider.ANTHROPIC
-        question = {"model": self._facts.model, "messages": [{"role": "user", "content": "Reply with OK."}]}
+        is_anthropic = self._config.provider is Provider.ANTHROPIC
+        question = {"model": self._config.model, "messages": [{"role": "user", "content": "Reply with OK."}]}
         body = json.dumps(question | ({"max_tokens": 16} if is_anthropic else {})).encode()
-        url = f"{self._facts.api_base}/{'messages' if is_anthropic else 'chat/completions'}"
+        url = f"{self._config.api_base}/{'messages' if is_anthropic else 'chat/completions'}"
         headers = self._credentials() | {"Content-Type": "application/json"}
         try:
             with ask("POST", url, headers, body, silence=60) as answer:
@@ -102,9 +102,9 @@ class ProviderEndpoint:
             self._status.note_provider(found)
 
     def _credentials(self) -> dict[str, str]:
-        if self._facts.provider is Provider.ANTHROPIC:
-            return {"x-api-key": self._facts.key, "anthropic-version": "2023-06-01"}
-        return {"Authorization": f"Bearer {self._facts.key}"}
+        if self._config.provider is Provider.ANTHROPIC:
+            return {"x-api-key": self._config.key, "anthropic-version": "2023-06-01"}
+        return {"Authorization": f"Bearer {self._config.key}"}
 
 
 def name_of(provider: Provider) -> str:

@@ -14,7 +14,7 @@ from berth_agent.redaction import redactor
 from berth_agent.relay.activity import Activity
 from berth_agent.relay.addresses import Addresses
 from berth_agent.relay.child import Child, Program
-from berth_agent.relay.facts import Facts, read_facts
+from berth_agent.relay.config import Config, read_config
 from berth_agent.relay.provider import ProviderEndpoint
 from berth_agent.relay.server import Relay
 from berth_agent.relay.telegram import TelegramEndpoint
@@ -25,25 +25,25 @@ STOP_SECONDS = 3.4  # for unfinished answers and the child's own end; the contra
 ANSWER_SECONDS = 1.8  # of these, at most, for unfinished answers, which programs drop on SIGTERM
 KILLED = 128 + signal.SIGKILL
 
-Prepare = Callable[[Facts, Addresses], Program]
+Prepare = Callable[[Config, Addresses], Program]
 EndReasons = SimpleQueue[FatalError | int | None]
 """The reason for the agent's end: an error, the child's exit code, or None for a signal to stop."""
 
 
 def supervise(status: Status, prepare: Prepare) -> None:
     """Returns after a signal to stop. `prepare` writes the child's configuration and returns how to start it."""
-    facts = read_facts()
-    redactor.learn(facts.token, facts.key)
-    failures = TelegramFailures(facts, status)
-    _sign_in(facts, failures)
-    _check_provider(facts, status)
+    config = read_config()
+    redactor.learn(config.token, config.key)
+    failures = TelegramFailures(config, status)
+    _sign_in(config, failures)
+    _check_provider(config, status)
     ends: EndReasons = SimpleQueue()
     _listen_for_signals(lambda: ends.put(None))
     activity = Activity()
-    telegram = TelegramEndpoint(facts, failures, ends.put, activity)
-    provider = ProviderEndpoint(facts, status, activity)
+    telegram = TelegramEndpoint(config, failures, ends.put, activity)
+    provider = ProviderEndpoint(config, status, activity)
     relay = Relay({"telegram": telegram.serve, provider.path[1:]: provider.serve})
-    child = Child(prepare(facts, Addresses(relay.url, provider.path, facts)), ends.put)
+    child = Child(prepare(config, Addresses(relay.url, provider.path, config)), ends.put)
     stopping = Event()
     provider.watch(stopping)
     why = ends.get()
@@ -74,15 +74,15 @@ def _listen_for_signals(end: Callable[[], None]) -> None:
     Thread(target=listen, daemon=True, name="signals").start()
 
 
-def _sign_in(facts: Facts, failures: TelegramFailures) -> None:
+def _sign_in(config: Config, failures: TelegramFailures) -> None:
     """Retries until Telegram answers, because not every program starts correctly while Telegram is unreachable."""
-    while check_telegram(facts.telegram_base, facts.token) is not None:
+    while check_telegram(config.telegram_base, config.token) is not None:
         time.sleep(failures.note_failure())
     failures.note_success(polled=False)
 
 
-def _check_provider(facts: Facts, status: Status) -> None:
-    found = check_provider(facts.provider, facts.api_base, facts.key, facts.model)
+def _check_provider(config: Config, status: Status) -> None:
+    found = check_provider(config.provider, config.api_base, config.key, config.model)
     if found is not None and found.code in FATAL_AT_START:
         raise FatalError(FATAL_AT_START[found.code], found.code, found.detail)
     status.note_provider(found)

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 from berth_agent.outcome import FatalError
 from berth_agent.relay.activity import Activity
+from berth_agent.relay.config import Config
 from berth_agent.relay.exchange import Exchange
-from berth_agent.relay.facts import Facts
 from berth_agent.relay.telegram_failures import TelegramFailures, token_rejected
 from berth_agent.relay.updates import RepeatedUpdates, admit, newest
 from berth_agent.relay.upstream import ask, passed_on
@@ -36,12 +36,12 @@ class TelegramEndpoint:
 
     def __init__(
         self,
-        facts: Facts,
+        config: Config,
         failures: TelegramFailures,
         end: Callable[[FatalError], None],
         activity: Activity | None = None,
     ) -> None:
-        self._facts = facts
+        self._config = config
         self._activity = activity or Activity()
         self._failures = failures
         self._end = end
@@ -54,10 +54,10 @@ class TelegramEndpoint:
 
     def serve(self, exchange: Exchange) -> None:
         found = re.fullmatch(r"/telegram/((?:file/)?bot)([^/]+)/([^?]+)(\?.*)?", exchange.path)
-        if found is None or found[2] != self._facts.child_token:
+        if found is None or found[2] != self._config.child_token:
             exchange.answer_json(404, NOT_FOUND)
             return
-        url = f"{self._facts.telegram_base}/{found[1]}{self._facts.token}/{found[3]}"
+        url = f"{self._config.telegram_base}/{found[1]}{self._config.token}/{found[3]}"
         query = found[4] or ""
         method = unquote(found[3]).lower().strip("/") if found[1] == "bot" else ""
         if method == "getupdates":
@@ -87,7 +87,7 @@ class TelegramEndpoint:
         thread.join(CONFIRM_SECONDS)
 
     def _confirm(self, body: bytes) -> None:
-        url = f"{self._facts.telegram_base}/bot{self._facts.token}/getUpdates"
+        url = f"{self._config.telegram_base}/bot{self._config.token}/getUpdates"
         try:
             with ask("POST", url, FORM, body, silence=CONFIRM_SECONDS):
                 pass
@@ -116,7 +116,7 @@ class TelegramEndpoint:
             self._next, self._taken = offset, max(self._taken, newest(updates))
         if updates:
             self._activity.note()
-        return admit(updates, self._facts.allowed_users)
+        return admit(updates, self._config.allowed_users)
 
     def _note_failure(self) -> float:
         try:

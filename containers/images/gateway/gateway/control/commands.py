@@ -24,25 +24,25 @@ from gateway.entries.table import Change, Table
 from gateway.node.cgroups import read_counters
 from gateway.node.network_counters import read_network_counters
 from gateway.rules.callers import Comparison
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 
 class Commands:
     def __init__(
-        self, table: Table, ledger: Ledger, truth: Truth, comparison: Comparison, groups: Path | None = None
+        self, table: Table, ledger: Ledger, sightings: Sightings, comparison: Comparison, groups: Path | None = None
     ) -> None:
         """`groups` is the node's /sys/fs/cgroup, or None if it cannot be read."""
         self._groups = groups
         self._table = table
         self._comparison = comparison
         self._ledger = ledger
-        self._truth = truth
+        self._sightings = sightings
         self._known: Mapping[str, Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]] = {
             "apply": self._apply,
             "renew": self._renew,
             "versions": self._versions,
             "usage": self._usage,
-            "truth": self._tell_truth,
+            "truth": self._report_sightings,
             "counters": self._count,
         }
 
@@ -79,10 +79,10 @@ class Commands:
     async def _usage(self, message: dict[str, Any]) -> dict[str, Any]:
         return await self._ledger.read_since(_number(message, "since"))
 
-    async def _tell_truth(self, message: dict[str, Any]) -> dict[str, Any]:
+    async def _report_sightings(self, message: dict[str, Any]) -> dict[str, Any]:
         if message.get("missed_nothing") is True:
             self._comparison.confirm_equal()
-        return self._truth.as_document()
+        return self._sightings.as_document()
 
     async def _count(self, message: dict[str, Any]) -> dict[str, Any]:
         """Omits `networks` if the agent has not used this gateway from an address of its own."""

@@ -28,7 +28,7 @@ from gateway.providers.time_slices import Turns, run_at_once, run_in_slices
 from gateway.rules.paths import Call
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 MAX_REQUEST = 28 * 1024 * 1024
 """Bytes. The largest file that Telegram gives a bot, 20 MB, has 26.7 MB in base64."""
@@ -41,10 +41,10 @@ MIN_ANSWER = 16
 
 
 class ProviderCalls:
-    def __init__(self, client: aiohttp.ClientSession, ledger: Ledger, truth: Truth, rates: Rates) -> None:
+    def __init__(self, client: aiohttp.ClientSession, ledger: Ledger, sightings: Sightings, rates: Rates) -> None:
         self._client = client
         self._ledger = ledger
-        self._truth = truth
+        self._sightings = sightings
         self._rates = rates
         self._memory = Memory()
         self._turns = Turns()
@@ -93,10 +93,10 @@ class ProviderCalls:
                 fallbacks=parsed.fallbacks, is_cached=parsed.is_cached, on_wait=parsed.release_document,
             )  # fmt: skip
         except RefusedError as error:
-            note_refusal(self._truth, request.entry, error)
+            note_refusal(self._sightings, request.entry, error)
             raise
         if request.entry.budget.is_set:
-            self._truth.note_room(request.entry.project)
+            self._sightings.note_room(request.entry.project)
         cost = CallCost(reservation)
         try:
             received, parsed.received = parsed.received, b""
@@ -139,26 +139,26 @@ class ProviderCalls:
         async with ask(self._client, "POST", request.url, headers=headers_of(request), body=parsed.body) as answer:
             parsed.clear()
             lease.end()
-            self._truth.note_provider(request.entry.project, answer.status)
+            self._sightings.note_provider(request.entry.project, answer.status)
             if answer.status >= 300:
                 cost.mark_free()
                 return (await pass_redacted(answer, secrets=(request.provider.key,), headers=headers))[1]
             meter, pay = choose_meter(parsed, answer.headers), partial(self._rates.pay, request.entry)
-            length_watch = LengthWatch(self._ledger, self._truth, request.entry, request.provider.kind, parsed, cost)
+            watch = LengthWatch(self._ledger, self._sightings, request.entry, request.provider.kind, parsed, cost)
             try:
                 response = await pass_on(
                     request.http, answer, secrets=(request.provider.key,), meter=meter, pay=pay, headers=headers,
-                    hide_usage=parsed.hide_usage, end=partial(length_watch.check, meter),
+                    hide_usage=parsed.hide_usage, end=partial(watch.check, meter),
                 )  # fmt: skip
             except ExceededError:
-                length_watch.mark_broken(meter)
+                watch.mark_broken(meter)
                 raise
             except BaseException as error:
                 request.leave()
-                length_watch.mark_abandoned(meter, await drain(answer, meter, pay))
+                watch.mark_abandoned(meter, await drain(answer, meter, pay))
                 cost.is_error |= isinstance(error, RefusedError)  # an answer that agents never get
                 raise
-            length_watch.mark_complete(meter)
+            watch.mark_complete(meter)
             return response
 
     async def _pass_free_call(self, request: ProviderRequest) -> web.StreamResponse:
@@ -184,7 +184,7 @@ class ProviderCalls:
         async with ask(
             self._client, request.http.method, request.url, headers=headers_of(request), body=body
         ) as answer:
-            self._truth.note_provider(request.entry.project, answer.status)
+            self._sightings.note_provider(request.entry.project, answer.status)
             if answer.status >= 300 or request.url.endswith("/key"):
                 return (await pass_redacted(answer, secrets=secrets))[1]
             return await pass_on(

@@ -11,7 +11,7 @@ from gateway.providers.call_cost import CallCost
 from gateway.providers.parsed_call import ParsedCall
 from gateway.rules.paths import Call
 from gateway.rules.refusals import RefusedError, Why, shape_in_stream
-from gateway.truth import Truth
+from gateway.sightings import Sightings
 
 MIN_EXTENSION = 256
 """The least number of tokens by which a reservation grows."""
@@ -22,7 +22,7 @@ class LengthWatch:
     """Watches the length of one answer."""
 
     ledger: Ledger
-    truth: Truth
+    sightings: Sightings
     entry: Entry
     kind: Kind
     parsed: ParsedCall
@@ -40,7 +40,7 @@ class LengthWatch:
             while meter.exceeds(self.cost.reservation.output):
                 self._extend(max(MIN_EXTENSION, self.cost.reservation.output))
         except RefusedError as error:
-            note_refusal(self.truth, self.entry, error)
+            note_refusal(self.sightings, self.entry, error)
             kind = Kind.ANTHROPIC if self.parsed.call is Call.MESSAGES else self.kind
             return shape_in_stream(error, kind, is_response=self.parsed.call is Call.RESPONSES)
         return b""
@@ -73,7 +73,7 @@ class LengthWatch:
         self.cost.mark_extended(extended)
 
 
-def note_refusal(truth: Truth, entry: Entry, error: RefusedError) -> None:
+def note_refusal(sightings: Sightings, entry: Entry, error: RefusedError) -> None:
     """Notes that the budget is reached, if that is the reason."""
     if error.why is Why.QUOTA:
-        truth.note_budget(entry.project, error.headers["X-Berth-Budget"], resets=error.headers["X-Berth-Resets"])
+        sightings.note_budget(entry.project, error.headers["X-Berth-Budget"], resets=error.headers["X-Berth-Resets"])

@@ -33,9 +33,9 @@ from gateway.serving.listening import QUEUE
 from gateway.serving.revocation import Revocation, watch_leases
 from gateway.serving.startup_log import StartupLog
 from gateway.serving.state_lock import LOOK_EVERY, state_lock
+from gateway.sightings import Sightings
 from gateway.telegram.call import TelegramCalls
 from gateway.telegram.polls import Polls
-from gateway.truth import Truth
 from gateway.tunnels.tunnel import Tunnels
 
 IDLE_FOR = 65.0
@@ -83,26 +83,26 @@ async def _started(
     listening: socket.socket | None,
 ) -> AsyncIterator[int]:  # fmt: skip
     async with open_client() as client, open_client(PublicResolver()) as public_client:
-        truth, polls, loop = Truth(now), Polls(), asyncio.get_running_loop()
+        sightings, polls, loop = Sightings(now), Polls(), asyncio.get_running_loop()
         rates = Rates(loop.time)
-        telegram = TelegramCalls(client, polls, truth, ledger, rates)
-        providers = ProviderCalls(client, ledger, truth, rates)
+        telegram = TelegramCalls(client, polls, sightings, ledger, rates)
+        providers = ProviderCalls(client, ledger, sightings, rates)
         tunnels = Tunnels(rates)
         throttle = Throttle(config.connections / 2, loop.time)
         servers = ServerCalls(public_client, rates)
         comparison = Comparison(loop.time)
         returning = GracePeriods(config.grace, loop.time, can_restart=True, until=comparison)
         unknown = GracePeriods(config.grace, loop.time, until=comparison if config.control_port else None)
-        callers = Callers(table, unknown, returning, truth.note_astray)
+        callers = Callers(table, unknown, returning, sightings.note_astray)
         in_flight = InFlight(table.bindings)
         dispatcher = Dispatcher(callers, telegram, providers, servers, tunnels, throttle, in_flight)
-        revocation = Revocation(in_flight, polls, truth, ledger, servers, tunnels)
+        revocation = Revocation(in_flight, polls, sightings, ledger, servers, tunnels)
         table.tell(revocation.change_entry)
         async with (
             _background_task(watch_leases(table, revocation)),
             _serve(config, dispatcher, polls, listening) as port,
         ):
-            gate.open(Commands(table, ledger, truth, comparison, config.groups))
+            gate.open(Commands(table, ledger, sightings, comparison, config.groups))
             yield port
             gate.close()
             await providers.bring_to_end(within=config.last_answers)

@@ -7,8 +7,8 @@ from gateway.entries.entry import Entry
 from gateway.entries.table import Table
 from gateway.servers.call import ServerCalls
 from gateway.serving.in_flight import InFlight
+from gateway.sightings import Sightings
 from gateway.telegram.polls import Polls
-from gateway.truth import Truth
 from gateway.tunnels.tunnel import Tunnels
 
 LOOK_EVERY = 0.25
@@ -20,11 +20,17 @@ POLL_WITHIN = 0.5
 
 class Revocation:
     def __init__(
-        self, in_flight: InFlight, polls: Polls, truth: Truth, ledger: Ledger, servers: ServerCalls, tunnels: Tunnels
+        self,
+        in_flight: InFlight,
+        polls: Polls,
+        sightings: Sightings,
+        ledger: Ledger,
+        servers: ServerCalls,
+        tunnels: Tunnels,
     ) -> None:
         self._in_flight = in_flight
         self._polls = polls
-        self._truth = truth
+        self._sightings = sightings
         self._ledger = ledger
         self._servers = servers
         self._tunnels = tunnels
@@ -39,7 +45,7 @@ class Revocation:
         if new is None or new.hosts != old.hosts:
             self._tunnels.end_of(old.project)
         if new is None:
-            self._truth.forget(old.project)
+            self._sightings.forget(old.project)
         if new is None or new.address != old.address:
             await self._in_flight.cut(old.project)
 

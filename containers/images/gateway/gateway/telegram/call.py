@@ -17,10 +17,10 @@ from gateway.rules.allowlist import passed_headers
 from gateway.rules.paths import TelegramPath
 from gateway.rules.rates import Rates
 from gateway.rules.refusals import RefusedError, Why
+from gateway.sightings import Sightings
 from gateway.telegram.methods import check_method, is_message, is_poll, is_webhook_removal
 from gateway.telegram.polling import poll
 from gateway.telegram.polls import Polls
-from gateway.truth import Truth
 
 LARGEST_UPLOAD = 52 * 1024 * 1024
 """Bytes: Telegram accepts files of 50 MB, and the form around them needs some more."""
@@ -34,10 +34,12 @@ _NO_WEBHOOK = {"ok": True, "result": True, "description": "Webhook is already de
 
 
 class TelegramCalls:
-    def __init__(self, client: aiohttp.ClientSession, polls: Polls, truth: Truth, ledger: Ledger, rates: Rates) -> None:
+    def __init__(
+        self, client: aiohttp.ClientSession, polls: Polls, sightings: Sightings, ledger: Ledger, rates: Rates
+    ) -> None:
         self._client = client
         self._polls = polls
-        self._truth = truth
+        self._sightings = sightings
         self._ledger = ledger
         self._rates = rates
         self._hooked: set[str] = set()
@@ -105,9 +107,9 @@ class TelegramCalls:
 
     def _note(self, entry: Entry, method: str, status: int) -> None:
         if status in (200, 401, 404, 409, 429) or status >= 500:
-            self._truth.note_telegram(entry.project, status)
+            self._sightings.note_telegram(entry.project, status)
         if status == 200 and is_poll(method):
-            self._truth.note_poll(entry.project)
+            self._sightings.note_poll(entry.project)
         if status == 200 and is_message(method):
             self._ledger.messages.count(entry.project)
         if status == 200 and (is_poll(method) or is_webhook_removal(method)):

@@ -42,7 +42,7 @@ class Seen:
     """How often that has happened since the gateway was started."""
 
 
-class Truth:
+class Sightings:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._seen: defaultdict[str, Seen] = defaultdict(Seen)

@@ -1,4 +1,4 @@
-"""Berth's settings for the agent, and the values that the child gets instead."""
+"""The agent's configuration as the relay reads it, and the values that the child gets instead."""
 
 import os
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ CHILD_TOKEN = "B" * 35
 
 
 @dataclass(frozen=True)
-class Facts:
+class Config:
     token: str = field(repr=False)
     key: str = field(repr=False)
     provider: Provider
@@ -49,12 +49,12 @@ class Facts:
         return f"{self.token.partition(':')[0]}:{CHILD_TOKEN}"
 
 
-def read_facts(env: Mapping[str, str] = os.environ) -> Facts:
+def read_config(env: Mapping[str, str] = os.environ) -> Config:
     """Raises `FatalError` (exit 40), which names the missing or wrong variable or file."""
     places = find_places(env)
     key = read_secret(places, SecretFile.AGENT_API_KEY)
     provider = read_provider(env, key)
-    return Facts(
+    return Config(
         token=read_secret(places, SecretFile.TELEGRAM_BOT_TOKEN),
         key=key,
         provider=provider,
@@ -85,9 +85,9 @@ def parse_users(listed: str) -> frozenset[str]:
     return frozenset(name for name in names if name)
 
 
-def is_on(facts: Facts, setting: str) -> bool:
+def is_on(config: Config, setting: str) -> bool:
     """Whether the setting is exactly true. A missing or any other value means off."""
-    return facts.settings.get(setting) is True
+    return config.settings.get(setting) is True
 
 
 def child_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
