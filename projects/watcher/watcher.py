@@ -15,7 +15,7 @@ from django.db.utils import Error as DatabaseError
 
 from containers.errors import EngineError
 from containers.vocabulary import EngineEvent
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.gateway.leases import threads_for_gateways
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import Leadership, LeadershipLostError, beat, become_leader, name_watcher
@@ -66,7 +66,7 @@ class Watcher:
         self._stopped, self._changed = threading.Event(), ChangedKeys()
         self._failing = self._may_look = self._may_repair = False  # as of the last round
         self._volumes_again_at = self._compare_again_at = 0.0
-        self._ends, self._retention = Ends(), Retention()
+        self._ends, self._retention = RunEnds(), Retention()
         self._leadership, self._protection = Leadership(self.name, self._pulse.expect), Protection(self._pulse)
         self._background = Background(self._pulse, self._leadership.is_elsewhere)
         self._spot_checks, leads = SpotChecks(self._changed.add, self._pulse), self._leadership.is_held

@@ -17,7 +17,7 @@ from accounts.api.etags import answer_with_etag, has_etag, not_modified, send_wi
 from accounts.http import AuthenticatedRequest
 from accounts.models import User
 from projects.api.fast_json import render_list
-from projects.models.rows.change_marks import Basis
+from projects.models.rows.change_marks import ResponseBasis
 from projects.models.rows.project import ProjectRow
 from projects.models.rows.steadiness import find_steadiness
 from projects.models.rows.versions import RowVersions
@@ -41,7 +41,7 @@ class _Answer(NamedTuple):
     body: bytes
     etag: str
     headers: dict[str, str]
-    basis: Basis
+    basis: ResponseBasis
 
 
 class _Memory:
@@ -117,7 +117,7 @@ class PolledList:
         if versions is None or not versions.are_all_here or steadiness is None or len(body) > LARGEST:
             _memory.forget(self._key)
             return
-        basis = Basis(versions, steadiness)
+        basis = ResponseBasis(versions, steadiness)
         # If it holds at both moments, it also held in between, when the statuses were derived.
         if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
             _memory.keep(self._key, _Answer(body, etag, headers, basis))

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from accounts import clock
 from accounts.http import SignedInRequest
-from projects.models.rows.change_marks import Basis, Marks, read_marks
+from projects.models.rows.change_marks import Marks, ResponseBasis, read_marks
 from projects.models.rows.steadiness import Steadiness
 
 COMPARED_EVERY = 60.0
@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 
 class _Same(NamedTuple):
-    basis: Basis
+    basis: ResponseBasis
     newest_event: int
     until: float
 
@@ -82,7 +82,7 @@ class ListPoll:
         if self._marks is None or steadiness is None or not self._marks.versions.are_all_here:
             return
         versions, newest_event = self._marks
-        basis = Basis(versions, steadiness)
+        basis = ResponseBasis(versions, steadiness)
         # If it holds at both moments, it also held in between, when the statuses were derived.
         if basis.holds(versions, self._began) and basis.holds(versions, clock.now()):
             _memory.keep(self._key, _Same(basis, newest_event, time.monotonic() + COMPARED_EVERY))

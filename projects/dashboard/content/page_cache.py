@@ -4,7 +4,7 @@ Usually only the time of the last check is new. The parts of a page depend on th
 - the versions of the project's row, its plan, type, spending, ended runs and newest events;
 - the run whose log is shown, from the page's address;
 - the present day in UTC, on which usage and the link to the bot depend;
-- whether the status depends on the time (`Steadiness`), and whether there is a recent heartbeat (`Basis`);
+- whether the status depends on the time (`Steadiness`), and whether there is a recent heartbeat (`ResponseBasis`);
 - the owner, who is the user that asks.
 
 A page is always read while an operation or an update is under way, while the steps of a new deploy are shown, while a
@@ -24,7 +24,7 @@ from projects.dashboard.content.list_cache import COMPARED_EVERY, Memory
 from projects.dashboard.content.steps import SHOWN_FOR
 from projects.dashboard.own_projects import read_run_number
 from projects.models import Project
-from projects.models.rows.change_marks import Basis
+from projects.models.rows.change_marks import ResponseBasis
 from projects.models.rows.page_versions import read_page_versions
 from projects.models.rows.snapshot import Snapshot
 from projects.models.rows.steadiness import find_steadiness
@@ -40,7 +40,7 @@ class _Shown(NamedTuple):
     `old_at` is when the project is no longer a new deploy.
     """
 
-    basis: Basis
+    basis: ResponseBasis
     marks: frozenset[str]
     observed_at: datetime | None
     old_at: datetime | None
@@ -117,7 +117,7 @@ class PagePoll:
         if before is None or steadiness is None or project.update_step or project.desired == Desired.DELETED:
             return
         shown = _Shown(
-            Basis(before, steadiness),
+            ResponseBasis(before, steadiness),
             frozenset(marks),
             project.observed_at,
             _old_at(project),

@@ -18,7 +18,7 @@ from projects.models.rows.versions import COLUMNS, RowVersions, are_numbered, ma
 from projects.rules.status.lifecycle import ANSWERING, FRESH_FOR
 
 
-class Basis(NamedTuple):
+class ResponseBasis(NamedTuple):
     """What a response was built from: the steadiness of its rows, and their versions before they were read."""
 
     versions: RowVersions

@@ -81,7 +81,7 @@ class _Heard:
         return replace(self.end, is_present=self.is_down, started_at=self.began_at if self.is_up_again else None)
 
 
-class Ends:
+class RunEnds:
     """The known ends. The thread that listens to the engine writes them, and the rounds read them."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from accounts import clock
 from projects.models.rows.watched import without_operations
 from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends.prompt_recording import record_ends
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.failures import Confinement
 from projects.watcher.reconcile.batch import HandOver, Options, reconcile_some
 from projects.watcher.reconcile.expected_events import is_recorded
@@ -17,7 +17,7 @@ from projects.watcher.reconcile.round import Round
 
 def look_at(
     keys: Collection[str],
-    ends: Ends,
+    ends: RunEnds,
     *,
     expected: Mapping[str, str] = MappingProxyType({}),
     repair: bool = True,

@@ -21,7 +21,7 @@ from accounts import clock
 from containers.errors import EngineError, EngineRefusedError
 from containers.get_engine import get_engine
 from containers.vocabulary import INSTANCE_LABEL, EngineEvent
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.leader import beat_again
 from projects.watcher.reconcile.event_updates import Subject, record_events
@@ -57,7 +57,7 @@ class EventFreshness(LastingThread):
     """The thread that vouches. The watcher calls `note_round`; the thread that listens to the engine calls `hear` and
     `note_gap`."""
 
-    def __init__(self, name: str, ends: Ends, pulse: Pulse | None = None) -> None:
+    def __init__(self, name: str, ends: RunEnds, pulse: Pulse | None = None) -> None:
         self._beat = (pulse or Pulse()).thread("vouching")
         super().__init__(name="vouching", end_within=2 * WAIT, beat=self._beat)
         self._holder, self._ends = name, ends

@@ -10,7 +10,7 @@ from containers.vocabulary import ContainerState, Health
 from projects.models import Project
 from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends.observation import differs, record_observation
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.ends.states_from_events import CALLED_UP, heard_state
 from projects.watcher.failures import locked_rows
 
@@ -23,7 +23,7 @@ Subject = tuple[str, str]
 
 
 def record_events(
-    heard: Mapping[Subject, datetime], ends: Ends, *, before_each: Callable[[], object]
+    heard: Mapping[Subject, datetime], ends: RunEnds, *, before_each: Callable[[], object]
 ) -> tuple[set[Subject], set[Subject]]:
     """Records which of these agents have ended or were started, without counting crashes.
 
@@ -65,7 +65,7 @@ def _is_newer(project: Project, heard_at: datetime) -> bool:
     return project.observed_at is not None and project.observed_at >= heard_at
 
 
-def _record_state(project: Project, ends: Ends, heard_at: datetime) -> bool:
+def _record_state(project: Project, ends: RunEnds, heard_at: datetime) -> bool:
     heard = heard_state(project, (), ends.find)
     if heard is None:
         return _is_newer(project, heard_at)

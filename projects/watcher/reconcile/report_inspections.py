@@ -19,7 +19,7 @@ from containers.vocabulary import Observation
 from projects.models import Project
 from projects.services.inventory.quarantine import as_uuid
 from projects.watcher.ends.observation import differs, record_observation
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.heartbeat import IDLE, STEP, Pulse
 from projects.watcher.reconcile.changed_keys import ChangedKeys
 from projects.watcher.reconcile.inspection import AT_ONCE, inspect
@@ -48,7 +48,7 @@ class ReportInspections(LastingThread):
     """
 
     def __init__(
-        self, leads: Callable[[], bool], ends: Ends, leave: Callable[..., None], pulse: Pulse | None = None
+        self, leads: Callable[[], bool], ends: RunEnds, leave: Callable[..., None], pulse: Pulse | None = None
     ) -> None:
         self._beat = (pulse or Pulse()).thread("looks at reports")
         super().__init__(name="looks at reports", end_within=2 * WAIT, beat=self._beat)

@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 
 from containers.agent_contract import PairingCode, read_pairing_code
 from projects.models import Project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.changed import look_at
 from tests.fakes.engine import MemoryEngine
 
@@ -24,7 +24,7 @@ def bot_of(api: APIClient, project: Project) -> dict[str, Any]:
 
 def report(engine: MemoryEngine, project: Project, paired: int) -> None:
     engine.report(project.container_name, "running", paired=paired)
-    look_at([project.container_key], Ends())
+    look_at([project.container_key], RunEnds())
 
 
 def read_link(url: str, secret: str) -> PairingCode | None:

@@ -15,7 +15,7 @@ from accounts import clock
 from accounts.models import User
 from projects.api.lists import conditional_lists as polled_list
 from projects.models import Project
-from projects.models.rows.change_marks import Basis
+from projects.models.rows.change_marks import ResponseBasis
 from tests.many_rows import multiply
 from tests.projects.histories import History
 from tests.shortcuts import without_shortcuts
@@ -27,13 +27,13 @@ PATHS = ("/api/projects", "/api/projects?limit=2", "/api/projects/{id}", "/api/a
 def shortcuts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Whether each poll of a remembered list was answered without reading it."""
     taken: list[bool] = []
-    holds = Basis.holds
+    holds = ResponseBasis.holds
 
     def noted(told: Any, current: Any, now: datetime) -> bool:
         taken.append(holds(told, current, now))
         return taken[-1]
 
-    monkeypatch.setattr(Basis, "holds", noted)
+    monkeypatch.setattr(ResponseBasis, "holds", noted)
     yield taken
     polled_list._memory.clear()
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project, Watch
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.leader import become_leader
 from projects.watcher.reconcile import inspection_choice
 from projects.watcher.reconcile.event_freshness import EventFreshness
@@ -39,12 +39,12 @@ def others(deploy: Callable[..., Project], victim: Project) -> list[Project]:
 
 
 @pytest.fixture
-def ends() -> Ends:
-    return Ends()
+def ends() -> RunEnds:
+    return RunEnds()
 
 
 @pytest.fixture
-def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
+def listen(engine: MemoryEngine, ends: RunEnds) -> Callable[[], None]:
     """Hears all that has happened on the engine by now."""
     read = [0]
 
@@ -57,7 +57,7 @@ def listen(engine: MemoryEngine, ends: Ends) -> Callable[[], None]:
 
 
 @pytest.fixture
-def vouching(victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine) -> EventFreshness:
+def vouching(victim: Project, others: list[Project], ends: RunEnds, engine: MemoryEngine) -> EventFreshness:
     """All are well, by a round some time ago; the next one waits for a list, as does who asks the engine itself."""
     made = EventFreshness("one", ends)
     grow_old()
@@ -77,5 +77,5 @@ def left() -> list[str]:
 
 
 @pytest.fixture
-def looks(left: list[str], ends: Ends) -> ReportInspections:
+def looks(left: list[str], ends: RunEnds) -> ReportInspections:
     return ReportInspections(lambda: True, ends, lambda *keys: left.extend(keys))

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from containers.vocabulary import EngineEvent
 from projects.models import Project, Watch
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.event_freshness import OVERDUE, EventFreshness
 from tests.fakes.engine import MemoryEngine
 
@@ -15,7 +15,9 @@ AGO = OVERDUE + 3.0
 """Seconds since the beginning of the last round that has beaten: what it saw counts no more."""
 
 
-def tell(made: EventFreshness, ends: Ends, project: Project | None, action: str = "die", *, ago: float = 0.0) -> None:
+def tell(
+    made: EventFreshness, ends: RunEnds, project: Project | None, action: str = "die", *, ago: float = 0.0
+) -> None:
     """The engine sends the event. Without a project it is an unrelated event."""
     event = EngineEvent(
         key=project.container_key if project else "",

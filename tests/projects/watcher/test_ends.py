@@ -18,7 +18,7 @@ from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
 from projects.services.observation import refresh
 from projects.watcher.ends import crashes as crash_ends
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
 from tests.sampling import Some
@@ -48,7 +48,7 @@ def test_every_end_is_explained_correctly_after_any_later_action(
     some: Some,
     project: Project,
     engine: MemoryEngine,
-    ends: Ends,
+    ends: RunEnds,
     listen: Callable[[], None],
     api: APIClient,
     monkeypatch: pytest.MonkeyPatch,
@@ -78,7 +78,7 @@ def test_every_end_is_explained_correctly_after_any_later_action(
 
 
 def test_an_end_that_is_yet_to_be_heard_of_is_waited_for(
-    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+    project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
     crash(engine, project.container_name, exit_code=30, oom=False, code="")
     reconcile(find_end=ends.find)
@@ -103,7 +103,7 @@ def test_an_end_without_an_event_is_explained_as_unknown(
 
 @pytest.mark.parametrize("heard_at", ["before the look", "after the look"])
 def test_memory_that_ran_out_is_no_kill_from_outside(
-    heard_at: str, project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+    heard_at: str, project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
     """Under load the engine's own record lacks it: the kernel told it too late."""
     for _ in range(5):

@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from containers.errors import EngineRefusedError, EngineUnavailableError
 from projects.models import Event, Project, Watch
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.event_freshness import LONGEST, EventFreshness
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.hearing import AGO, beaten_ago, know_the_clock, tell
@@ -21,7 +21,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 def test_nothing_is_unknown_during_a_wave_of_events(
-    vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine, api: APIClient
+    vouching: EventFreshness,
+    victim: Project,
+    others: list[Project],
+    ends: RunEnds,
+    engine: MemoryEngine,
+    api: APIClient,
 ) -> None:
     assert set(statuses(api).values()) == {"unknown"}
     tell(vouching, ends, others[0], "kill", ago=0.2)
@@ -76,32 +81,32 @@ def test_a_possible_gap_in_the_events_ends_vouching(
     assert beaten_ago() > AGO - 1
 
 
-def miss_some(made: EventFreshness, ends: Ends, project: Project) -> None:
+def miss_some(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     made.note_gap(is_broken=False)
     made.note_open()
     made.note_round(time.monotonic() - AGO)
 
 
-def hear_late(made: EventFreshness, ends: Ends, project: Project) -> None:
+def hear_late(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     """The round that beats has begun before it was heard, and after it happened."""
     tell(made, ends, None, "kill")
     tell(made, ends, project, ago=AGO + 3.0)
     made.note_round(time.monotonic() - AGO)
 
 
-def end_a_round_without_a_beat(made: EventFreshness, ends: Ends, project: Project) -> None:
+def end_a_round_without_a_beat(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     made.doubt()
 
 
-def beat_in_time(made: EventFreshness, ends: Ends, project: Project) -> None:
+def beat_in_time(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     made.note_round(time.monotonic())
 
 
-def take_too_long(made: EventFreshness, ends: Ends, project: Project) -> None:
+def take_too_long(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     made.note_round(time.monotonic() - LONGEST)
 
 
-def lose_the_lease(made: EventFreshness, ends: Ends, project: Project) -> None:
+def lose_the_lease(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     Watch.objects.update(holder="two")
 
 
@@ -112,7 +117,7 @@ def lose_the_lease(made: EventFreshness, ends: Ends, project: Project) -> None:
     ],
 )  # fmt: skip
 def test_a_state_that_events_do_not_determine_is_not_vouched_for(
-    happens: Callable[..., Any], vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends
+    happens: Callable[..., Any], vouching: EventFreshness, victim: Project, others: list[Project], ends: RunEnds
 ) -> None:
     happens(vouching, ends, victim)
     tell(vouching, ends, others[0], "kill")
@@ -121,7 +126,7 @@ def test_a_state_that_events_do_not_determine_is_not_vouched_for(
 
 
 def test_a_heartbeat_is_no_newer_than_the_events_and_never_goes_back(
-    vouching: EventFreshness, others: list[Project], ends: Ends, engine: MemoryEngine
+    vouching: EventFreshness, others: list[Project], ends: RunEnds, engine: MemoryEngine
 ) -> None:
     """The engine's clock may be any: what it told most quickly tells how late it tells the rest."""
     engine.fail("find_newest_event", EngineUnavailableError, times=2)

@@ -15,7 +15,7 @@ from projects.models.rows.watched import RecordedRun
 from projects.rules.status.lifecycle import Action
 from projects.services import control_project
 from projects.watcher import watcher as loop
-from projects.watcher.ends.run_ends import End, Ends
+from projects.watcher.ends.run_ends import End, RunEnds
 from projects.watcher.reconcile import expected_events
 from projects.watcher.reconcile.changed import look_at
 from projects.watcher.reconcile.changed_keys import EXPECTED_AFTER, ChangedKeys
@@ -144,7 +144,7 @@ def test_expected_events_are_kept_after_a_failure_and_ignored_by_a_watcher_that_
 
 @pytest.mark.django_db
 def test_a_recorded_stop_is_not_looked_at_again_and_any_other_end_is(
-    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+    victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
     listen()
     container = engine.containers[victim.container_name]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from containers.vocabulary import EngineEvent
-from projects.watcher.ends.run_ends import MOST, Ends
+from projects.watcher.ends.run_ends import MOST, RunEnds
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -16,8 +16,8 @@ def event(action: str, second: float, **fields: Any) -> EngineEvent:
     return EngineEvent(key="k", action=action, at=NOW + timedelta(seconds=second), container_id="c", **fields)
 
 
-def heard(*events: EngineEvent) -> Ends:
-    ends = Ends()
+def heard(*events: EngineEvent) -> RunEnds:
+    ends = RunEnds()
     for each in events:
         ends.note(each)
     return ends
@@ -106,7 +106,7 @@ def test_an_old_end_event_does_not_give_the_current_state(monkeypatch: pytest.Mo
 
 
 def test_the_remembered_ends_are_limited() -> None:
-    ends = Ends()
+    ends = RunEnds()
     for number in range(MOST + 10):
         ends.note(EngineEvent(key="k", action="die", at=NOW, container_id=str(number), exit_code=1))
     assert ends.find("0") is None

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from containers.vocabulary import ContainerState, Health
 from projects.models import Event, Project
-from projects.watcher.ends.run_ends import STARTED_LATELY, Ends
+from projects.watcher.ends.run_ends import STARTED_LATELY, RunEnds
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import be_late, look, statuses
 from tests.projects.watcher.rows import later
@@ -16,7 +16,7 @@ from tests.projects.watcher.slow_ends import be_down, go_down
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-def look_at_ended(ends: Ends, **options: object) -> list[str]:
+def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
     """A round as the watcher begins it, and its heartbeat."""
     return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
@@ -35,7 +35,7 @@ def test_an_agent_restarted_by_the_engine_is_starting_until_the_engine_answers(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
-    ends: Ends,
+    ends: RunEnds,
     listen: Callable[[], None],
     api: APIClient,
     looks_between: int,
@@ -69,7 +69,7 @@ def test_an_agent_restarted_by_the_engine_is_starting_until_the_engine_answers(
 
 @pytest.mark.parametrize("seconds", [0.0, STARTED_LATELY])
 def test_a_start_event_counts_as_running_for_some_seconds(
-    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None],
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None],
     api: APIClient, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:  # fmt: skip
     """After that, or where events were missed, the engine has to say how it is."""
@@ -89,7 +89,7 @@ def test_a_start_event_counts_as_running_for_some_seconds(
 
 
 def test_a_container_that_the_list_shows_as_down_is_not_considered_started(
-    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], api: APIClient
 ) -> None:
     go_down(engine, project)
     start_again(engine, project)
@@ -100,7 +100,12 @@ def test_a_container_that_the_list_shows_as_down_is_not_considered_started(
 
 
 def test_a_known_run_keeps_its_status(
-    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: RunEnds,
+    listen: Callable[[], None],
+    api: APIClient,
 ) -> None:
     """The engine has told of the restart, and then falls silent about it."""
     for each in (victim, *others):
@@ -117,7 +122,7 @@ def test_a_known_run_keeps_its_status(
 
 
 def test_a_list_with_many_restarts_delays_no_round(
-    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None],
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None],
     api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
     """How each of them ended takes some calls, and is told by the next look."""

@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 
 from projects.models import Event, Project
 from projects.rules.status.lifecycle import CRASH_LIMIT
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
 from tests.projects.watcher.rows import later
@@ -21,12 +21,12 @@ SETTLED = {"start": "running", "restart": "running", "stop": "stopped", "delete"
 
 
 @pytest.fixture
-def told(project: Project, engine: MemoryEngine) -> Callable[[], Ends]:
+def told(project: Project, engine: MemoryEngine) -> Callable[[], RunEnds]:
     """The agent has ended, and the watcher has told so by the events. Gives a look with all that has happened since."""
-    ends = Ends()
+    ends = RunEnds()
     read = [0]
 
-    def hear() -> Ends:
+    def hear() -> RunEnds:
         for found, _ in engine._events[read[0] :]:
             ends.note(found)
         read[0] = len(engine._events)
@@ -38,7 +38,7 @@ def told(project: Project, engine: MemoryEngine) -> Callable[[], Ends]:
     return hear
 
 
-def look_with(ends: Ends) -> list[str]:
+def look_with(ends: RunEnds) -> list[str]:
     return look(changed_keys=ends.keys_of_ended(), find_end=ends.find)
 
 
@@ -48,7 +48,7 @@ def crashes() -> list[str]:
 
 @pytest.mark.parametrize("verb", SETTLED)
 def test_each_command_is_carried_out_or_refused_and_nothing_is_held(
-    verb: str, project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
+    verb: str, project: Project, engine: MemoryEngine, told: Callable[[], RunEnds], api: APIClient
 ) -> None:
     url = f"/api/projects/{project.pk}"
     match verb:
@@ -83,7 +83,7 @@ def test_a_watcher_that_has_heard_nothing_counts_the_crash_once(
 
 
 def test_an_end_together_with_the_engine_is_no_crash_and_the_agent_comes_back(
-    project: Project, engine: MemoryEngine, told: Callable[[], Ends]
+    project: Project, engine: MemoryEngine, told: Callable[[], RunEnds]
 ) -> None:
     be_down(engine, project.container_name)
     engine.since = timezone.now() + timedelta(seconds=1)
@@ -94,7 +94,7 @@ def test_an_end_together_with_the_engine_is_no_crash_and_the_agent_comes_back(
 
 
 def test_a_container_removed_meanwhile_is_recreated(
-    project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
+    project: Project, engine: MemoryEngine, told: Callable[[], RunEnds], api: APIClient
 ) -> None:
     engine.vanish(project.container_name)
     for _ in range(2):
@@ -105,7 +105,7 @@ def test_a_container_removed_meanwhile_is_recreated(
 @pytest.mark.parametrize("step", [timedelta(days=-1), timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=1)])
 @pytest.mark.parametrize("exit_code", [1, 137])
 def test_a_step_of_the_clock_holds_nothing_up(
-    project: Project, engine: MemoryEngine, told: Callable[[], Ends], step: timedelta, exit_code: int
+    project: Project, engine: MemoryEngine, told: Callable[[], RunEnds], step: timedelta, exit_code: int
 ) -> None:
     be_down(engine, project.container_name)
     engine.containers[project.container_name].exit_code = exit_code
@@ -117,7 +117,7 @@ def test_a_step_of_the_clock_holds_nothing_up(
 
 
 def test_the_fifth_crash_is_the_last_however_late_each_is_recorded(
-    project: Project, engine: MemoryEngine, told: Callable[[], Ends], api: APIClient
+    project: Project, engine: MemoryEngine, told: Callable[[], RunEnds], api: APIClient
 ) -> None:
     for number in range(CRASH_LIMIT):
         if number:

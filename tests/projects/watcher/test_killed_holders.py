@@ -16,7 +16,7 @@ from projects.models.processes import holder
 from projects.models.processes.holder import has_ended, name_holder
 from projects.rules.status.lifecycle import Desired, Operation
 from projects.services.operations import time_allowed
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.changed import look_at
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -65,7 +65,7 @@ def test_an_event_about_a_project_in_operation_is_left_to_the_next_round(
     claim = claimed_by(ended)
     engine.calls.clear()
     with CaptureQueriesContext(connection) as queries:
-        look_at([project.container_key], Ends())
+        look_at([project.container_key], RunEnds())
     assert len(queries) == 1
     assert (Project.objects.get().operation_id, engine.calls) == (claim.id, [])
     reconcile()

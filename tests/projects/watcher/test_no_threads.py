@@ -9,7 +9,7 @@ import pytest
 from accounts import clock
 from containers.vocabulary import Observation
 from projects.models import Project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile import inspection
 from projects.watcher.reconcile.inspection import inspecting
 from projects.watcher.reconcile.report_inspections import ReportInspections
@@ -44,7 +44,7 @@ def test_samples_are_taken_and_a_silent_engine_is_not_asked_for_a_minute(
     assert engine.calls == []
 
 
-def test_reports_are_recorded(victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends) -> None:
+def test_reports_are_recorded(victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds) -> None:
     left: list[str] = []
     looks = ReportInspections(lambda: True, ends, lambda *keys: left.extend(keys))
     for each in (victim, others[0]):

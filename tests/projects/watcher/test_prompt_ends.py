@@ -11,7 +11,7 @@ from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action, Desired
 from projects.services import control_project
 from projects.watcher.ends.prompt_recording import record_ends
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import look, statuses
 from tests.projects.watcher.rows import later
@@ -21,7 +21,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 def test_an_end_is_shown_before_the_engine_answers_and_counted_after_it(
-    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: RunEnds,
+    listen: Callable[[], None],
+    api: APIClient,
 ) -> None:
     for exit_code in (1, 20, 137):
         before = Event.objects.filter(action="crash").count()
@@ -44,7 +49,7 @@ def test_an_end_is_shown_before_the_engine_answers_and_counted_after_it(
 
 @pytest.mark.parametrize("held", [{"desired": Desired.STOPPED}, {"suspended_at": timezone.now()}], ids=str)
 def test_no_end_is_recorded_for_an_agent_that_should_not_run(
-    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], held: dict[str, object]
+    victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], held: dict[str, object]
 ) -> None:
     go_down(engine, victim)
     listen()

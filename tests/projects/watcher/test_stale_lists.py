@@ -11,7 +11,7 @@ from projects.models import Event, Project
 from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action
 from projects.services import control_project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile import spot_checks
 from projects.watcher.reconcile.spot_checks import SpotChecks
 from tests.fakes.engine import MemoryEngine
@@ -85,7 +85,7 @@ def test_the_inspection_counts_while_the_list_is_stale(
 
 
 def test_a_list_that_hides_an_end_does_not_keep_it_from_being_repaired(
-    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], looks: SpotChecks
+    victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], looks: SpotChecks
 ) -> None:
     """Its event came. What a list goes on to call running would count as not yet done with by the engine."""
     look(correct=looks.correct)

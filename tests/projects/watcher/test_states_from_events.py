@@ -14,7 +14,7 @@ from projects.models.event import SYSTEM
 from projects.rules.status.lifecycle import Action, Desired
 from projects.rules.status.reasons import code_of_end
 from projects.services import control_project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from tests.fakes.engine import MemoryEngine
 from tests.projects.watcher.looking import be_late, look, statuses
 from tests.projects.watcher.rows import later
@@ -23,7 +23,7 @@ from tests.projects.watcher.slow_ends import be_down, go_down
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-def look_at_ended(ends: Ends, **options: object) -> list[str]:
+def look_at_ended(ends: RunEnds, **options: object) -> list[str]:
     """A round as the watcher begins it, and its heartbeat."""
     return look(changed_keys=ends.keys_of_ended(), find_end=ends.find, **options)
 
@@ -34,7 +34,7 @@ def test_ended_agents_are_shown_as_ended_and_never_unknown(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
-    ends: Ends,
+    ends: RunEnds,
     listen: Callable[[], None],
     api: APIClient,
     health: Health,
@@ -61,7 +61,7 @@ def test_a_late_round_shows_ended_agents_as_ended_too(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
-    ends: Ends,
+    ends: RunEnds,
     listen: Callable[[], None],
     api: APIClient,
     monkeypatch: pytest.MonkeyPatch,
@@ -74,7 +74,7 @@ def test_a_late_round_shows_ended_agents_as_ended_too(
 
 
 def test_the_engine_must_confirm_the_end_of_an_agent_that_is_not_restarted(
-    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], api: APIClient
 ) -> None:
     """A restart has ended it, and could not start it again. It was told to be restarting for a minute."""
     go_down(engine, victim)
@@ -87,7 +87,7 @@ def test_the_engine_must_confirm_the_end_of_an_agent_that_is_not_restarted(
 
 
 def test_every_end_is_counted_once_with_its_reason(
-    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+    project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
     """Every exit code, heard of before the engine is done with it, and after that."""
     ways = [*itertools.product([0, 1, 20, 30, 137, 139, 143], [False]), (137, True)]
@@ -108,7 +108,12 @@ def test_every_end_is_counted_once_with_its_reason(
 
 
 def test_without_events_nothing_is_known_about_ended_agents(
-    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    victim: Project,
+    others: list[Project],
+    engine: MemoryEngine,
+    ends: RunEnds,
+    listen: Callable[[], None],
+    api: APIClient,
 ) -> None:
     go_down(engine, victim)
     listen()
@@ -123,7 +128,7 @@ def test_without_events_nothing_is_known_about_ended_agents(
     "held", [{"desired": Desired.STOPPED}, {"suspended_at": timezone.now()}, {"gave_up_at": timezone.now()}], ids=str
 )
 def test_the_engine_must_confirm_the_end_of_an_agent_that_should_not_run(
-    victim: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], held: dict[str, object]
+    victim: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], held: dict[str, object]
 ) -> None:
     go_down(engine, victim)
     listen()
@@ -136,7 +141,7 @@ def test_the_engine_must_confirm_the_end_of_an_agent_that_should_not_run(
 
 
 def test_a_kill_is_not_explained_before_the_kernel_could_report_an_oom(
-    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], api: APIClient
 ) -> None:
     for tells, expected in ((True, "out_of_memory"), (False, "killed")):
         Event.objects.all().delete()
@@ -159,7 +164,7 @@ def test_ends_beyond_the_time_of_a_round_are_recorded_by_the_next(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
-    ends: Ends,
+    ends: RunEnds,
     listen: Callable[[], None],
     api: APIClient,
     monkeypatch: pytest.MonkeyPatch,
@@ -177,7 +182,7 @@ def test_ends_beyond_the_time_of_a_round_are_recorded_by_the_next(
 
 
 def test_a_container_that_runs_again_is_running_in_spite_of_earlier_events(
-    project: Project, engine: MemoryEngine, ends: Ends, listen: Callable[[], None], api: APIClient
+    project: Project, engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None], api: APIClient
 ) -> None:
     """The start is on the list before its event arrives."""
     engine.crash(project.container_name, exit_code=1, restarting=True)

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.failures import locked_rows
 from projects.watcher.reconcile.event_freshness import MARGIN, EventFreshness
 from projects.watcher.reconcile.event_updates import ILL
@@ -23,32 +23,32 @@ BEFORE = 1.5
 """Seconds for which what cannot be told has been heard of."""
 
 
-def pause(made: EventFreshness, ends: Ends, project: Project) -> None:
+def pause(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     tell(made, ends, project, "pause", ago=BEFORE)
 
 
-def be_removed_and_come_back(made: EventFreshness, ends: Ends, project: Project) -> None:
+def be_removed_and_come_back(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     tell(made, ends, project, "destroy", ago=BEFORE)
     tell(made, ends, project, "rename")
 
 
-def pause_before_the_round_beats(made: EventFreshness, ends: Ends, project: Project) -> None:
+def pause_before_the_round_beats(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     tell(made, ends, project, "pause", ago=BEFORE)
     made.note_round(time.monotonic() - AGO)
 
 
-def fall_ill(made: EventFreshness, ends: Ends, project: Project) -> None:
+def fall_ill(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     tell(made, ends, project, ILL, ago=BEFORE)
 
 
-def fall_ill_again_and_end(made: EventFreshness, ends: Ends, project: Project) -> None:
+def fall_ill_again_and_end(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     """What ends it makes its illness void; but its row has said neither since."""
     end_what_is_not_to_run(made, ends, project)
     tell(made, ends, project, ILL)
     tell(made, ends, project)
 
 
-def be_started_and_fall_ill(made: EventFreshness, ends: Ends, project: Project) -> None:
+def be_started_and_fall_ill(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     """What tells the row of the start is no look at its health, nor is it one when that is asked again."""
     tell(made, ends, project, "die", ago=BEFORE)
     tell(made, ends, project, "start", ago=BEFORE)
@@ -57,14 +57,14 @@ def be_started_and_fall_ill(made: EventFreshness, ends: Ends, project: Project) 
     tell(made, ends, project, ILL)
 
 
-def end_what_is_not_to_run(made: EventFreshness, ends: Ends, project: Project) -> None:
+def end_what_is_not_to_run(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     """And is started again, of which nobody may say anything either."""
     Project.objects.filter(pk=project.pk).update(desired="stopped")
     tell(made, ends, project, ago=BEFORE)
     tell(made, ends, project, "start")
 
 
-def have_its_row_locked(made: EventFreshness, ends: Ends, project: Project) -> None:
+def have_its_row_locked(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     locked_rows.note(project.pk)
     tell(made, ends, project, ago=BEFORE)
 
@@ -83,7 +83,7 @@ def _free(victim: Project) -> Any:
     ],
 )  # fmt: skip
 def test_every_row_is_vouched_for_up_to_the_first_unrecorded_event(
-    happens: Callable[..., None], vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends
+    happens: Callable[..., None], vouching: EventFreshness, victim: Project, others: list[Project], ends: RunEnds
 ) -> None:
     """Until then all rows were right; the others that have ended since are told all the same, and looked at later."""
     begun = timezone.now()
@@ -108,7 +108,7 @@ def be_about_it(project: Project) -> None:
 @pytest.mark.parametrize("since", [look_at_it, be_about_it])
 @pytest.mark.parametrize("action", ["pause", "destroy"])
 def test_inspected_or_claimed_projects_do_not_hold_back_the_heartbeat(
-    action: str, since: Callable[[Project], None], vouching: EventFreshness, victim: Project, ends: Ends
+    action: str, since: Callable[[Project], None], vouching: EventFreshness, victim: Project, ends: RunEnds
 ) -> None:
     """As where a command of ours removes its container: no heartbeat vouches for that row meanwhile."""
     begun = timezone.now()
@@ -119,7 +119,7 @@ def test_inspected_or_claimed_projects_do_not_hold_back_the_heartbeat(
     assert beaten_ago(begun) < 1.0
 
 
-def test_a_round_covers_the_events_before_it(vouching: EventFreshness, victim: Project, ends: Ends) -> None:
+def test_a_round_covers_the_events_before_it(vouching: EventFreshness, victim: Project, ends: RunEnds) -> None:
     begun = timezone.now()
     tell(vouching, ends, victim, "pause", ago=BEFORE)
     vouching.note_round(time.monotonic())

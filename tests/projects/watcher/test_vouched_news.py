@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from containers.vocabulary import ContainerState, Observation
 from projects.models import Project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile import inspection_choice
 from projects.watcher.reconcile.event_freshness import EventFreshness
 from projects.watcher.reconcile.event_updates import ILL
@@ -26,21 +26,21 @@ from tests.projects.watcher.rows import later
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
-def say_so(made: EventFreshness, ends: Ends, project: Project) -> None:
+def say_so(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     later(project, health="unhealthy")
 
 
-def look_since(made: EventFreshness, ends: Ends, project: Project) -> None:
+def look_since(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     later(project, observed_at=timezone.now())
 
 
-def become_well(made: EventFreshness, ends: Ends, project: Project) -> None:
+def become_well(made: EventFreshness, ends: RunEnds, project: Project) -> None:
     tell(made, ends, project, "health_status: healthy")
 
 
 @pytest.mark.parametrize("happens", [say_so, look_since, become_well])
 def test_an_unhealthy_agent_needs_only_its_recorded_health(
-    happens: Callable[..., Any], vouching: EventFreshness, victim: Project, ends: Ends
+    happens: Callable[..., Any], vouching: EventFreshness, victim: Project, ends: RunEnds
 ) -> None:
     tell(vouching, ends, victim, ILL)
     happens(vouching, ends, victim)
@@ -58,7 +58,7 @@ FREE = {"operation": "", "operation_id": None, "operation_deadline": None}
     ids=["operation", "failures"],
 )
 def test_events_of_a_skipped_row_are_recorded_afterwards(
-    held: dict[str, object], freed: dict[str, object], vouching: EventFreshness, victim: Project, ends: Ends
+    held: dict[str, object], freed: dict[str, object], vouching: EventFreshness, victim: Project, ends: RunEnds
 ) -> None:
     """No heartbeat vouches for it meanwhile; that of the others is not kept waiting. A round leaves it alone, too."""
     later(victim, **held)
@@ -78,7 +78,7 @@ def test_a_round_names_the_rows_that_an_operation_holds(victim: Project) -> None
 
 
 def test_an_agent_that_ends_while_paused_is_shown_as_down(
-    vouching: EventFreshness, victim: Project, ends: Ends
+    vouching: EventFreshness, victim: Project, ends: RunEnds
 ) -> None:
     later(victim, container_state="paused")
     tell(vouching, ends, victim)
@@ -90,7 +90,7 @@ def test_an_agent_that_ends_while_paused_is_shown_as_down(
 
 
 def test_each_row_has_a_separate_observation_time(
-    vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends
+    vouching: EventFreshness, victim: Project, others: list[Project], ends: RunEnds
 ) -> None:
     """One that is locked is waited for; the watcher must not be taken for stuck because of several."""
     vouching._beat = Mock()

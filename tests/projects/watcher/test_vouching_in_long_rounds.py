@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from projects.models import Project, Watch
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile import event_updates
 from projects.watcher.reconcile.event_freshness import MARGIN, OVERLAP, EventFreshness
 from tests.fakes.engine import MemoryEngine
@@ -24,7 +24,12 @@ ROUND = 57.0
 
 @pytest.mark.parametrize("next_one", [0.0, 30.0, ROUND])
 def test_nothing_is_unknown_between_the_ends_of_long_rounds(
-    next_one: float, vouching: EventFreshness, victim: Project, others: list[Project], ends: Ends, engine: MemoryEngine
+    next_one: float,
+    vouching: EventFreshness,
+    victim: Project,
+    others: list[Project],
+    ends: RunEnds,
+    engine: MemoryEngine,
 ) -> None:
     """The heartbeat of a round is of its beginning, and so is older than anybody believes as soon as it is there."""
     know_the_clock(vouching, engine)
@@ -65,7 +70,7 @@ def test_events_heard_during_a_long_list_count_if_nothing_else_happened(
     vouching: EventFreshness,
     victim: Project,
     others: list[Project],
-    ends: Ends,
+    ends: RunEnds,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tell(vouching, ends, victim, ago=0.0)

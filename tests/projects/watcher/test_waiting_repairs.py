@@ -10,7 +10,7 @@ import pytest
 from containers.vocabulary import ContainerState, Health, Observation
 from projects.models import Project
 from projects.rules.status.remedies import Remedy
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile.background import Background
 from projects.watcher.reconcile.full import reconcile
 from projects.watcher.reconcile.inspection import AT_ONCE
@@ -167,7 +167,7 @@ def test_an_agent_without_a_report_is_inspected_in_a_wave_too(
 
 
 def test_an_event_causes_an_inspection_in_a_wave_too(
-    unchecked: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+    unchecked: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> None:
     engine.crash(unchecked[0].container_name, restarting=True)
     engine.restart_once_more(unchecked[0].container_name)

@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from projects.models import Event, Project
-from projects.watcher.ends.run_ends import Ends
+from projects.watcher.ends.run_ends import RunEnds
 from projects.watcher.reconcile import inspection_choice
 from projects.watcher.reconcile.full import reconcile
 from tests.fakes.engine import MemoryEngine
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 @pytest.fixture
 def restarted(
-    victim: Project, others: list[Project], engine: MemoryEngine, ends: Ends, listen: Callable[[], None]
+    victim: Project, others: list[Project], engine: MemoryEngine, ends: RunEnds, listen: Callable[[], None]
 ) -> list[Project]:
     """The engine has started them again, and goes on to be asked about each."""
     for each in (victim, *others):
@@ -29,7 +29,7 @@ def restarted(
 
 @pytest.mark.parametrize("long_ago", [False, True])
 def test_every_crash_is_recorded_however_late_each_inspection_is(
-    long_ago: bool, restarted: list[Project], ends: Ends, monkeypatch: pytest.MonkeyPatch
+    long_ago: bool, restarted: list[Project], ends: RunEnds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_late(monkeypatch)
     monkeypatch.setattr(inspection_choice, "DESCRIBED_AT_LEAST", 1)
@@ -46,7 +46,7 @@ def test_every_crash_is_recorded_however_late_each_inspection_is(
 
 
 def test_a_check_inspects_few_of_the_projects_with_events(
-    restarted: list[Project], engine: MemoryEngine, ends: Ends, api: APIClient, monkeypatch: pytest.MonkeyPatch
+    restarted: list[Project], engine: MemoryEngine, ends: RunEnds, api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspection_choice, "ASKED_AT_MOST", 1)
     engine.calls.clear()
@@ -62,7 +62,7 @@ def test_a_recorded_end_is_neither_delayed_nor_overwritten(
     victim: Project,
     others: list[Project],
     engine: MemoryEngine,
-    ends: Ends,
+    ends: RunEnds,
     listen: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
