@@ -1,4 +1,4 @@
-"""What the tests of accounts share: the lines of the audit."""
+"""Fixtures of all tests of accounts: the lines of the audit log."""
 
 import logging
 from collections.abc import Callable
@@ -10,6 +10,6 @@ Said = Callable[[], list[str]]
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Said:
-    """The lines of the audit so far."""
+    """The lines of the audit log so far."""
     caplog.set_level(logging.INFO, logger="berth.audit")
     return lambda: [record.getMessage() for record in caplog.records if record.name == "berth.audit"]

@@ -1,4 +1,4 @@
-"""Email addresses that nobody has, made of hostile names and hostile domains."""
+"""Invalid email addresses, made of hostile local parts and hostile domains."""
 
 from itertools import product
 
@@ -70,7 +70,7 @@ WHOLE = ["", "@", "@@", "x", "x@", "x" * 254, "x" * 100_000, "@".join(["x"] * 20
 
 HOSTILE_EMAILS = sorted({*(f"{name}@{domain}" for name, domain in product(NAMES.values(), DOMAINS.values())), *WHOLE})
 
-# One part of each is hostile, and the other plain.
+# One part of each address is hostile, and the other one is ordinary.
 FEW = sorted(
     {*(f"{name}@example.org" for name in NAMES.values()), *(f"x@{domain}" for domain in DOMAINS.values()), *WHOLE}
 )

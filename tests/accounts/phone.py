@@ -1,4 +1,4 @@
-"""An authenticator app, on a telephone whose clock tests can set."""
+"""An authenticator app on a phone whose clock tests can set."""
 
 import base64
 import time
@@ -13,7 +13,7 @@ from accounts.services.second_factor import enrol_second_factor
 
 @dataclass
 class Phone:
-    """`now` is also the service's clock, so that no period ends between the showing of a code and its checking."""
+    """`now` is also the service's clock, so that no period ends between showing a code and checking it."""
 
     now: float = field(default_factory=time.time)
     secret: str = ""
@@ -23,7 +23,7 @@ class Phone:
         self.secret = secret.replace(" ", "")
 
     def code(self, *, periods: int = 0) -> str:
-        """Returns the code that it shows now, or some periods later."""
+        """Returns the code that it shows now, or in some periods."""
         clock = TOTP(base64.b32decode(self.secret))
         clock.time = self.now + 30 * periods
         return f"{clock.token():06d}"
@@ -38,6 +38,6 @@ class Phone:
         return next(code for code in map("{:06d}".format, range(6)) if code not in near)
 
     def enrol(self, user: User) -> None:
-        """Set up the second factor of the user with this telephone."""
+        """Sets up the second factor of the user with this phone."""
         self.scan(make_secret())
         self.recovery_codes = enrol_second_factor(user=user, session=None, secret=self.secret, code=self.code())

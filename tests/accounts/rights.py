@@ -1,4 +1,4 @@
-"""Every way in which the rights of a user are changed: through objects, queries, the admin, commands, by hand."""
+"""Every way to change a user's rights: through objects, queries, the admin, commands, and SQL."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,7 +19,7 @@ RIGHTS: dict[str, dict[str, bool]] = {"staff": STAFF, "admin": ADMIN, "inactive"
 
 
 def back(rights: dict[str, bool]) -> dict[str, bool]:
-    """What takes the change back."""
+    """Undoes the change."""
     return {name: not value for name, value in rights.items()}
 
 
@@ -72,7 +72,7 @@ def shell(user: User, rights: dict[str, bool]) -> None:
 
 
 def by_hand(user: User, rights: dict[str, bool]) -> None:
-    """As in `psql`: nothing of ours is asked."""
+    """Changes the row as `psql` would, without any of our code."""
     with connection.cursor() as cursor:
         for name, value in rights.items():
             key = user.pk.hex if connection.vendor == "sqlite" else user.pk
@@ -97,7 +97,7 @@ WRITERS: dict[str, Change] = {
 
 
 def set_password_path(user: User) -> str:
-    """The address of a link for this user, as the admin shows it."""
+    """The path of a set-password link for this user, as the admin shows it."""
     link = make_set_password_link(user=User.objects.get(pk=user.pk), by=user)
     return link.removeprefix(settings.BERTH_PUBLIC_URL)
 

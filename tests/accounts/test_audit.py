@@ -1,4 +1,4 @@
-"""Who came in, who did not, and which keys there are: in the log, without a credential or an email."""
+"""The log says who signed in, who failed to, and which keys exist, without a credential or an email."""
 
 import json
 

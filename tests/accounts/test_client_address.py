@@ -1,4 +1,4 @@
-"""Whose address counts, with proxies in front of the service and without."""
+"""Which address counts as the client's, with and without proxies in front of the service."""
 
 import pytest
 from django.test import RequestFactory

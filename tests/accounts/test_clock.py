@@ -1,4 +1,4 @@
-"""The present moment is the database's where several machines meet."""
+"""If several machines share a database, its clock is the present time."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from accounts import clock
 
 STEPS = [timedelta(minutes=-10), timedelta(minutes=10), timedelta(days=-1), timedelta(days=1)]
 NEAR = timedelta(seconds=5)
-"""A guard for slow machines; far below any of the steps."""
+"""A margin for slow machines, far below any of the steps."""
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def _forgets() -> Iterator[None]:
 
 
 def step(patch: pytest.MonkeyPatch, by: timedelta) -> None:
-    """The clock of this machine steps; the monotonic one, and the database's, do not."""
+    """The clock of this machine steps; the monotonic one and the database's do not."""
     real = time.time
     patch.setattr(time, "time", lambda: real() + by.total_seconds())
     patch.setattr(timezone, "now", lambda: datetime.fromtimestamp(time.time(), UTC))
@@ -36,7 +36,7 @@ def step(patch: pytest.MonkeyPatch, by: timedelta) -> None:
 def test_a_clock_that_is_wrong_is_noticed_at_once(
     by: timedelta, read: Callable[[], datetime], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database's counts then."""
+    """The database's clock is used then."""
     before = read()
     step(monkeypatch, by)
     assert before - NEAR < clock.now() < before + NEAR

@@ -1,4 +1,4 @@
-"""The first superuser: made once, with a password that is given or shown once."""
+"""The first superuser: created once, with a password that is given or shown once."""
 
 import re
 from io import StringIO

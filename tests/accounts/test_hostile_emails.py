@@ -1,4 +1,4 @@
-"""Hostile email addresses at every door that takes one: a sentence or a mail that can be sent, and never a 500."""
+"""Hostile email addresses, entered everywhere: the result is a sentence or a mail that can be sent, and never a 500."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Send = Callable[[str], Any]
 
 
 def encodable(email: str) -> str:
-    """What a form can carry of it: a browser replaces half a surrogate pair."""
+    """What a form can send of it: a browser replaces half a surrogate pair."""
     return email.encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""A moment in the future counts as never written: the pure functions, and the conditions that say the same in SQL."""
+"""A moment in the future counts as never written: the pure functions, and the same conditions in SQL."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -107,7 +107,7 @@ def test_admins_give_and_take_roles(client: Client, ada: User, alice: User) -> N
 
 
 def _meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Does it when the form has been found valid, before it is saved."""
+    """Acts after the form was found valid and before it is saved."""
     full_clean = UserForm.full_clean
 
     def clean_then_act(form: UserForm) -> None:
@@ -120,7 +120,7 @@ def _meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> No
 def test_a_form_does_not_overwrite_fields_changed_meanwhile(
     client: Client, sam: User, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A new password and the end of all sessions stay."""
+    """A new password stays, and all sessions stay ended."""
     client.force_login(sam)
     _meanwhile(monkeypatch, lambda: set_password(user=User.objects.get(pk=alice.pk), password="entirely new, it is"))
 

@@ -1,4 +1,4 @@
-"""What staff may still do with an account that its user has closed."""
+"""What staff can still do with an account that its user has closed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Staff see of users how much they have and when they came, keep notes, and invite many at once."""
+"""Staff see how many projects each user has and when the user was last here, keep notes, and invite many at once."""
 
 import re
 from datetime import timedelta

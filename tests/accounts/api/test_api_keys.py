@@ -1,4 +1,4 @@
-"""/api/auth/keys: make, list, rotate, revoke."""
+"""/api/auth/keys: create, list, rotate, revoke."""
 
 import threading
 import uuid

@@ -1,4 +1,4 @@
-"""POST /api/auth/login by users with a second factor. For everybody else `code` changes nothing."""
+"""POST /api/auth/login by users with a second factor. For all others `code` changes nothing."""
 
 import pytest
 

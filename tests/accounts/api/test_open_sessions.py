@@ -1,4 +1,4 @@
-"""/api/auth/sessions: list where one is signed in, and end one of them."""
+"""/api/auth/sessions: list where a user is signed in, and end a session."""
 
 import uuid
 from typing import Any

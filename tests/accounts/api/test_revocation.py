@@ -1,4 +1,4 @@
-"""Whatever takes somebody's access away does so from the next request on, in one query."""
+"""Everything that ends a user's access takes effect on the next request, in one query."""
 
 from datetime import timedelta
 

@@ -18,7 +18,7 @@ UNSAFE = ["POST", "PUT", "PATCH", "DELETE"]
 
 
 class AnyView(APIView):
-    """Stands for every view that does not choose its permissions."""
+    """Represents all views that do not choose their permissions."""
 
     throttle_scope = "commands"
 

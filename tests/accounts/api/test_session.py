@@ -1,4 +1,4 @@
-"""GET /api/auth/session: who am I? Always 200."""
+"""GET /api/auth/session: who is the caller? Always 200."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""What is wrong with a body is always said as a 400, by field, and nothing is done."""
+"""Every error in a body is a 400 that names the field, and nothing is done."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is said to those without a good token, on a path that needs one."""
+"""The answers to requests without a valid token, on a path that needs one."""
 
 import pytest
 from django.test import Client

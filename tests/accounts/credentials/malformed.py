@@ -1,4 +1,4 @@
-"""Ciphertexts whose key is the right one, and whose plaintexts are not what was ever encrypted."""
+"""Ciphertexts that the right key decrypts to plaintexts that the service never wrote."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,8 @@ def encrypt_bytes(plaintext: bytes) -> str:
 
 
 def malformed_plaintexts(whole: Mapping[str, str]) -> list[bytes]:
-    """Everything that is not the JSON object `whole`: no JSON, no object, each key missing, each of a wrong type."""
+    """Plaintexts that are not the JSON object `whole`:
+    not JSON, not an object, a missing key, a value of a wrong type."""
     objects: list[Any] = [{}, {**whole, "more": "x"}]
     for name in whole:
         objects.append({key: value for key, value in whole.items() if key != name})

@@ -1,4 +1,4 @@
-"""What an API key looks like, and that whatever does not is refused without a query."""
+"""The format of API keys: anything else is refused without a query."""
 
 import itertools
 

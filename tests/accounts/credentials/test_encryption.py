@@ -1,4 +1,4 @@
-"""What was encrypted comes back in its own context only, and anything else is one error."""
+"""A ciphertext can be decrypted only in its own context. Everything else raises the same error."""
 
 import json
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Which passwords are taken: 12 to 128 characters, none of the common ones, and as they are."""
+"""Which passwords are accepted: 12 to 128 characters, none of the common ones, unchanged."""
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -13,7 +13,7 @@ from tests.settings import REAL_PASSWORD_HASHERS
 
 
 def _change(client: Client, new: str, *, current: str = CANARY_PASSWORD, again: str | None = None) -> str:
-    """The page that answers a change of password."""
+    """Returns the page that answers a change of the password."""
     fields = {"current": current, "new": new, "again": new if again is None else again}
     return client.post("/settings/password", fields, follow=True).content.decode()
 

@@ -1,4 +1,4 @@
-"""Session tokens that we did not make, or made otherwise, or too long ago: all 401, all alike."""
+"""Session tokens that we did not issue, that were changed, or that are too old: all are the same 401."""
 
 import base64
 import hmac
@@ -37,7 +37,7 @@ def _unsigned(user: User) -> str:
 
 
 def _by_public_key(user: User) -> str:
-    """The old confusion: the HMAC key is an RSA key's public part."""
+    """A classic attack: the HMAC key is the public half of an RSA key."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     public = private.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     content = _sign(_claims(user)).rpartition(".")[0]  # PyJWT refuses to sign with such a key

@@ -1,4 +1,4 @@
-"""Machines whose clocks differ take each other's session tokens, which end by the clock that all of them share."""
+"""Machines with different clocks accept each other's session tokens, which end by the clock that they share."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Alice's browser, signed in or half-way there."""
+"""Alice's browser, signed in or between password and code."""
 
 import pytest
 from django.test import Client
@@ -17,7 +17,7 @@ def alices(client: Client, alice: User) -> Client:
 
 @pytest.fixture
 def half_way(client: Client, alice: User, phone: Phone) -> Client:
-    """Alice, who has a second factor, has typed her password."""
+    """Alice, who has a second factor, has entered her password."""
     phone.enrol(alice)
     phone.now += 30
     client.post("/sign-in", SIGN_IN)

@@ -1,4 +1,4 @@
-"""Set-password links as staff make them."""
+"""Set-password links as staff create them."""
 
 import re
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""The two pages of signing in, and whether somebody is in."""
+"""The two pages of signing in, and whether a user is signed in."""
 
 from django.test import Client
 

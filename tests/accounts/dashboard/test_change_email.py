@@ -1,4 +1,4 @@
-"""The email is changed by a link that the new address gets, and by nobody but who is signed in."""
+"""The email is changed by a link sent to the new address, and only by the user who is signed in."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""How often a code may be tried at the sign-in page, and that each works once."""
+"""How often a code may be tried on the sign-in page. Each code works once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A thief of the password uses up the tries of a code, and the owner gets in all the same, and learns of it."""
+"""A thief of the password uses up the attempts at a code. The owner can still sign in, and is notified."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -28,7 +28,7 @@ def _mail(settings: Any) -> None:
 
 @pytest.fixture
 def sign_in(alice: User, phone: Phone) -> SignIn:
-    """Sign in from an address with a code, the next right one if none is given. Returns the status of the last page."""
+    """Signs in from an address with a code, by default the next right one. Returns the status of the last page."""
     phone.enrol(alice)
 
     def post(address: str, code: str | None = None) -> int:
@@ -49,7 +49,7 @@ def log_in(address: str, code: str) -> int:
 
 @pytest.fixture
 def locked(sign_in: SignIn, phone: Phone) -> SignIn:
-    """The owner has signed in at home, and then a thief has used up the tries, most of them by the shorter way."""
+    """The owner has signed in at home; then a thief has used up the attempts, most of them through a shortcut."""
     assert sign_in(HOME) == 302
     for number in range(9):
         assert log_in(f"203.0.113.{number}", phone.wrong_code()) == 401
@@ -80,7 +80,7 @@ def test_a_network_known_for_another_user_does_not_count(locked: SignIn, bob: Us
 
 
 def test_a_right_password_alone_does_not_make_a_network_known(sign_in: SignIn, phone: Phone) -> None:
-    """By neither door, with a wrong code or without any."""
+    """Neither on the dashboard nor over the API, with a wrong code or without one."""
     sign_in(THIEF, phone.wrong_code())
     assert log_in(THIEF, phone.wrong_code()) == log_in(THIEF, "") == 401
     assert not KnownNetwork.objects.exists()

@@ -1,4 +1,4 @@
-"""The account pages: who sees which, what they never show, and that no form goes through without its token."""
+"""The account pages: who sees which, what they never show, and that no form is accepted without its token."""
 
 import re
 import uuid

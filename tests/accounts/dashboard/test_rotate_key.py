@@ -1,4 +1,4 @@
-"""A key is rotated on the settings page, which warns of the end of one."""
+"""A key is rotated on the settings page, which warns before a key ends."""
 
 from datetime import timedelta
 from uuid import uuid4

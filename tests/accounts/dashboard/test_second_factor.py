@@ -1,4 +1,4 @@
-"""Setting up the second factor, its recovery codes, and who may come to its pages."""
+"""Setting up the second factor, its recovery codes, and who may open its pages."""
 
 import re
 from datetime import timedelta
@@ -62,7 +62,7 @@ def test_until_the_app_has_proved_itself_nothing_is_on(alices: Client, alice: Us
     page = alices.post(CONFIRM, {"code": wrong}).content.decode()
 
     assert "This code is wrong" in page
-    assert wrong not in page  # the next one is not typed behind it
+    assert wrong not in page  # the next code is not appended to it
     assert _key_on(page).replace(" ", "") == phone.secret
     assert not SecondFactor.objects.exists()
 

@@ -1,4 +1,4 @@
-"""Turning the second factor off takes the password and a code."""
+"""Turning the second factor off requires the password and a code."""
 
 from django.test import Client
 

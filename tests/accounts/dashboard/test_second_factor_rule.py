@@ -1,4 +1,4 @@
-"""BERTH_REQUIRE_STAFF_MFA: staff without a second factor can do nothing but set one up, or leave."""
+"""BERTH_REQUIRE_STAFF_MFA: staff without a second factor can only set one up or sign out."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""The sessions of a user are listed with where and when, and ended one by one."""
+"""The sessions of a user are listed with place and time, and can be ended one by one."""
 
 from typing import Any
 from uuid import uuid4

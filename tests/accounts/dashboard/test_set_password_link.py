@@ -1,4 +1,4 @@
-"""The link that staff hand to people without a password."""
+"""The link that staff give to users without a password."""
 
 from datetime import timedelta
 
@@ -88,7 +88,7 @@ def test_there_is_no_link_for_an_inactive_user(sam: User, newcomer: User) -> Non
 
 
 def test_a_link_does_not_work_for_another_user(newcomer: User, alice: User) -> None:
-    """Nor does an opened one open the page of another."""
+    """A session that has opened a link cannot open another user's page either."""
     hers, its = set_password_path(alice), set_password_path(newcomer)
     mixed = "/".join([*hers.split("/")[:3], its.split("/")[3]])
     assert not opens(mixed)

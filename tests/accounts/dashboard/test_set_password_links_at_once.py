@@ -1,4 +1,4 @@
-"""Of many who set or change a password at once, one does; and what changed in between is noticed."""
+"""Of several simultaneous requests that set a password one succeeds, and changes in between are noticed."""
 
 import threading
 from typing import Any
@@ -22,7 +22,7 @@ AT_ONCE = 6
 
 @pytest.fixture
 def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the requests go on only when all have found their link and their form valid."""
+    """Holds the requests until all of them have found their link and their form valid."""
     together = threading.Barrier(AT_ONCE)
     is_valid = NewPasswordForm.is_valid
 
@@ -39,7 +39,7 @@ def meeting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("links", [1, AT_ONCE])
 @pytest.mark.usefixtures("meeting")
 def test_one_of_many_simultaneous_links_sets_the_password(links: int) -> None:
-    """With one link, and with a link for each."""
+    """With one link for all, and with a link for each."""
     user = UserFactory.create(email="newcomer@example.com", password=None)
     paths = [set_password_path(user) for _ in range(links)] * (AT_ONCE // links)
 

@@ -1,4 +1,4 @@
-"""Signing in to the dashboard takes the password and, from users with a second factor, its code."""
+"""Signing in to the dashboard requires the password and, with a second factor, its code."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Signing in to the dashboard with a recovery code in place of the app's."""
+"""Signing in to the dashboard with a recovery code instead of the app's code."""
 
 from django.test import Client
 

@@ -1,4 +1,4 @@
-"""Accounts that people make for themselves."""
+"""Accounts that people create themselves."""
 
 import re
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ def _is_open(db: None, settings: Any) -> None:
 
 @pytest.fixture(autouse=True)
 def _the_clock_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hour in which requests are counted must not end in the middle of a test."""
+    """Keeps the hour in which requests are counted from ending in the middle of a test."""
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime.fromtimestamp(1_800_000_000, UTC))
 
 

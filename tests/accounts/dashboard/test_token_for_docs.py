@@ -1,4 +1,4 @@
-"""The page that describes the API gets a token of ten minutes, which ends with the sessions of its user."""
+"""The page that describes the API gets a token for ten minutes, which ends with its user's sessions."""
 
 from datetime import timedelta
 from typing import Any
@@ -72,7 +72,7 @@ def test_the_token_ends_with_the_sessions_of_its_user(alices: Client, alice: Use
 
 
 def test_a_token_created_while_its_user_signs_out_ends_too(alices: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another page asks for it after the sign-out has come, and before the session has ended."""
+    """Another page requests the token after the sign-out has arrived, and before the session has ended."""
     made: list[str] = []
     sign_out = LogoutView.post
 

@@ -1,4 +1,4 @@
-"""Instances of a model with others that belong to them, read by a statement that is written once."""
+"""Instances of a model with related ones, read by a statement that is written once."""
 
 from decimal import Decimal
 from typing import Any

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def by_id_and_version(pk: UUID, version: int) -> "QuerySet[User]":
-    """Without what an update of users does besides."""
+    """Skips what the queryset of users adds to an update."""
     return QuerySet(User).filter(pk=pk, session_version=version).exclude(email="nobody@example.com")
 
 

@@ -1,4 +1,4 @@
-"""An index is added while others write to its table, and made anew where that was cut off."""
+"""An index is added while others write to its table, and rebuilt if that was interrupted."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ WRITE = "INSERT INTO notes_of_a_test (text) VALUES ('a')"
 
 
 class Table:
-    """With the index, or without it."""
+    """A table with or without the index."""
 
     def __init__(self) -> None:
         fields: list[tuple[str, models.Field[Any, Any]]] = [

@@ -1,4 +1,4 @@
-"""What PostgreSQL keeps of a query that runs many times, and what happens where it has to forget it."""
+"""What PostgreSQL keeps of a query that runs many times, and what happens when it has to forget it."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -26,7 +26,7 @@ def query() -> CompiledQuery:
 
 
 def runs(query: CompiledQuery) -> list[int]:
-    """How often it ran as it is prepared on this thread's connection. Empty where it is not."""
+    """Returns how often the prepared statement ran on this thread's connection; empty if it is not prepared."""
     with connection.cursor() as cursor:
         statement = query._statements["postgresql"].numbered.decode()
         cursor.execute("SELECT generic_plans FROM pg_prepared_statements WHERE statement = %s", [statement])
@@ -34,7 +34,7 @@ def runs(query: CompiledQuery) -> list[int]:
 
 
 def rewrite(column_type: str) -> None:
-    """As a migration does, over a connection of its own."""
+    """Rewrites the table as a migration does, over a connection of its own."""
     parameters = connection.get_connection_params()
     chosen = {name: parameters[name] for name in ("dbname", "user", "host", "port") if name in parameters}
     with psycopg.connect(**chosen, autocommit=True) as other:
@@ -49,7 +49,7 @@ def test_a_query_is_planned_once_for_each_connection(query: CompiledQuery, alice
 
 
 def test_a_migration_that_changes_a_column_costs_no_request(query: CompiledQuery, alice: User) -> None:
-    """PostgreSQL refuses a plan whose answer would have another type."""
+    """PostgreSQL refuses a prepared plan if its result would have another type."""
     expected = [(alice.pk, alice.email)]
     assert list(query.rows(alice.pk)) == expected
     try:
@@ -81,7 +81,7 @@ def test_within_a_transaction_nothing_is_prepared(query: CompiledQuery, alice: U
 def test_behind_a_pooler_nothing_is_prepared(
     query: CompiledQuery, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It tells its clients numbers of processes that are none of the server's."""
+    """A pooler reports process numbers that are not those of the server."""
     connection.ensure_connection()
     with monkeypatch.context() as patch:
         patch.setattr(psycopg.ConnectionInfo, "backend_pid", property(lambda _info: 0))
@@ -98,7 +98,7 @@ def test_behind_a_pooler_nothing_is_prepared(
 
 @pytest.mark.parametrize("told", ["plain", "100 % of it", "%s and %%", "'; SELECT 1 --", "a\\b", "ü\n", "$1", 7, True])
 def test_constants_are_part_of_the_statement(alice: User, told: object) -> None:
-    """Else its plan would be one for all values of it, which no partial index serves."""
+    """Otherwise one plan would serve all values, and it could not use a partial index."""
     query = CompiledQuery(
         lambda pk: User.objects.annotate(told=Value(told)).filter(pk=pk, is_active=True).values_list("told", "email"),
         UUID(int=1),

@@ -1,4 +1,4 @@
-"""A change of role or activity ends sessions and links, whoever makes it, and even if it is taken back."""
+"""A change of role or activity ends sessions and links, no matter what makes it, and even if it is undone."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ every_right = pytest.mark.parametrize("rights", RIGHTS.values(), ids=RIGHTS.keys
 
 @pytest.fixture
 def ways_in(call: Call, alice: User, phone: Phone) -> dict[str, Check]:
-    """Everything that lets Alice in without her password. Each is tried once."""
+    """Every credential that gives access without Alice's password. Each is used once."""
     token, browser, opened = issue_session(alice), browser_of(alice), Client()
     fresh, path = set_password_path(alice), set_password_path(alice)
     assert opens(path, in_browser=opened)
@@ -43,7 +43,7 @@ def ways_in(call: Call, alice: User, phone: Phone) -> dict[str, Check]:
 
 
 def test_each_credential_signs_in(ways_in: dict[str, Check]) -> None:
-    """Otherwise the tests below would find nothing shut."""
+    """Otherwise the tests below would prove nothing."""
     assert [name for name, works in ways_in.items() if not works()] == []
 
 
@@ -65,7 +65,7 @@ def test_a_change_of_rights_ends_all_credentials(
 def test_a_direct_change_ends_credentials_with_the_new_rights(
     ways_in: dict[str, Check], alice: User, rights: dict[str, bool]
 ) -> None:
-    """The API gives nobody more for a role."""
+    """A role gives no additional rights in the API."""
     by_hand(alice, rights)
     in_force = [name for name, works in ways_in.items() if works()]
     assert set(in_force) <= {"API session"}
@@ -84,7 +84,7 @@ def test_a_sign_in_waiting_for_its_code_ends_too(alice: User, phone: Phone, writ
 
 @every_writer
 def test_api_keys_stay(call: Call, alice: User, writer: Change) -> None:
-    """Their owner revokes them, and an inactive user's are refused."""
+    """Their owner revokes them, and those of an inactive user are refused."""
     key = plain_key(ApiKeyFactory.create(user=alice))
     writer(alice, ADMIN)
     assert call("GET", "/api/auth/session", by=key).json()["user"]["role"] == "admin"
@@ -139,7 +139,7 @@ def test_an_object_that_was_read_earlier_does_not_set_the_version_back(alice: Us
 
 
 def test_a_change_unknown_to_the_object_counts(alice: User) -> None:
-    """The object says that Alice is no staff. In the database she is, so saving it takes the role from her."""
+    """The object says that Alice is not staff. In the database she is, so saving the object takes the role away."""
     early = User.objects.get(pk=alice.pk)
     User.objects.filter(pk=alice.pk).update(is_staff=True)
     before = version(alice)

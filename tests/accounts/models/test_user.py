@@ -1,4 +1,4 @@
-"""One account for each email address, whatever its spelling."""
+"""One account for each email address, no matter how it is spelled."""
 
 import pytest
 from django.db import IntegrityError

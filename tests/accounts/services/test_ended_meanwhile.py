@@ -1,4 +1,5 @@
-"""A session that ends while one of its requests is being answered: no request brings it back, or makes a new way in."""
+"""If a session ends while one of its requests is being answered,
+no request brings it back or creates another way in."""
 
 import re
 from collections.abc import Callable
@@ -60,7 +61,7 @@ REQUESTS: dict[str, Callable[[Client, Phone, User], Any]] = {
 
 
 def sign_out(user: User, cookie: str) -> None:
-    """By its owner, whose cookie somebody else has, too."""
+    """The owner signs out; someone else has the cookie, too."""
     client = Client()
     client.cookies[COOKIE] = cookie
     assert client.post("/sign-out").status_code == 302
@@ -81,7 +82,7 @@ ENDS: dict[str, Callable[[User, str], object]] = {
 
 @pytest.fixture
 def phone_of_the_thief(client: Client, alice: User, phone: Phone) -> Phone:
-    """It has the secret that is being set up in this browser."""
+    """It knows the secret that is being set up in this browser."""
     client.force_login(alice)
     page = client.post("/settings/second-factor", {"password": CANARY_PASSWORD}, follow=True).content.decode()
     found = re.search(r'id="second-factor-key">([A-Z2-7 ]+)<', page)
@@ -100,7 +101,7 @@ def test_no_request_brings_an_ended_session_back(
     request_of: str,
     end: str,
 ) -> None:
-    """It ends when the request has been found to be Alice's, and before anything is done."""
+    """The session ends after the request was found to be Alice's, and before anything is done."""
     ended: list[Any] = []
 
     def count_and_end(meta: Any, *, user: User, scope: str) -> Any:
@@ -133,7 +134,7 @@ def test_undisturbed_changes_keep_their_sessions(client: Client, alice: User, ph
 def test_no_ended_session_changes_the_second_factor(
     client: Client, alice: User, phone: Phone, monkeypatch: pytest.MonkeyPatch, path: str, end: str
 ) -> None:
-    """It ends after password and code have been found to be right."""
+    """The session ends after password and code were found to be right."""
     phone.enrol(alice)
     client.force_login(alice)
     before = {code.digest for code in RecoveryCode.objects.all()}

@@ -1,4 +1,4 @@
-"""What the staff tell everybody, and what is refused to whom while they are at work."""
+"""The staff's notice to everyone, and what is refused during maintenance."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ WORDS = "Until 9 o'clock <b>we</b> move the disks."
 
 @pytest.fixture
 def at_work(alice: User) -> Project:
-    """Alice's project, and maintenance since it was made."""
+    """Alice's project, and maintenance that began after it was created."""
     project: Project = deploy_project(api_of(alice))
     Notice.objects.create(pk=1, text=WORDS, is_maintenance=True)
     return project

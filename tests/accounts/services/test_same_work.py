@@ -1,4 +1,5 @@
-"""Signing up and in costs the same for every kind of account: counted, because times lie on a busy machine."""
+"""Signing up and in costs the same for every kind of account.
+Costs are counted, because times vary on a busy machine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ EMAIL = "carol@example.org"
 
 
 def make_unknown() -> None:
-    """Nobody has the email."""
+    """No account has the email."""
 
 
 def make_without_password() -> None:
@@ -64,7 +65,7 @@ class Work:
 
 @pytest.fixture
 def work(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], Work]:
-    """What a request at a door costs for an account of a kind, which is gone again afterwards."""
+    """Counts what a request costs for an account of this kind, which is removed again afterwards."""
     settings.BERTH_SIGNUP = "open"
     monkeypatch.setattr(sign_up, "MAILS_PER_ACCOUNT", 100)
     settings.PASSWORD_HASHERS = ["tests.accounts.credentials.hashing.CountingHasher"]

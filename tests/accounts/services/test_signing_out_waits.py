@@ -1,6 +1,6 @@
-"""What a request needs to stay signed in is locked while it makes an API key: who signs out waits until it is there.
+"""A request that creates an API key locks what its session depends on, so that signing out waits until the key exists.
 
-Otherwise a key could come to be after somebody was told that their session is ended.
+Otherwise a key could be created after the user was told that their session has ended.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database(
 
 
 def locked_tables() -> list[str]:
-    """Those of which a row is locked by another connection than that of a new thread."""
+    """Returns the tables with a row that another connection than that of a new thread has locked."""
 
     def look(_number: int) -> list[str]:
         found = []
@@ -38,7 +38,7 @@ def locked_tables() -> list[str]:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """What is locked whenever a key is made, and whenever a session of the API is ended."""
+    """The locked tables whenever a key is created, and whenever an API session is ended."""
     found: list[list[str]] = []
 
     def look_before(module: Any, name: str) -> None:

@@ -1,4 +1,4 @@
-"""A second factor whose secret cannot be read is said to be so, wherever it is asked for. It is never a 500."""
+"""An unreadable secret of a second factor is reported as such everywhere, and never as a 500."""
 
 import json
 from io import StringIO
@@ -39,12 +39,12 @@ def _plaintexts(user: User) -> list[bytes]:
 
 CASES = range(len(_plaintexts(User())))
 at_each_door = pytest.mark.sampled(4)
-"""The first test has each case, and each door a part of them."""
+"""The first test has each case, and each entrance a part of them."""
 
 
 @pytest.fixture(params=CASES)
 def unreadable(request: pytest.FixtureRequest, alice: User, phone: Phone) -> str:
-    """Alice has a second factor, whose stored secret is this ciphertext."""
+    """Alice has a second factor, and this ciphertext is its stored secret."""
     phone.enrol(alice)
     ciphertext = encrypt_bytes(_plaintexts(alice)[request.param])
     SecondFactor.objects.update(secret_ciphertext=ciphertext)

@@ -1,4 +1,4 @@
-"""What the tests of the limits share: production's limits, and a clock that stands."""
+"""Fixtures of all tests of limits: production's limits, and a clock that stands still."""
 
 import pytest
 from pytest_django import Settings
@@ -14,7 +14,7 @@ def real_limits(settings: Settings) -> None:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Every test here counts within a window of time, which must not end in the middle of it."""
+    """Each test here counts within one time window, which must not end in the middle of the test."""
     clock = Clock()
     monkeypatch.setattr("django.utils.timezone.now", clock)
     return clock

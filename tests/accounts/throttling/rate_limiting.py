@@ -1,4 +1,4 @@
-"""A clock that stands in a minute of its own, and a limiter that is asked many times."""
+"""A clock that stands still in a minute of its own, and a limiter that is called many times."""
 
 import time
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ MINUTE = int(time.time()) // 60 * 60
 
 
 class Clock:
-    """Stands for `timezone.now`. `seconds` are those into the minute."""
+    """Replaces `timezone.now`. `seconds` is the position within the minute."""
 
     def __init__(self) -> None:
         self.seconds = 10.0
@@ -22,6 +22,6 @@ class Clock:
 def count_allowed(
     subject: str, limit: int, *, scope: str = "reads", times: int, process: RateLimiter | None = None
 ) -> int:
-    """Asks the limiter that many times. Returns how often it allowed the request."""
+    """Calls the limiter this many times. Returns how often it allowed the request."""
     process = process or RateLimiter()
     return sum(process.acquire(subject=subject, scope=scope, limit=limit).allowed for _ in range(times))

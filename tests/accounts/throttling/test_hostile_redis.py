@@ -1,4 +1,4 @@
-"""A Redis that answers in every hostile way: requests are counted in the database then, and soon without asking it."""
+"""A Redis that answers in every hostile way: requests are then counted in the database, soon without asking Redis."""
 
 import ssl
 import threading

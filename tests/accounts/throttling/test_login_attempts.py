@@ -1,4 +1,4 @@
-"""At most ten password checks per account and address in 15 minutes, however many come at once."""
+"""At most ten password checks per account and address in 15 minutes, no matter how many come at once."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -90,7 +90,7 @@ def test_an_account_opens_again_after_15_minutes_without_an_attempt(db: None) ->
 
 
 def test_a_slow_attacker_gets_no_more_than_a_fast_one(db: None) -> None:
-    """A window that opens at fixed times would allow nine checks before its end and ten after."""
+    """A window that begins at fixed times would allow nine checks before its end and ten after."""
     for _ in range(10):
         assert is_open("192.0.2.1")
         _age(10)

@@ -1,4 +1,4 @@
-"""At most a hundred failed password checks per address in 15 minutes, however many accounts they are spread over."""
+"""At most a hundred failed password checks per address in 15 minutes, no matter for how many accounts."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

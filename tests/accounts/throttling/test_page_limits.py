@@ -1,4 +1,4 @@
-"""Pages that a signed-in user reads count as reads of the API do, and together with them."""
+"""Page views of a signed-in user count like reads of the API, and together with them."""
 
 import uuid
 from typing import Any
@@ -18,7 +18,7 @@ IDS = {"uuid": str(uuid.UUID(int=1)), "int": "1", "path": "1", "string": "x", "s
 
 
 def find_pages(resolver: URLResolver, prefix: str = "") -> list[str]:
-    """The address of every route of the pages and the admin, with an id that nothing has."""
+    """Returns the address of every route of the pages and the admin, with an id that does not exist."""
     found: list[str] = []
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern).removeprefix("^").removesuffix("$")
@@ -35,7 +35,7 @@ def find_pages(resolver: URLResolver, prefix: str = "") -> list[str]:
 
 
 UNCOUNTED = ("/api/", "/healthz", "/readyz", "/metrics", "/static/", "/cli")
-"""The API counts by itself; nobody signs in for the others, of which each is a file or a few lines."""
+"""The API counts by itself. Nobody signs in for the others, each of which is a file or a few lines."""
 PAGES = sorted(path for path in find_pages(get_resolver()) if not path.startswith(UNCOUNTED))
 
 
@@ -66,10 +66,8 @@ READING, CHANGING = ("HEAD", "OPTIONS", "TRACE"), ("POST", "PUT", "PATCH", "DELE
 
 @pytest.mark.parametrize("method", READING)
 def test_pages_are_limited_for_every_reading_method(db: None, two_reads: None, some: Some, method: str) -> None:
-    """Many views of the admin answer any method with their page, and none of these needs the token of a form.
-
-    A run asks each page by one of the methods.
-    """
+    """Many views of the admin answer any method with their page, and none of these needs a form's token. A run requests
+    each page by one of the methods."""
     client = Client()
     client.force_login(UserFactory.create(admin=True))
     for _ in range(LIMIT):
@@ -80,7 +78,7 @@ def test_pages_are_limited_for_every_reading_method(db: None, two_reads: None, s
 
 ALWAYS = {"/sign-out", "/settings/sign-out-everywhere"}
 END_ONE = f"/settings/sessions/{uuid.UUID(int=1)}/end"
-"""What a thief of a session must not keep its owner from."""
+"""What a thief of a session must not be able to block."""
 ASKS_OUTSIDE = {"/projects/new", "/projects/new/check", "/projects/new/bot"}
 ASKS_NOBODY = {"/projects/new/provider", "/projects/new/settings"}
 
@@ -111,7 +109,7 @@ def test_ending_a_session_is_never_limited(client: Client, alice: User, settings
 def test_ending_one_session_is_never_limited(client: Client, alice: User, settings: Any) -> None:
     settings.BERTH_LIMITS = {"reads": 0, "commands": 0, "deploys": 0}
     client.force_login(alice)
-    assert client.post(END_ONE).status_code == 404  # there is none of this id
+    assert client.post(END_ONE).status_code == 404  # no such id exists
     assert END_ONE in PAGES
 
 

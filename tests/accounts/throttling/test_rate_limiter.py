@@ -1,4 +1,4 @@
-"""The limiters of several processes share one count, grant no request too many, and lose few."""
+"""The limiters of several processes share one count, never grant too many requests, and lose few."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

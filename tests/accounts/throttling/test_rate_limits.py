@@ -1,4 +1,4 @@
-"""What a user may ask of the API in a minute: 600 reads, 60 commands, 20 deploys; and what the headers say of it."""
+"""A user's API requests per minute: 600 reads, 60 commands, 20 deploys; and what the headers say about them."""
 
 import threading
 import uuid

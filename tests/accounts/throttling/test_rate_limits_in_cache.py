@@ -1,4 +1,4 @@
-"""The limits with BERTH_CACHE_URL. A cache in memory stands for Redis: both add atomically, and forget."""
+"""The limits with BERTH_CACHE_URL. A cache in memory replaces Redis: both add atomically, and forget."""
 
 import threading
 import time

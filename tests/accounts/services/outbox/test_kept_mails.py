@@ -1,4 +1,4 @@
-"""What the outbox holds: not too much, no secret, and nothing that nobody needs any more."""
+"""What the outbox contains: a limited number of mails, no secret, and nothing that is no longer needed."""
 
 from datetime import timedelta
 from typing import Any

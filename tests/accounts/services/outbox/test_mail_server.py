@@ -1,4 +1,4 @@
-"""No fault of the mail server loses a mail, and none is sent twice where that can be helped."""
+"""No fault of the mail server loses a mail, and none is sent twice if that can be avoided."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def test_a_mail_reaches_the_server_once(alarm: OutgoingMail, server: SmtpServer)
 def test_no_fault_of_the_server_loses_a_mail(
     step: str, kind: str, alarm: OutgoingMail, server: SmtpServer, settings: Any
 ) -> None:
-    """It waits, or is kept as refused, whatever the server does at whatever step. Later it goes out."""
+    """The mail waits, or is kept as refused, no matter what the server does at which step. It is sent later."""
     settings.EMAIL_TIMEOUT = 0.3 if kind in SILENCES else 30
     server.misbehave[step] = SILENCES.get(kind) or REFUSALS[kind]
     deliver()

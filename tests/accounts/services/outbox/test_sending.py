@@ -1,4 +1,4 @@
-"""Nobody waits for the mail server: who sends, when, and what a sender that dies leaves."""
+"""No request waits for the mail server: who sends, when, and what a killed sender leaves."""
 
 import smtplib
 import threading
@@ -26,7 +26,7 @@ def make_due() -> None:
 @pytest.mark.one_database
 @pytest.mark.django_db(transaction=True)
 def test_one_of_many_senders_sends(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them have read the row before one of them takes it."""
+    """All of them have read the row before one claims it."""
     queue_mail(kind=code_alarm.KIND, user_id=alice.pk, facts={"address": "203.0.113.9"})
     claim, depth = outbox._claim, [0]
 
