@@ -1,4 +1,4 @@
-"""Runs commands of `manage.py` with each case from its input, in forks of one process that has read the settings."""
+"""Runs commands of `manage.py` with each case from its input, in forks of a process that has read the settings."""
 
 import argparse
 import json
@@ -17,7 +17,7 @@ import manage
 
 OURS = ("accounts", "config", "containers", "projects")
 PATIENCE = 120
-"""Seconds after which a command is taken for hanging."""
+"""Seconds after which a command counts as hanging."""
 
 BAD = (
     "", " ", "nonsense", "\udcff", "-1", "0", "9" * 300, "a\nb", "../../..", "/dev/null", "/", "/proc/self/mem",
@@ -30,7 +30,7 @@ SERVES = {"serve", "watch"}
 
 
 def cases() -> Iterator[list[str]]:
-    """Each command alone, and with each bad value for each of its arguments, whose others have a plausible one."""
+    """Each command alone, and with each bad value for each of its arguments, while the others have plausible ones."""
     for name, app in sorted(get_commands().items()):
         if app in OURS:
             if name not in SERVES:
@@ -53,7 +53,7 @@ def _cases_of(parser: argparse.ArgumentParser, before: list[str]) -> Iterator[li
 
 
 def _is_ours(action: argparse.Action) -> bool:
-    """Whether Django has not given this option to every command."""
+    """Whether the option is not one that Django gives to every command."""
     return not {"--settings", "--pythonpath", "--verbosity"} & set(action.option_strings)
 
 

@@ -1,4 +1,4 @@
-"""Routes of tests only: each raises what the test has put into `raised`, from within the service's own middleware."""
+"""Routes for tests only: each raises what the test has put into `raised`, inside the service's own middleware."""
 
 from typing import NoReturn
 

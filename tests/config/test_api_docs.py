@@ -1,4 +1,4 @@
-"""The page that describes the API: its examples hold, its samples work, it is light and the same for all."""
+"""The page that describes the API: its examples are valid, its samples work, and it is small and the same for all."""
 
 import ast
 import gzip
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.one_database
 
 ADDRESS = "https://berth.example.org"
 MOST_BYTES = 85_000
-"""So that there is room for more operations below the 100 KB that are promised."""
+"""Leaves room for more operations below the promised 100 KB."""
 
 
 def bodies() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -36,7 +36,7 @@ def described() -> list[dict[str, Any]]:
 
 
 def test_a_page_has_no_other_body(client: Client) -> None:
-    """The framework would describe the view, and the page's renderer would write the names of its facts."""
+    """The framework would describe the view, and the page's renderer would write the names of the context."""
     answer = client.options("/api/docs")
     assert (answer.status_code, answer.content, answer["Allow"]) == (200, b"", "GET, HEAD, OPTIONS")
 
@@ -53,7 +53,7 @@ def test_every_example_matches_its_schema() -> None:
 
 
 def test_no_example_is_the_name_of_its_own_field() -> None:
-    """That is what is made of a text of which `config/api_docs/examples.py` knows nothing."""
+    """That is the example of a text that `config/api_docs/examples.py` does not know."""
     for name, body in bodies():
         example = body["example"][0] if isinstance(body["example"], list) else body["example"]
         own = {field for field, value in example.items() if field == value}

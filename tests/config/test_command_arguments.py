@@ -1,4 +1,4 @@
-"""No argument of any command makes a traceback or costs anything. Generated: a new command or argument is in."""
+"""No argument of any command causes a traceback or damage. Generated: a new command or argument is included."""
 
 import hashlib
 import json
@@ -16,14 +16,14 @@ from tests.paths import ROOT
 from tests.sampling import Some
 
 OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Characters that a terminal does not show, but obeys."""
+"""Characters that a terminal does not show but obeys."""
 
 pytestmark = [pytest.mark.one_database, pytest.mark.every_case, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An installation whose engine does not answer, beside the folder from which the commands are given."""
+    """An installation whose engine does not answer, next to the folder in which the commands run."""
     (tmp_path / "here").mkdir()
     copy_migrated(tmp_path / "var")
     for path in prepared().iterdir():
@@ -38,7 +38,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def run(environment: dict[str, str], *arguments: str, given: str = "") -> str:
     command = [sys.executable, "-m", "tests.config.command_arguments", *arguments]
-    # Commands that set firewall rules do so in a network of their own.
+    # Commands that set firewall rules do so in a separate network namespace.
     own_network = ["unshare", "--net"] if os.geteuid() == 0 else []
     return subprocess.run(
         [*own_network, *command], env=environment, input=given, capture_output=True, text=True, check=True, cwd=ROOT
@@ -46,7 +46,7 @@ def run(environment: dict[str, str], *arguments: str, given: str = "") -> str:
 
 
 def kept_files(data: Path) -> dict[str, str]:
-    """The key files as they are, and the beginning of the database."""
+    """The key files, and the beginning of the database."""
     paths = [*data.glob("*.key"), data / "berth.sqlite3"]
     return {path.name: hashlib.sha256(path.read_bytes()[:16]).hexdigest() for path in paths}
 

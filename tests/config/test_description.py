@@ -1,4 +1,4 @@
-"""What the description of the API says of all its paths."""
+"""What the description of the API says about all its paths."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the documents tell people to type is there: commands, their options, variables, files."""
+"""Everything that the documents tell people to type exists: commands, their options, variables, files."""
 
 import importlib.util
 import re
@@ -21,7 +21,7 @@ TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MUL
 
 
 def pieces_of(document: str) -> Iterator[str]:
-    """What stands in backticks, and each line of the blocks for a shell."""
+    """Returns the texts in backticks, and each line of the shell blocks."""
     text = (ROOT / document).read_text()
     for block in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         yield from block.splitlines()
@@ -39,7 +39,7 @@ WORDS = [(document, split(piece)) for document in DOCUMENTS for piece in pieces_
 
 
 def find_commands() -> Iterator[tuple[str, list[str]]]:
-    """Each `manage.py`, `config/bin/manage`, `make` and `python -m` with what follows it."""
+    """Returns each `manage.py`, `config/bin/manage`, `make` and `python -m` with the words after it."""
     for _, words in WORDS:
         for place, word in enumerate(words[:-1]):
             program = "manage.py" if word == "config/bin/manage" else word.rpartition("/")[2]
@@ -100,7 +100,7 @@ def test_a_variable_of_the_documents_is_read() -> None:
 
 
 def test_a_file_of_the_documents_is_there() -> None:
-    """Those that are named with their folder, from the root or from the folder of the table, and not of the data."""
+    """Files named with their folder, from the root or from the folder of the table; not files of the data directory."""
     named = {
         word
         for _, words in WORDS

@@ -1,4 +1,4 @@
-"""The description of the API in a process that has only just started, and is asked by many at once."""
+"""The description of the API in a process that has just started and gets many requests at once."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Lock
@@ -20,7 +20,7 @@ CLIENTS = 8
 
 @pytest.mark.parametrize("views", [[SchemaView], [DocsView], [SchemaView, DocsView]])
 def test_simultaneous_requests_are_answered_and_the_schema_is_built_once(views: list[Any]) -> None:
-    """The generator loads what it needs at its first run, and broke where two threads did so at once."""
+    """The generator loads its extensions at its first run, and fails if two threads do so at once."""
     description._make.cache_clear()
     page._render.cache_clear()
     generate: Any = SchemaGenerator.get_schema

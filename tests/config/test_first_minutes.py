@@ -1,4 +1,4 @@
-"""The first minutes: what the start says, and what a visitor at a wrong address is told."""
+"""The first minutes: what the start prints, and what a visitor at a wrong address reads."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""A disk that is full, or may not be written, is one sentence of `prepare` and no traceback."""
+"""If a disk is full or read-only, `prepare` says so in one sentence without a traceback."""
 
 import errno
 import os
@@ -43,7 +43,7 @@ def test_an_unwritable_file_is_reported_in_one_sentence(
 
 @pytest.fixture
 def full_database() -> Iterator[Callable[..., None]]:
-    """Writes, with SQLite's own error of a database that may have no more pages."""
+    """Writes, with SQLite's own error for a database that may not grow."""
 
     def fill(*_: Any, **__: Any) -> None:
         with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""/healthz says that the process lives, /readyz whether it can work."""
+"""/healthz reports that the process lives, /readyz whether it can work."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,7 +58,7 @@ def test_readyz_reports_suspended_repairs_without_details(client: Client) -> Non
     installation = read_installation()
     Installation.objects.filter(pk=installation.pk).update(held_because="The engine has 7 containers too many.")
     response = client.get("/readyz")
-    assert response.status_code == 200  # a restart would mend nothing
+    assert response.status_code == 200  # a restart would not help
     assert response.json()["mending"].startswith("held: nothing is repaired until an operator decides")
     assert "7" not in response.content.decode()
     Installation.objects.update(held_because="")
@@ -94,7 +94,7 @@ def test_readyz_writes_because_a_read_does_not_detect_a_standby(client: Client) 
 
 @pytest.mark.django_db
 def test_readyz_gives_the_engine_the_time_of_a_read(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A silent one would keep it for ten seconds."""
+    """A silent engine would otherwise block it for ten seconds."""
     asked: list[str] = []
 
     @contextmanager
@@ -111,7 +111,7 @@ def test_readyz_gives_the_engine_the_time_of_a_read(client: Client, monkeypatch:
 
 @pytest.mark.django_db
 def test_readiness_reports_a_firewall_that_does_not_hold(client: Client) -> None:
-    """And nothing of the reason, which is for the staff. Requests go on."""
+    """It does not report the reason, which is for the staff. Requests continue."""
     watch = Watch.objects.create(instance=settings.BERTH_INSTANCE, firewall_warning="iptables is not installed here.")
     Watch.objects.create(instance="another", firewall_warning="of another installation")
     response = client.get("/readyz")
@@ -124,6 +124,6 @@ def test_readiness_reports_a_firewall_that_does_not_hold(client: Client) -> None
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz"])
 def test_writing_methods_are_refused_in_one_word(path: str) -> None:
-    """And not as a form without its token, with a page."""
+    """They are not refused as forms without a token, with a page."""
     answer = Client(enforce_csrf_checks=True).post(path)
     assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, HEAD", b"")

@@ -1,4 +1,4 @@
-"""`config/bin/manage` acts on what the service acts on, whatever stands in its settings."""
+"""`config/bin/manage` uses what the service uses, no matter what its settings contain."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def manage(checkout: Path, *words: str, **shell: str) -> "subprocess.CompletedPr
 
 
 def told(checkout: Path) -> dict[str, str]:
-    """Of the settings, what the command has got."""
+    """The settings that the command has received."""
     lines = (checkout / "environment").read_text().rstrip("\0").split("\0")
     found = dict(line.split("=", 1) for line in lines)
     return {name: value for name, value in found.items() if name.startswith(("BERTH_", "DATABASE_", "DOCKER_"))}
@@ -67,7 +67,7 @@ def test_a_drill_has_a_separate_database(checkout: Path) -> None:
 
 
 def test_the_documented_drill_uses_neither_the_service_s_database_nor_its_role(checkout: Path) -> None:
-    """A role beside SQLite stops every command."""
+    """A role other than `all` stops every command with SQLite."""
     said = re.search(r'^beside="config/bin/manage ([^"]*)"', (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
     assert said
     with (checkout / "system/etc/berth/environment").open("a") as settings:
@@ -128,7 +128,7 @@ def _id_of(option: str) -> str:
 
 
 def test_settings_that_cannot_be_read_are_not_left_out(checkout: Path) -> None:
-    """A folder stands for a file that may not be read, which root may."""
+    """A folder stands for an unreadable file, because root can read any file."""
     (checkout / "system/etc/berth/environment").unlink()
     (checkout / "system/etc/berth/environment").mkdir()
     done = manage(checkout, "backup")

@@ -1,4 +1,4 @@
-"""Modules and functions are short enough to be read at once, and say why they need an exemption from a check."""
+"""Modules and functions are short enough to be read at once, and give a reason for each exemption from a check."""
 
 import ast
 import io
@@ -12,10 +12,10 @@ import pytest
 from tests.paths import ROOT
 
 LONGEST = 200
-"""Lines of a module. Beyond them a reader looks for two subjects, and finds them."""
+"""Lines of a module. Longer ones usually have two subjects."""
 
 LONGEST_FUNCTION = 30
-"""Lines of a function of the product, without its docstring: what a reader has to hold in mind."""
+"""Lines of a function of the product, without its docstring: what a reader has to keep in mind."""
 
 HOUSE = ("accounts", "config", "containers", "projects", "tests")
 MODULES = [*ROOT.glob("*.py"), *(module for part in HOUSE for module in sorted((ROOT / part).rglob("*.py")))]
@@ -28,14 +28,14 @@ MAY_BE_LONGER = {
 DIRECTIVE = re.compile(
     r"#\s*(?:noqa|nosec|type:\s*ignore|pragma:\s*no\s*cover|(?:ruff|flake8|mypy|pylint):)", re.IGNORECASE
 )
-"""How a comment begins that keeps a tool from saying something."""
+"""How a comment begins that exempts from a check."""
 
 ARGUMENTS = re.compile(
     r"#\s*(?:noqa(?::\s*[A-Z]+\d+(?:,\s*[A-Z]+\d+)*)?|nosec(?:\s+B\d+(?:,\s*B\d+)*)?"
     r"|type:\s*ignore(?:\[[\w\-, ]+\])?|pragma:\s*no\s*cover|(?:ruff|flake8|mypy|pylint):[^#]*)",
     re.IGNORECASE,
 )
-"""The same with what it exempts from: what is left of the comment is the reason."""
+"""The same with the names of the checks: the rest of the comment is the reason."""
 
 
 def name_of(module: Path) -> str:
@@ -43,7 +43,7 @@ def name_of(module: Path) -> str:
 
 
 def functions_of(module: Path) -> Iterator[tuple[str, int]]:
-    """Each function with its lines: from `def` to its end, without its docstring."""
+    """Returns each function with its number of lines from `def` to its end, without its docstring."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.body[0]
@@ -52,15 +52,15 @@ def functions_of(module: Path) -> Iterator[tuple[str, int]]:
 
 
 def comments_of(source: str) -> Iterator[tuple[int, str]]:
-    """Each comment with the number of its line."""
+    """Returns each comment with the number of its line."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
 
 
 def unexplained_in(source: str) -> list[int]:
-    """The numbers of the lines whose comments exempt them from a check and do not say why."""
-    if DIRECTIVE.search(source) is None:  # which spares most modules the reading of their tokens
+    """Returns the numbers of the lines whose comments exempt from a check without a reason."""
+    if DIRECTIVE.search(source) is None:  # most modules need not be tokenized
         return []
     return [
         number

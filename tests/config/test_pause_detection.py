@@ -1,4 +1,4 @@
-"""A process that stood still: what was over then says nothing of the database, and a read is asked once more."""
+"""A process that stood still: a time-out during that time says nothing about the database, and a read is repeated."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.one_database
 
 
 class Clock:
-    """The time of the modules under test."""
+    """The clock of the modules under test."""
 
     now = 1000.0
 
@@ -29,7 +29,7 @@ class Clock:
 
 
 class NoConnections:
-    """Of a thread that has used none."""
+    """The connections of a thread that has used none."""
 
     def close_all(self) -> None:
         pass
@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def still(monkeypatch: pytest.MonkeyPatch) -> PauseDetector:
-    """What the service asks. It has ticked once."""
+    """The detector that the service asks. It has ticked once."""
     own = PauseDetector()
     for module in (middleware, gate):
         monkeypatch.setattr(module, "PAUSE_DETECTOR", own)
@@ -56,7 +56,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> PauseDetector:
 
 def test_a_ticking_process_is_not_considered_paused(clock: Clock) -> None:
     own = PauseDetector()
-    assert not own.paused_since(0.0)  # nobody has ever ticked
+    assert not own.paused_since(0.0)  # it has never ticked
     for _ in range(5):
         own.tick()
         clock.now += LONGEST
@@ -77,12 +77,12 @@ def test_a_pause_is_known_before_and_after_the_next_tick(clock: Clock) -> None:
 
 
 def stop(own: PauseDetector) -> None:
-    """As if it had been stopped since its last tick."""
+    """Simulates a stop since its last tick."""
     own._ticked_at -= 2 * LONGEST  # type: ignore[operator]  # it has ticked
 
 
 def served(answers: Callable[[], int], *, method: str = "GET", since: float = 0.0) -> tuple[list[int], HttpResponse]:
-    """The statuses that were answered with inside, and what the client gets."""
+    """The statuses that were answered inside, and what the client gets."""
     request, statuses = HttpRequest(), list[int]()
     request.method = method
     if since:
@@ -160,6 +160,6 @@ def test_a_connection_that_failed_during_a_pause_closes_no_gate(still: PauseDete
 
 
 def test_a_worker_of_a_test_does_not_have_later_tests_stand_still() -> None:
-    """One ticks for as long as it runs. Tests that come after it would be those of a process that has stopped."""
+    """A worker ticks as long as it runs. Later tests in the same process must not seem to stand still."""
     assert vars(worker)["PAUSE_DETECTOR"] is TICKS
     assert not pause_detection.PAUSE_DETECTOR.paused_since(0.0)

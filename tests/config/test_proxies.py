@@ -1,4 +1,4 @@
-"""The examples of proxies are taken by the programs that they are for."""
+"""The programs accept the examples of proxies."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ from tests.paths import ROOT
 
 @pytest.mark.skipif(not PROGRAM, reason="nginx is not installed")
 def test_nginx_accepts_its_example(tmp_path: Path) -> None:
-    """`tests/chaos/servers` serves by it."""
+    """`tests/chaos/servers` uses it."""
     Nginx(tmp_path, servers=[8001, 8002], authority=make_authority(tmp_path)).check()
 
 

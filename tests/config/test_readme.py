@@ -1,4 +1,4 @@
-"""The README is for a stranger: short, with requests that work as they are typed."""
+"""The README is for strangers: short, with requests that work as they are typed."""
 
 import json
 import re

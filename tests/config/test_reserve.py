@@ -1,4 +1,4 @@
-"""What a process keeps back for the time in which the kernel gives it no more."""
+"""The reserve of a process for the time in which the kernel gives it no more resources."""
 
 import errno
 import resource

@@ -1,4 +1,4 @@
-"""Every room of the house says what it is for, and every module has its floor in the import contracts."""
+"""Every package says what it is for, and every module has its floor in the import contracts."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from tests.paths import ROOT, TESTS
 
 APPS = ("accounts", "config", "containers", "projects")
 NAMED_BY_DJANGO = {"management", "commands", "migrations"}
-"""Packages whose name and purpose every Django project shares."""
+"""Packages whose name and purpose are the same in every Django project."""
 
 ROOMS = sorted(
     file.parent
@@ -23,17 +23,18 @@ ROOMS = sorted(
 
 
 MOST_MODULES = 30
-"""In one room, beside its rooms. One with more is to be divided: nobody finds their way among so many."""
+"""Modules of one package, not counting its packages.
+One with more should be split, because nobody finds anything in it."""
 
 
 def modules_of(room: str) -> set[str]:
-    """The names of the modules and packages right below it."""
+    """Returns the names of the modules and packages directly below it."""
     children = [path for path in (ROOT / room).iterdir() if path.name != "__init__.py"]
     return {path.stem for path in children if path.suffix == ".py" or (path / "__init__.py").exists()}
 
 
 def layers_contracts() -> dict[str, dict[str, Any]]:
-    """By the path of the app or room whose modules the contract orders."""
+    """Returns the contracts by the path of the package whose modules they order."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     return {
         contract["containers"][0].replace(".", "/"): contract
@@ -53,16 +54,17 @@ TESTED_ELSEWHERE = {
     "containers/trial_servers": "tests/containers/docker/test_trials.py",
     "projects/templatetags": "tests/projects/admin/test_overview.py",
 }
-"""The packages of an app whose tests are not in a folder of the same name, and where these are."""
+"""Packages of an app whose tests are not in a folder of the same name, and where they are."""
 
 
 def floors_of(contract: dict[str, Any]) -> list[set[str]]:
-    """The names on each floor, from the highest."""
+    """Returns the names on each floor, from the highest."""
     return [{name.strip() for name in layer.split("|")} for layer in contract["layers"]]
 
 
 def drawn_floors() -> dict[str, list[set[str]]]:
-    """The same by app or room, as the picture in CONTRIBUTING.md has it: the name of a package ends with a slash."""
+    """Returns the same by package, from the picture in CONTRIBUTING.md,
+    in which the name of a package ends with a slash."""
     picture = (ROOT / "CONTRIBUTING.md").read_text().partition("## The floor plan")[2].split("```")[1]
     drawn: dict[str, list[set[str]]] = {}
     for line in picture.splitlines():
@@ -76,7 +78,7 @@ def drawn_floors() -> dict[str, list[set[str]]]:
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.relative_to(ROOT).as_posix())
 def test_each_package_states_its_purpose_in_one_sentence(room: Path) -> None:
-    """A first line that ends with a full stop, and an empty line before anything more."""
+    """The first line ends with a full stop, and an empty line precedes anything more."""
     summary, *rest = (ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or "").split("\n")
     assert re.fullmatch(r"\S.{10,}\w\.", summary)
     assert rest[:1] in ([], [""])
@@ -99,7 +101,7 @@ def test_each_package_of_an_app_has_a_folder_of_tests() -> None:
 
 
 def test_every_test_of_projects_is_in_a_folder() -> None:
-    """All modules of `projects` but its errors are in packages, too."""
+    """All modules of `projects` except its errors are in packages, too."""
     assert list((TESTS / "projects").glob("test_*.py")) == []
 
 

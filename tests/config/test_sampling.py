@@ -1,4 +1,4 @@
-"""A sample of a family is the same everywhere, has its size, and holds each value of each parameter."""
+"""A sample of a family is the same everywhere, has its size, and contains each value of each parameter."""
 
 from itertools import product
 from pathlib import Path
@@ -21,7 +21,7 @@ VERBS, STATES = [f"verb {index}" for index in range(10)], [f"state {index}" for 
 
 
 def family(name: str, one_in: int | None, **parameters: list[str]) -> list[Any]:
-    """The cases that pytest makes of a test with these parameters."""
+    """Returns the cases that pytest makes of a test with these parameters."""
     marks = dict(MARKS.get(name, {}))
     if one_in:
         marks["sampled"] = SimpleNamespace(args=(one_in,))
@@ -61,7 +61,7 @@ def configured(args: tuple[str, ...] = ("tests",), left_out: list[Any] | None = 
 
 
 def collected(*, args: tuple[str, ...] = ("tests",), **given: Any) -> dict[str, list[str]]:
-    """The cases that are run, by the name of the test."""
+    """Returns the cases that are run, by the name of the test."""
     items = [
         *family("two", 4, verb=VERBS, state=STATES),
         *family("one", 5, state=[*VERBS, *STATES]),
@@ -151,7 +151,7 @@ def test_a_test_without_parameters_is_run_on_one_of_two_databases_unless_it_spea
 
 
 def test_a_part_is_run_of_a_large_family_where_both_databases_are_tested() -> None:
-    """Of what is in tests/security each case is run, and of what says so; and all where one test is asked for."""
+    """In tests/security, in tests that say so, and if a single test is requested, every case is run."""
     for cases, number, name, places, beside in (
         (8, 8, "no database", "tests/a.py", False),
         (8, 4, "no database", "tests/a.py", True),

@@ -1,4 +1,4 @@
-"""make sbom: what the service and the agent images are made of."""
+"""`make sbom` lists the packages of the service and of the agent images."""
 
 import json
 import re

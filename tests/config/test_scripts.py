@@ -33,7 +33,7 @@ touch tools/mmdebstrap && chmod 755 tools/mmdebstrap
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """A folder with a stub of Python, and tools of which none is mmdebstrap."""
+    """A folder with a stub of Python, and tools without mmdebstrap."""
     (tmp_path / "tools").mkdir()
     for name in TOOLS:
         (tmp_path / "tools" / name).symlink_to(str(shutil.which(name)))
@@ -111,7 +111,7 @@ def test_a_build_that_fails_is_shown_and_not_tried_again(machine: Path, *, has_m
 
 
 def test_an_environment_is_recreated_after_any_change_of_it(machine: Path) -> None:
-    """A second start leaves it out, which takes a third of a second."""
+    """A second start skips this, because it takes a third of a second."""
 
     def is_synced(options: str = "--no-dev") -> bool:
         return run_function(machine, f"is_synced {options}").returncode == 0
@@ -149,7 +149,7 @@ def test_an_environment_is_recreated_after_any_change_of_it(machine: Path) -> No
 
 
 def test_an_interrupted_environment_is_completed(machine: Path) -> None:
-    """Ctrl-C during the first `make run` leaves one without pip."""
+    """Ctrl-C during the first `make run` can leave an environment without pip."""
     python = """#!/bin/sh
 echo "$*" >>calls
 case "$*" in

@@ -1,4 +1,4 @@
-"""`make run` where it has run before: one process, which hands over to all of it where something is missing."""
+"""`make run` on a machine where it has run before: one process, which runs everything again if something is missing."""
 
 from typing import Any
 from unittest.mock import Mock
@@ -12,7 +12,7 @@ from tests.paths import ROOT
 
 
 class HandedOverError(Exception):
-    """In place of the other program."""
+    """Stands for the replacement of the process."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The units of systemd that `make install-service` writes, looked at by systemd's own tools."""
+"""The systemd units that `make install-service` writes, checked with systemd's own tools."""
 
 import os
 import re
@@ -15,7 +15,8 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.one_database
 UNITS = ("berth-firewall.service", "berth.service")
 EXPOSURE = {"berth-firewall.service": 45, "berth.service": 67}
-"""At most, in tenths of what `systemd-analyze security` counts: 100 is a unit that may do all. Root sets the rules."""
+"""The highest values, in tenths of what `systemd-analyze security` counts: 100 is a unit that may do anything.
+Root sets the rules."""
 
 analyze = shutil.which("systemd-analyze")
 needs_tool = pytest.mark.skipif(analyze is None, reason="systemd is not installed")
@@ -84,7 +85,7 @@ def test_docker_starts_no_agent_before_the_network_is_closed_and_berth_after_it(
     assert values(firewall, "ReloadPropagatedFrom") == [
         names for names in values(firewall, "After") if "docker" not in names
     ]
-    # A unit that is part of another one stops with it, and Docker, which requires this one, with that.
+    # A unit that is part of another one stops with it, and Docker, which requires this one, stops with this one.
     assert values(firewall, "PartOf") == []
     assert values(firewall, "ExecReload") == values(firewall, "ExecStart")
     assert "docker.service" in values(service, "After")[0].split()
@@ -103,13 +104,13 @@ def test_the_service_notifies_readiness_and_has_time_to_end(installed: Path) -> 
 
 
 def test_the_service_s_settings_override_those_of_the_checkout(installed: Path) -> None:
-    """systemd takes the last one that it reads."""
+    """systemd uses the last one that it reads."""
     files = values(unit(installed, "berth.service"), "EnvironmentFile")
     assert files == [f"-{ROOT}/var/berth.env", "-/etc/berth/environment"]
 
 
 def test_the_engine_s_address_is_kept_unchanged(installed: Path) -> None:
-    """A remote one is spoken to in plain text where a part of it is missing."""
+    """If a part of it is missing, a remote engine is called in plain text."""
     kept = dict(line.split("=", 1) for line in (installed / "etc/berth/environment").read_text().splitlines())
     assert kept == {"BERTH_DATA_DIR": f"{installed}/data", **OF_THE_ENGINE}
 

@@ -1,4 +1,4 @@
-"""The figures and switches that documentation and security rest on (ASVS 13.2.6)."""
+"""The figures and switches on which documentation and security depend (ASVS 13.2.6)."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tests.paths import ROOT
 
 
 def read_settings(tmp_path: Path, *names: str, **variables: str) -> list[Any]:
-    """The settings of an installation with these variables, read by a process of its own."""
+    """Returns the settings of an installation with these variables, read by a separate process."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     script = f"import json; from config import settings as s; print(json.dumps([s.{', s.'.join(names)}], default=str))"
     result = subprocess.run(
@@ -133,7 +133,7 @@ def test_debug_is_off() -> None:
 
 
 def test_time_zones_work_without_the_system_s_database() -> None:
-    """Django looks up that of the settings for each moment that a page shows."""
+    """Django looks up the zone of the settings for each moment that a page shows."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     assert [each for each in declared if each.startswith("tzdata")]
     try:

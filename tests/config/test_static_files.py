@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def source(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory of static files, and a data directory they are collected into."""
+    """A directory of static files, and a data directory into which they are collected."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "a.css").write_text("a {}")
@@ -64,7 +64,7 @@ def test_a_lost_directory_is_made_again(source: Path, settings: Any, capsys: pyt
 
 
 def test_simultaneous_preparations_create_one_admin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each step after the migration waits for the other machine's, as the migration itself does."""
+    """Each step after the migration waits for the other machine's, as the migration does."""
     locked: dict[str, bool] = {}
 
     def run(command: str, **_: Any) -> None:

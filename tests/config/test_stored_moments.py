@@ -1,9 +1,7 @@
-"""A clock that steps back makes nothing lie: every stored moment, 10 minutes and a day away, before its reader.
+"""A clock that steps back makes no status wrong: every stored moment, 10 minutes and a day away, before its reader.
 
-A run takes two of the four, the other two for the next column; `--whole` takes all.
-
-A new column is one more row of the table below: the reader that compares it with the present, or the word `SHOWN` where
-none does.
+A run takes two of the four cases, and the other two for the next column; `--whole` takes all. A new column needs a row
+in the table below: the reader that compares it with the present, or the word `SHOWN` if none does.
 """
 
 from collections.abc import Callable
@@ -109,7 +107,7 @@ ELSEWHERE: dict[str, Reader] = {
     "set-password links": of_accounts.link_made_at,
     "containers on the engine": of_watcher.orphan_created_at,
 }
-"""Moments that are no column of that kind."""
+"""Moments that are not in a column of that kind."""
 
 READERS = {name: reader for name, reader in (COLUMNS | ELSEWHERE).items() if reader is not None}
 

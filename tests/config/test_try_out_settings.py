@@ -1,4 +1,4 @@
-"""Who tries Berth by hand has none of their own settings in it."""
+"""`tests.try_out` uses none of the user's own settings."""
 
 import subprocess
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.paths import ROOT
 
 
 def test_try_out_does_not_read_the_installation_s_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `make run` reads them, in a checkout that has some."""
+    """`make run` reads them, in a checkout that has some."""
     mine = tmp_path / "mine"
     copytree(ROOT / "config/bin", mine / "config/bin")
     (mine / "var").mkdir()

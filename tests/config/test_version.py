@@ -1,4 +1,4 @@
-"""Which Berth this is: one number, told to operators and staff, and to no stranger."""
+"""The version: one number, shown to operators and staff, and to no stranger."""
 
 import re
 import socket
@@ -89,7 +89,7 @@ def test_every_place_has_the_same_number() -> None:
     lock = tomllib.loads((ROOT / "uv.lock").read_text())
     assert [each["version"] for each in lock["package"] if each["name"] == "berth"] == [VERSION]
     label = re.findall(r'org\.opencontainers\.image\.version="([^"]*)"', (ROOT / "Dockerfile").read_text())
-    assert label == [VERSION] * 2  # of the service, and of the proxy before its engine
+    assert label == [VERSION] * 2  # of the service, and of the proxy in front of its engine
 
 
 def test_the_changelog_follows_keep_a_changelog() -> None:

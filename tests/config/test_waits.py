@@ -1,6 +1,6 @@
-"""Every wait on another thread has a bound, or a reason for which it needs none.
+"""Every wait on another thread has a time limit, or a reason why it needs none.
 
-A thread that finds no memory dies without a word, and whoever waits for it without a bound waits for ever. Python's own
+A thread that gets no memory dies silently, and whoever waits for it without a limit waits forever. Python's own
 `Thread.start` is such a wait, and so is `submit` of a `ThreadPoolExecutor`, which may start a thread.
 """
 
@@ -14,7 +14,7 @@ from tests.paths import ROOT
 
 HOUSE = ("accounts", "config", "containers", "projects")
 ELSEWHERE = (ROOT / "containers" / "images", ROOT / "containers" / "trial_servers")
-"""Programs of containers, which the engine limits and starts again."""
+"""Programs in containers, which the engine limits and restarts."""
 
 BEATS = "The watcher shows signs of life in each thread and round. One that waits here shows none, and is replaced."
 BOOTS = "When the process begins. One that waits here does not say that it is there, and is replaced."
@@ -38,7 +38,7 @@ REASONS = {
     "projects/watcher/upkeep/images.py:__init__: Thread": BEATS,
     "projects/watcher/threads.py:__init__: Thread": BEATS,
 }
-"""By module, function and what waits there."""
+"""By module, function and the call that waits there."""
 
 STARTS = {"Thread", "ThreadPoolExecutor", "Timer"}
 
@@ -57,7 +57,7 @@ def is_forever(value: ast.expr) -> bool:
 
 
 def describe(call: ast.Call, source: str) -> str:
-    """What waits without a bound in this call, or nothing."""
+    """Returns what waits without a limit in this call; empty if nothing does."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     named = {each.arg: each.value for each in call.keywords}
     is_bare, is_of_an_object = not call.args and not named, isinstance(call.func, ast.Attribute)
@@ -77,7 +77,7 @@ def describe(call: ast.Call, source: str) -> str:
 
 
 def unbounded(module: Path) -> Iterator[str]:
-    """`module:function: what` for each."""
+    """Returns `module:function: what` for each."""
     source = module.read_text()
     if not any(each in source for each in ("threading", "queue", "concurrent", "multiprocessing", "side_work")):
         return

@@ -1,4 +1,4 @@
-"""Product and documents are written in plain English, and in the field's standard terms."""
+"""Product and documents are written in plain English, with the field's standard terms."""
 
 import re
 from pathlib import Path
@@ -27,7 +27,7 @@ VAGUE = re.compile(r"\b(whoever|whomever|whatever|whichever|wherever|anew|such a
 
 REPLACED = re.compile(
     r"\b(glance|EngineLine|_Line|half_signed_in|short_lived|announcing|Household|live_in|_care_for_watcher|sealing"
-    r"|seal_credentials|open_credential|check_credentials|to_wanted|suspects|_Hall)\b"
+    r"|seal_credentials|open_credential|check_credentials|to_wanted|suspects|_Hall|Ahead|look_ahead|read_facts)\b"
 )
 """Invented names that a standard term has replaced."""
 

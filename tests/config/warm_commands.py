@@ -1,7 +1,8 @@
-"""Commands of `manage.py` in forks of one process that has imported already what does not depend on the environment.
+"""Runs commands of `manage.py` in forks of a process that has imported everything that does not depend on the
+environment.
 
-A new interpreter for each imports Django, which takes most of the time of a command that refuses its configuration. The
-settings are read anew by each.
+A new interpreter for each command would import Django, which takes most of the time of a command that refuses its
+configuration. Each fork reads the settings again.
 """
 
 import importlib
@@ -19,7 +20,7 @@ from typing import NoReturn
 from tests.paths import ROOT
 
 BEFORE = ("csp.constants", "cryptography.fernet", "django.core.management", "environ")
-"""What the settings import of others."""
+"""Modules that the settings import."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class WarmCommands:
         self._process = process
 
     def run(self, folder: Path, *arguments: str, environment: Mapping[str, str]) -> Done:
-        """What it prints goes through files in `folder`."""
+        """Runs a command. Its output goes through files in `folder`."""
         assert self._process.stdin
         assert self._process.stdout
         files = [str(folder / name) for name in ("stdout", "stderr")]
@@ -53,7 +54,7 @@ def warm_commands() -> Iterator[WarmCommands]:
     ) as process:
         yield WarmCommands(process)
         assert process.stdin
-        process.stdin.close()  # the end of its input is its end
+        process.stdin.close()  # at the end of its input it ends
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Commands as an operator types them, in a data directory of their own."""
+"""Runs commands as an operator types them, in a separate data directory."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -24,7 +24,7 @@ Run = Callable[..., str]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, settings: Settings) -> Path:
-    """The data directory, in which there is also the archive."""
+    """The data directory, which also contains the archive."""
     settings.BERTH_DATA_DIR = tmp_path
     settings.BERTH_PORT = reserve_port()
     return tmp_path
@@ -49,7 +49,7 @@ def run() -> Run:
 
 @pytest.fixture
 def volumes(engine: MemoryEngine) -> list[str]:
-    """Of two agents that run and of one in quarantine, each with something in it."""
+    """The volumes of two running agents and of one in quarantine, each with some data."""
     alice = fill_every_table()
     create_project(api_of(alice), {**PROJECT, "telegramToken": CANARY_OTHER_TELEGRAM_TOKEN})
     add_to_quarantine(engine, alice)

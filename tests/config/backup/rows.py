@@ -1,4 +1,4 @@
-"""A database with something in every table, and in every column what the database takes of the extremes."""
+"""A database with a row in every table, and with every extreme value that it accepts in every column."""
 
 import json
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ VALUES: dict[Any, list[Any]] = {
     models.JSONField: [{"a": [1, 2.5, None, True, TEXT, {"b": {}}], "": 2**53}, {}],
     models.UUIDField: ["00000000-0000-0000-0000-00000000000a", None],
 }
-"""For every kind of column. A text gets `TEXT`, cut to its length, and none."""
+"""The values for every kind of column. A text gets `TEXT`, cut to its length, and an empty text."""
 
 
 def fill_every_table() -> User:
@@ -104,14 +104,14 @@ def fill_every_table() -> User:
 
 
 RAISED = {"session_version", "pairing_number"}
-"""What a restore counts up, so that what was handed out since the backup counts for nothing."""
+"""Columns that a restore raises, so that what was given out since the backup no longer counts."""
 
 
 def cells() -> Iterator[tuple[type[models.Model], Any, Any]]:
-    """Every column of every archived table, with each value that its kind may have."""
+    """Every column of every archived table with each value that its kind may have."""
     for model in archived():
         for column in model._meta.concrete_fields:
-            is_changed = model is KeyCheck or column.name in RAISED  # by a restore, or needed by it
+            is_changed = model is KeyCheck or column.name in RAISED  # a restore changes it or needs it
             if not (column.primary_key or column.is_relation or is_changed):
                 for value in values_of(column):
                     yield model, column, value
@@ -130,7 +130,7 @@ def values_of(column: Any) -> list[Any]:
 
 
 def put_in(model: type[models.Model], column: Any, value: Any) -> bool:
-    """Returns whether the database takes it; its constraints may not."""
+    """Returns whether the database accepts it; its constraints may not."""
     try:
         with transaction.atomic():
             return bool(model._default_manager.update(**{column.attname: value}))
@@ -139,7 +139,7 @@ def put_in(model: type[models.Model], column: Any, value: Any) -> bool:
 
 
 def photograph() -> dict[str, Any]:
-    """Every row of every archived table, but for what a restore changes on purpose."""
+    """Returns every row of every archived table, without what a restore changes on purpose."""
     ignored = {*RAISED, "recreated_at", "held_because", "held_since", "backed_up_at", "reminded_at"}
     return {
         model._meta.label_lower: [

@@ -1,4 +1,5 @@
-"""Files that are no archive and no key file, and archives that `manage.py backup` cannot have made: a sentence each."""
+"""Files that are neither an archive nor a key file,
+and archives that `manage.py backup` cannot have made: one sentence each."""
 
 import json
 import os
@@ -18,7 +19,7 @@ Refused = Callable[[Path], str]
 
 @pytest.fixture
 def refused(run: Run, folder: Path) -> Refused:
-    """Restores, and returns the sentence of the refusal. The database is not even asked, and no file has changed."""
+    """Restores, and returns the sentence of the refusal. The database is not even opened, and no file changes."""
 
     def restore(archive: Path) -> str:
         before = files_of(folder)
@@ -32,12 +33,12 @@ def refused(run: Run, folder: Path) -> Refused:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """All files of the data directory but the lock, with their contents."""
+    """Returns all files of the data directory except the lock, with their contents."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "restore.lock"}
 
 
 def forge(content: bytes = b"", **header: Any) -> bytes:
-    """A member with these fields in its header."""
+    """Returns a member with these fields in its header."""
     info = tarfile.TarInfo("tables/accounts.user.jsonl")
     info.size = len(content)
     for field, value in header.items():

@@ -1,4 +1,4 @@
-"""A memory in an archive that would write elsewhere is refused."""
+"""A memory in an archive that would write outside its volume is refused."""
 
 import io
 import tarfile
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
 def hostile(**header: Any) -> bytes:
-    """What an agent keeps, and one more member with these fields in its header."""
+    """An agent's memory with one more member that has these fields in its header."""
     buffer = io.BytesIO(pack_state(FILES))
     with tarfile.open(fileobj=buffer, mode="a") as found:
         entry = tarfile.TarInfo("data/x")

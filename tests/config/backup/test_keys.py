@@ -1,4 +1,4 @@
-"""The key file: never a part of the archive, and enough for another machine."""
+"""The key file: never part of the archive, and sufficient for another machine."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ NAMES = {"SECRET_KEY": "secret_key", "BERTH_TOKEN_KEY": "token_key", "BERTH_ENCR
 
 @pytest.fixture
 def keys(archive: Path, run: Run) -> Path:
-    """The key file of an archive."""
+    """The key file that belongs to an archive."""
     fill_every_table()
     path = archive.with_name("keys.json")
     assert "Keep them away" in run("backup", archive, "--with-keys", path)
@@ -28,7 +28,7 @@ def keys(archive: Path, run: Run) -> Path:
 
 
 def become_another_machine(settings: Settings, folder: Path) -> None:
-    """With keys of its own in its data directory, as the first start of any command makes them."""
+    """Gives the data directory keys of its own, as the first start of any command does."""
     for name, file in NAMES.items():
         value = Fernet.generate_key().decode()
         setattr(settings, name, [value] if name == "BERTH_ENCRYPTION_KEYS" else value)

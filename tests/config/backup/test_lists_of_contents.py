@@ -1,4 +1,4 @@
-"""Archives whose list of contents has values of the wrong kind: a sentence each, even under our own seal."""
+"""Archives whose manifest has values of the wrong kind: one sentence each, even with a valid seal."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ MISSHAPEN: list[Any] = [None, True, 1, -1, 1e999, "", "\x1b[2J", "9" * 5000, [],
 
 
 def test_no_value_in_the_list_of_contents_makes_a_traceback(archive: Path, run: Run, some: Some) -> None:
-    """Even under our own seal. Some values of some fields mean nothing to a restore, which then may go on."""
+    """Even with a valid seal. A restore ignores some values of some fields, and then may continue."""
     fill_every_table()
     run("backup", archive)
     whole = archive.read_bytes()

@@ -1,4 +1,4 @@
-"""What agents remember, in an archive and back: with the engine in memory."""
+"""Agents' memories, into an archive and back, with the engine in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,7 +102,7 @@ def test_files_with_holes_do_not_fill_the_disk_of_the_backup(
 def test_agents_created_between_the_two_readings_are_left_out(
     volumes: list[str], archive: Path, engine: MemoryEngine, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is read a second time is not read for longer than what is kept."""
+    """A second reading stops after as many bytes as are kept."""
     monkeypatch.setattr("projects.services.inventory.memory.MARGIN", 0)
     Plan.objects.update(disk_mb=1)
     states: list[dict[str, str]] = [{"small": "x"}, {"hole": "x" * (9 << 20)}]
@@ -152,7 +152,7 @@ def test_a_missing_image_is_reported_before_anything_is_written(
 def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
     at: int, verb: str, volumes: list[str], archive: Path, engine: MemoryEngine, run: Run
 ) -> None:
-    """What is done is not done again. Berth does not start in between."""
+    """A memory that is done is not restored again. Berth does not start in between."""
     states, before = dict(engine.states), photograph()
     run("backup", archive, "--with-memory")
     seen = 0
@@ -167,7 +167,7 @@ def test_a_restore_that_ends_at_any_memory_is_run_again_and_ends_the_same(
     with pytest.raises(KeyboardInterrupt):
         run("restore", archive, "--with-memory", "--replace")
     engine.slow(verb, None)
-    assert photograph() == before  # of before the restore, here the same
+    assert photograph() == before  # from before the restore, and the same here
     with pytest.raises(CommandError, match="A restore has begun but not finished"):
         run("prepare")
     engine.calls.clear()

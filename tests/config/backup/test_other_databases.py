@@ -1,4 +1,4 @@
-"""An archive is restored on the other kind of database, on an empty one, by a later version, and from root."""
+"""An archive is restored into the other kind of database, into an empty one, by a later version, and by root."""
 
 import os
 import sqlite3
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @contextmanager
 def on_an_empty_sqlite(path: Path) -> Iterator[None]:
-    """The database in use is that file."""
+    """The current database is that file."""
     usual: Any = connections["default"]
     options = {
         "transaction_mode": "IMMEDIATE",
@@ -46,7 +46,7 @@ def on_an_empty_sqlite(path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty database gets its tables as a copy: for tests of something else than the way from nothing to them."""
+    """An empty database gets copies of the tables, for tests that are not about creating them."""
 
     def fill(applied: Any = None, *, report: Any) -> None:
         if not connection.introspection.table_names():
@@ -60,7 +60,7 @@ def migrated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.rare(2)
 @pytest.mark.either_database
 def test_a_backup_moves_to_a_database_of_the_other_kind_and_back(archive: Path, folder: Path, run: Run) -> None:
-    """On SQLite to another one: the file is empty, and gets its tables by the migrations."""
+    """The restore into SQLite starts with an empty file, whose tables the migrations create."""
     fill_every_table()
     before = photograph()
     run("backup", archive)
@@ -78,7 +78,7 @@ def test_a_backup_moves_to_a_database_of_the_other_kind_and_back(archive: Path, 
 
 @contextmanager
 def on_older_tables(path: Path) -> Iterator[None]:
-    """The database in use is that file, with the tables of an older version. To go back to it would take far longer."""
+    """The current database is that file, with the tables of an older version. Migrating back would take far longer."""
     with on_an_empty_sqlite(path):
         executor = MigrationExecutor(connection)
         others = [leaf for leaf in executor.loader.graph.leaf_nodes() if leaf[0] != "projects"]
@@ -89,7 +89,7 @@ def on_older_tables(path: Path) -> Iterator[None]:
 @pytest.mark.rare(2)
 @pytest.mark.either_database
 def test_an_older_archive_is_migrated(archive: Path, folder: Path, run: Run) -> None:
-    """And replaces a database of the present version."""
+    """It also replaces a database of the current version."""
     with on_older_tables(folder / "older.sqlite3"):
         assert read_applied() < known()
         models = {model._meta.label: model for model in models_of(read_applied())}
@@ -134,7 +134,7 @@ def test_files_restored_by_root_belong_to_the_owner_of_the_data_directory(
 def test_a_database_that_others_use_stays_theirs(
     archive: Path, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And Berth may start again, since nothing has changed."""
+    """Nothing has changed, so Berth may start again."""
     monkeypatch.setattr("config.database.sqlite.copies.LOCK", 0.1)
     monkeypatch.setattr("config.database.postgresql.copies.LOCK", "100ms")
     fill_every_table()
@@ -157,7 +157,7 @@ def test_a_database_that_others_use_stays_theirs(
 @pytest.mark.one_database
 @pytest.mark.usefixtures("migrated_at_once")
 def test_a_damaged_database_is_replaced_if_asked(archive: Path, folder: Path, run: Run) -> None:
-    """Which may be why somebody restores."""
+    """A damaged database may be the reason for the restore."""
     fill_every_table()
     before = photograph()
     run("backup", archive)

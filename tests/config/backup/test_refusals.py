@@ -1,4 +1,4 @@
-"""What a restore refuses, each in a sentence, and with nothing written."""
+"""Everything that a restore refuses, each in one sentence, and without writing anything."""
 
 import hashlib
 import io
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 @pytest.fixture
 def good(archive: Path, run: Run) -> bytes:
-    """The bytes of an archive of a database with something in every table."""
+    """The bytes of an archive of a database with a row in every table."""
     fill_every_table()
     run("backup", archive)
     return archive.read_bytes()
@@ -58,12 +58,12 @@ def refused(run: Run, folder: Path) -> Callable[..., str]:
 
 
 def planned(archive: Path) -> AbstractContextManager[object]:
-    """All checks of a restore, and nothing else."""
+    """Makes all checks of a restore, and nothing else."""
     return planned_restore(RestoreOptions(archive=archive, replace=True))
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """All files of the data directory but the lock, with their contents."""
+    """Returns all files of the data directory except the lock, with their contents."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file() and path.name != "restore.lock"}
 
 
@@ -77,7 +77,7 @@ def headers_of(content: bytes) -> Iterator[tuple[int, tarfile.TarInfo]]:
 
 
 def test_no_byte_of_any_member_may_have_changed(good: bytes, archive: Path, refused: Callable[..., str]) -> None:
-    """The first, a middle and the last byte of each content, and several of each header."""
+    """The first, a middle and the last byte of each content, and several bytes of each header."""
     places = []
     for offset, member in headers_of(good):
         places += [offset, offset + 124, offset + 156]
@@ -106,7 +106,7 @@ def test_no_part_of_an_archive_may_be_missing(good: bytes, archive: Path, refuse
 
 
 def test_a_member_larger_than_declared_is_refused(good: bytes, archive: Path, refused: Callable[..., str]) -> None:
-    """As one that would fill the disk."""
+    """Such a member could fill the disk."""
     [(offset, member)] = [found for found in headers_of(good) if found[1].name == "tables/projects.event.jsonl"]
     end = offset + BLOCK + member.size + -member.size % BLOCK
     member.size += 1 << 20
@@ -119,7 +119,7 @@ def test_a_member_larger_than_declared_is_refused(good: bytes, archive: Path, re
 
 
 def reseal(archive: Path, **changes: Any) -> None:
-    """Writes the manifest anew, as the program that made it could have written it."""
+    """Rewrites the manifest as the program that made it could have written it."""
     keys = django_settings.BERTH_ENCRYPTION_KEYS
     with ArchiveReader.open(archive) as reader:
         manifest: Manifest = read_manifest(reader, keys=keys)

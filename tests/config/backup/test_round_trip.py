@@ -1,4 +1,4 @@
-"""What is in the database comes back: every column of every table, with every kind of value, on both databases."""
+"""The whole database comes back: every column of every table, with every kind of value, on both databases."""
 
 import json
 import tarfile
@@ -63,7 +63,7 @@ def test_the_archive_describes_its_content_and_has_no_credential(archive: Path, 
 
 
 def test_numbers_already_assigned_are_not_assigned_again(archive: Path, run: Run) -> None:
-    """Also where their rows are gone: readers of events have passed them."""
+    """Even if their rows are gone, because readers of events have passed them."""
     owner = fill_every_table()
     last = Event.objects.create(project_id=owner.pk, owner_id=owner.pk).pk
     Event.objects.all()._raw_delete("default")
@@ -91,7 +91,7 @@ def test_transient_rows_are_not_restored(archive: Path, run: Run) -> None:
 
 
 def test_a_backup_is_a_snapshot_of_one_moment(archive: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody writes while it is made, and is not held up."""
+    """Rows are written during the backup, and the writer is not delayed."""
     fill_every_table()
     before = photograph()
     writer = connection.copy()

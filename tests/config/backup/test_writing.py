@@ -1,4 +1,4 @@
-"""An archive appears whole or not at all: full disks, forbidden places, other writers, killed ones."""
+"""An archive appears whole or not at all, in spite of full disks, forbidden places, other writers and kills."""
 
 import errno
 import fcntl
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database]
 
 
 class FillingDisk:
-    """A file on a disk that takes so many writes."""
+    """A file on a disk that accepts this many writes."""
 
     def __init__(self, file: Any, writes: int, number: int) -> None:
         self._file, self._left, self._number = file, writes, number
@@ -42,7 +42,7 @@ class FillingDisk:
 def test_a_disk_that_is_full_leaves_the_old_archive(
     number: int, archive: Path, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Wherever it is full: in the first header, in a table, in the manifest, at the end."""
+    """No matter where the disk is full: in the first header, in a table, in the manifest, or at the end."""
     fill_every_table()
     run("backup", archive)
     noted = Installation.objects.get().backed_up_at
@@ -127,7 +127,7 @@ def test_no_step_that_fails_leaves_a_draft_or_an_open_file(
 
 
 def test_a_name_that_others_have_prepared_is_not_followed(archive: Path, folder: Path, run: Run) -> None:
-    """As in a directory to which everybody may write."""
+    """In a directory to which everyone may write."""
     fill_every_table()
     victim = folder / "victim"
     victim.write_text("precious")
@@ -159,7 +159,7 @@ def test_remains_of_a_killed_backup_are_overwritten(archive: Path, folder: Path,
 
 @pytest.mark.parametrize("content", [b"SQLite format 3\x00" + bytes(4096), b"a key", bytes(512), b"x" * 600, "a tar"])
 def test_no_other_file_is_lost(archive: Path, run: Run, content: bytes | str) -> None:
-    """Such as the database itself, or a key: a slip of the operator must not cost them."""
+    """The database itself or a key, for example: a slip of the operator must not cost them."""
     fill_every_table()
     before = content if isinstance(content, bytes) else tarfile.TarInfo("x").tobuf()
     archive.write_bytes(before)

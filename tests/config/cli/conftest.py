@@ -1,4 +1,4 @@
-"""Somebody at a terminal: their settings in a folder of their own, and what they type and read."""
+"""A user at a terminal, with settings in a separate folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import tests.config.cli.program  # noqa: F401 - the program is found by it
 
 @dataclass(frozen=True)
 class Done:
-    """What a command has left: its exit code, and what it wrote."""
+    """The result of a command: its exit code and its output."""
 
     code: int
     out: str
@@ -23,7 +23,7 @@ Berth = Callable[..., Done]
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a user who has no settings, and whose machine has no proxies."""
+    """The home of a user without settings, whose machine has no proxies."""
     for name in ("BERTH_URL", "BERTH_TOKEN", "BERTH_CONTEXT", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""An installation that answers as a test says: as Berth does, or as what stands in front of it."""
+"""An installation that answers as a test says: like Berth, or like something in front of it."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Respond = Callable[[Request], Answer | None]
 
 
 class OtherEnd(FakeServer):
-    """`respond` answers what comes first; where it returns None, all is well."""
+    """`respond` may answer first; if it returns None, the answer is a good one."""
 
     def __init__(self, respond: Respond | None = None) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The command line's own modules, as Python finds them in its packed file."""
+"""The command line's modules, as Python finds them in the packed file."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""What may be typed, what a shell offers while it is typed, and that no secret is."""
+"""Which arguments are accepted, what shells complete, and that no argument is a secret."""
 
 import subprocess
 from io import StringIO
@@ -42,7 +42,7 @@ def test_bash_completes_a_name_with_a_space(berth: Berth, tmp_path: Path) -> Non
 
 
 def test_no_option_accepts_a_secret() -> None:
-    """Arguments stand in the list of processes."""
+    """Arguments are visible in the list of processes."""
     options = {
         (action.option_strings[-1], action.nargs)
         for parser in _commands().values()
@@ -96,7 +96,7 @@ def test_invalid_settings_are_named(
     berth: Berth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, said: str
 ) -> None:
     monkeypatch.setenv("BERTH_URL", "http://127.0.0.1:1")
-    file = tmp_path / f"{NO_TEXT}.json"  # a name of a file may be anything
+    file = tmp_path / f"{NO_TEXT}.json"  # the name of a file may be anything
     file.write_text(content)
     done = berth("deploy", "x", "--settings", str(file))
     assert (done.code, done.out) == (2, "")

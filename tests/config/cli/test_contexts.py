@@ -1,4 +1,5 @@
-"""What a user's machine keeps: in a private file, whole at any time, and each token for its own installation."""
+"""The settings on a user's machine: in a private file, complete at any time,
+and each token for its own installation."""
 
 import json
 import threading
@@ -36,7 +37,7 @@ def test_a_command_addresses_one_of_several_installations(berth: Berth) -> None:
 
 @pytest.mark.parametrize("token", ["", "berth_of_the_url"])
 def test_a_token_stays_with_its_installation(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
-    """However many of them are said at once: --context, else BERTH_CONTEXT, else BERTH_URL, else the current one."""
+    """No matter how many are given at once: --context, else BERTH_CONTEXT, else BERTH_URL, else the current one."""
     keep("option")
     keep("variable")
     monkeypatch.setenv("BERTH_TOKEN", token)

@@ -1,4 +1,4 @@
-"""Each command with each fault of the other end: one sentence, the right exit code, and nothing of Python's."""
+"""Each command with each fault of the server: one sentence, the right exit code, and no Python message."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ COMMANDS = {
 }
 
 TEXTS = {"logs", "logs -f", "usage as CSV"}
-"""Of them anything is one. Of a followed one it is to be known as well that it is followed anew where it breaks."""
+"""Any output is correct for these. A followed one must be followed again after an interruption."""
 
 
 def break_off() -> Iterator[bytes]:
@@ -89,7 +89,7 @@ def other_end() -> Iterator[OtherEnd]:
 def told(
     berth: Berth, other_end: OtherEnd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[[str, Respond | None], tuple[int, str, str]]:
-    """What a command says to somebody whose installation responds so."""
+    """Returns what a command says if the installation answers like this."""
     monkeypatch.setattr("berth_cli.api.PATIENCE", 0.0)
     (tmp_path / "password").write_text("of nobody")
     (tmp_path / "key").write_text(TOKEN)

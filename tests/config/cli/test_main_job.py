@@ -1,4 +1,4 @@
-"""The command line does what people come for, over a real connection: from the first login to the end of an agent."""
+"""The command line over a real connection: from the first login to the end of an agent."""
 
 import json
 import threading
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.one_database, pytest.mark.django_db(transaction=True)]
 
 @pytest.fixture
 def secrets(tmp_path: Path) -> Callable[[str, str], str]:
-    """Writes what no argument may hold into a file."""
+    """Writes values that may not be arguments into a file."""
 
     def write(name: str, secret: str) -> str:
         (tmp_path / name).write_text(f"{secret}\n")
@@ -38,7 +38,7 @@ def test_the_main_job(
     assert alice.email in signed_in.out
     kept = home / "berth" / "contexts.json"
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert not OpenSession.objects.exists()  # the session of the login has ended; its key goes on
+    assert not OpenSession.objects.exists()  # the session of the login has ended; its key is still valid
 
     deployed = berth(
         "deploy", "Harbour pilot", "--plan", "pro", "--set", "instructions=Be brief.",

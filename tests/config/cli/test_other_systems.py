@@ -1,6 +1,4 @@
-"""On Windows and macOS, which the tests have not: what the program takes from a system, and what it does where a call
-has another name there.
-"""
+"""Windows and macOS, simulated: what the program takes from the system, and calls that have another name there."""
 
 import errno
 import io
@@ -26,7 +24,7 @@ pytestmark = pytest.mark.one_database
 ELSEWHERE_ALONE = (
     "fcntl", "grp", "posix_ipc", "pty", "pwd", "readline", "resource", "spwd", "syslog", "termios", "tty",
 )  # fmt: skip
-"""Modules that Windows has not."""
+"""Modules that Windows does not have."""
 
 IMPORT_ALL = f"""
 import sys
@@ -40,7 +38,7 @@ raise SystemExit(run(["completion", "bash"]))
 
 
 class Locks:
-    """As msvcrt tells it."""
+    """A replacement for msvcrt."""
 
     LK_LOCK, LK_UNLCK = 1, 0
 
@@ -56,7 +54,7 @@ class Locks:
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Locks:
-    """What the modules ask of the system there. `os.name` is asked as they see it: a path is one of here."""
+    """Makes the modules see Windows. `os.name` is replaced only for them, because paths are those of this system."""
     locks = Locks()
     monkeypatch.setitem(sys.modules, "msvcrt", locks)
     monkeypatch.setattr(private_files, "_ON_WINDOWS", True)

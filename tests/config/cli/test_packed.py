@@ -1,4 +1,4 @@
-"""The one file that people fetch: the same from everywhere, of the standard library alone, for Python 3.9 or newer."""
+"""The single file that people download: the same everywhere, standard library only, for Python 3.9 or newer."""
 
 import ast
 import os
@@ -26,7 +26,7 @@ MODULES = sorted(PROGRAM.rglob("*.py"))
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
-    """As `curl -o berth && chmod +x berth` leaves it."""
+    """The file after `curl -o berth && chmod +x berth`."""
     file = tmp_path / "bin" / "berth"
     file.parent.mkdir()
     file.write_bytes(pack().content)
@@ -51,7 +51,7 @@ def test_anybody_may_download_the_program_and_check_for_a_new_version(client: Cl
 
 
 def test_the_program_reveals_nothing_about_the_installation() -> None:
-    """Nor of the version of the service, by which strangers would look up what it is open to."""
+    """Not even the version of the service, with which strangers could look up its vulnerabilities."""
     names = set(zipfile.ZipFile(BytesIO(pack().content)).namelist())
     assert names == {path.relative_to(PROGRAM).as_posix() for path in MODULES}
     assert settings.BERTH_VERSION.encode() not in pack().content
@@ -74,7 +74,7 @@ def test_every_module_runs_on_an_old_python(module: Path) -> None:
 
 
 def test_the_file_runs_and_asks_in_a_terminal_without_showing_secrets(packed: Path, home: Path) -> None:
-    """Through a pseudo-terminal: name, token and key are asked for, and only the name is seen."""
+    """Through a pseudo-terminal: it asks for name, token and key, and shows only the name."""
     with OtherEnd() as other_end:
         environment = {"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": str(home), "BERTH_NO_HINTS": "1",
                        "BERTH_URL": other_end.url, "BERTH_TOKEN": "berth_x", "TERM": "dumb"}  # fmt: skip
@@ -99,7 +99,7 @@ def test_the_file_runs_and_asks_in_a_terminal_without_showing_secrets(packed: Pa
 
 
 def talk(command: list[str], environment: dict[str, str], answers: dict[str, str]) -> tuple[str, int]:
-    """Answers each question in a terminal of its own. Returns what was on it, and the exit code."""
+    """Answers each question in a separate terminal. Returns what the terminal shows, and the exit code."""
     waiting = dict(answers)
     child, terminal = pty.fork()
     if child == 0:
@@ -154,7 +154,7 @@ def test_a_newer_version_is_announced_once_a_day(berth: Berth, packed: Path, mon
 
 
 def test_an_unwritable_note_ends_no_command(berth: Berth, packed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A script of a user without a home has deployed, and says so."""
+    """A script of a user without a home directory has deployed, and says so."""
     monkeypatch.setattr(sys, "argv", [str(packed)])
     monkeypatch.setattr("berth_cli.upgrade.sys.stderr.isatty", lambda: True)
     monkeypatch.setattr("berth_cli.private_files.Path.home", _have_no_home)
@@ -171,7 +171,7 @@ def _have_no_home() -> Path:
 
 
 def test_a_program_that_changes_has_another_version() -> None:
-    """So that those who have the former one are told to fetch it. One line, which changes with the program."""
+    """So that users of the previous version are told to fetch it. This line changes with the program."""
     expected = ("1.4", "267075accbad5e85")
     found = (pack().version, pack().digest[:16])
     assert found == expected, f"Raise VERSION if people notice the change, and write here what is found then: {found}"

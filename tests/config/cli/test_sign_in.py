@@ -1,4 +1,4 @@
-"""Keys that a login makes, a rotation renews and a logout ends: none is left alive that nobody knows of."""
+"""Keys that a login creates, a rotation replaces and a logout revokes: no unknown key stays valid."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ def other_end() -> Iterator[OtherEnd]:
 
 @pytest.fixture
 def signed_in(berth: Berth, tmp_path: Path) -> Callable[..., Done]:
-    """Runs a command for which somebody signs in."""
+    """Runs a command that requires signing in."""
     (tmp_path / "password").write_text("of nobody")
     return lambda *words: berth(*words, "--email", EMAIL, "--password-file", str(tmp_path / "password"))
 
@@ -51,7 +51,7 @@ def test_a_key_not_created_by_login_is_reported_as_still_valid(
 def test_a_key_that_is_gone_is_forgotten(
     signed_in: Callable[..., Done], other_end: OtherEnd, owner: str, code: int
 ) -> None:
-    """Where its owner does not find it. Nobody else would, though it is there."""
+    """If its owner cannot find it, nobody else could, even if it exists."""
     keep(other_end.url, key_id="one", email=owner)
     other_end.respond = lambda request: refuse(404, "not_found", "No.") if request.method == "DELETE" else None
     done = signed_in("logout", "--revoke")
@@ -78,7 +78,7 @@ def test_a_logout_forgets_only_its_own_token(signed_in: Callable[..., Done], oth
 
 
 def test_one_key_of_two_simultaneous_logins_is_kept(signed_in: Callable[..., Done], other_end: OtherEnd) -> None:
-    """The other one has kept its key, and ended the former one, while this one asked for its own."""
+    """The other login has stored its key and revoked the previous one, while this one was requesting its own."""
 
     def respond(request: Request) -> Answer | None:
         if (request.method, request.path) == ("POST", "/api/auth/keys"):
@@ -96,7 +96,7 @@ def test_one_key_of_two_simultaneous_logins_is_kept(signed_in: Callable[..., Don
 def test_a_displaced_key_is_reported(
     berth: Berth, signed_in: Callable[..., Done], other_end: OtherEnd, tmp_path: Path, key_id: str, takes_key: bool
 ) -> None:
-    """Of another installation of the same name there is no session to end it in."""
+    """There is no session of another installation with the same name, so its key cannot be revoked."""
     keep("https://elsewhere.example.org", key_id=key_id)
     (tmp_path / "key").write_text("berth_x")
     words = ("login", other_end.url, "--context", "here")

@@ -1,4 +1,4 @@
-"""The program runs where nothing of the service is, and knows of statuses by itself what the service's table says."""
+"""The program has no code of the service, and knows the same about statuses as the service's table."""
 
 import pytest
 
@@ -31,6 +31,6 @@ def test_each_status_has_the_colour_of_its_appearance() -> None:
 
 @pytest.mark.parametrize("status", Status)
 def test_the_program_waits_for_statuses_that_change_by_themselves(status: Status) -> None:
-    """An engine that does not answer now may do so in a moment."""
+    """An engine that does not answer now may answer in a moment."""
     assert has_settled(shown(status)) == (status.traits.is_settled and status is not Status.UNKNOWN)
     assert is_down(shown(status)) == (status.traits.condition == Condition.DOWN)

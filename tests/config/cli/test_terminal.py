@@ -1,4 +1,4 @@
-"""What people see: tables that fit, colours where they want them, and nothing that steers their terminal."""
+"""Output for people: tables that fit, colours if wanted, and nothing that controls the terminal."""
 
 import sys
 

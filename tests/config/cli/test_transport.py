@@ -1,4 +1,4 @@
-"""Where a token goes, and how often something is tried."""
+"""Where a token is sent, and how often a call is repeated."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,7 +24,7 @@ def other_end() -> Iterator[OtherEnd]:
 
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> At:
-    """Says by the environment which installation is meant."""
+    """Names the installation in the environment."""
 
     def go(server: OtherEnd) -> None:
         monkeypatch.setenv("BERTH_URL", server.url)
@@ -101,7 +101,7 @@ def test_requests_to_this_machine_use_no_proxy(
         at(other_end)
         assert berth("list").code == 0
         monkeypatch.setenv("BERTH_URL", "http://berth.invalid")
-        assert berth("list", "--insecure-http").code == 0  # by the proxy, which answers in its place
+        assert berth("list", "--insecure-http").code == 0  # by the proxy, which answers instead of it
         assert len(proxy.seen) == 1
 
 
@@ -160,7 +160,7 @@ def test_only_loopback_counts_as_this_machine() -> None:
 
 
 def test_a_log_is_followed_across_connections_that_break(berth: Berth, other_end: OtherEnd, at: At) -> None:
-    """Each line once, in its order, though the second connection tells the last second again."""
+    """Each line once, in order, although the second connection repeats the last second."""
     lines = [f"2026-01-01T00:00:0{second}Z Line {second}." for second in range(5)]
     parts = iter([lines[:2], [], [*lines[:2], *lines[2:3]], lines[2:]])
 

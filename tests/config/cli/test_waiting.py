@@ -1,4 +1,4 @@
-"""Commands end when what they have begun has, and say how it ended."""
+"""Commands end when what they started has ended, and say how it ended."""
 
 import json
 from uuid import UUID
@@ -106,7 +106,7 @@ def test_json_output_is_the_api_s_document_even_for_refusals(berth: Berth, monke
 def test_an_unsettled_status_is_reported_to_programs_too(
     berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str, then: str
 ) -> None:
-    """In the document of the command itself, where nothing later is known."""
+    """In the document of the command itself, if nothing newer is known."""
 
     def respond(request: Request) -> Answer:
         is_away = then == "away" and request.method == "GET"
@@ -122,7 +122,7 @@ def test_an_unsettled_status_is_reported_to_programs_too(
 
 @pytest.mark.parametrize("words", ["rm --yes", "stop", "start", "restart"])
 def test_a_refusal_of_one_project_stops_no_other(berth: Berth, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
-    """And says which one is refused; where it is the only one, that is known."""
+    """It says which project was refused, unless there is only one."""
     ids = [str(UUID(int=number)) for number in (1, 2, 3)]
     rows = [{**PROJECT, "id": each, "name": name} for each, name in zip(ids, "abc", strict=True)]
 

@@ -11,7 +11,7 @@ connection: Any = ConnectionProxy(connections, "default")
 
 @pytest.fixture
 def other() -> Iterator[psycopg.Connection[Any]]:
-    """A connection to the same database that has nothing to do with the service."""
+    """A connection to the same database, outside of the service."""
     parameters = connection.get_connection_params()
     chosen = {name: parameters[name] for name in ("dbname", "user", "host", "port") if name in parameters}
     with psycopg.connect(**chosen, autocommit=True) as made:

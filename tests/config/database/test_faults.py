@@ -1,4 +1,4 @@
-"""Faults of the database are told from mistakes of ours."""
+"""Faults of the database are distinguished from our own mistakes."""
 
 import sqlite3
 from typing import Any
@@ -87,7 +87,7 @@ def test_a_programming_error_is_no_database_fault(error: BaseException | None) -
 
 
 def test_a_consequence_of_a_database_fault_is_one_too() -> None:
-    """A connection that breaks within a transaction makes Django and psycopg call the next step a mistake."""
+    """If a connection breaks within a transaction, Django and psycopg report the next step as a mistake."""
     error = ProgrammingError("Cannot open a new connection in an atomic block.")
     with request_limits(10):
         assert find_fault(error) is None

@@ -1,4 +1,4 @@
-"""Wherever the database fails a request, its answer is a 503 that says so."""
+"""No matter where the database fails a request, the answer is a 503 that says so."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,14 +21,14 @@ from tests.security.routes import address_of, every_route
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 MOST_QUERIES = 60
-"""More than any request makes."""
+"""More queries than any request makes."""
 
 ASKS_NOTHING = {"/cli", "/healthz", "/api/docs", "/api/schema"}
 
 
 @contextmanager
 def failing(error: Error, *, after: int = 0) -> Iterator[list[str]]:
-    """Every query fails but the first so many. Yields the failed ones."""
+    """Every query after this many fails. Yields the failed ones."""
     failed: list[str] = []
     passed = 0
 
@@ -78,7 +78,9 @@ def test_every_route_of_a_database_that_is_away(service: PopulatedService) -> No
                 if address == "/metrics":
                     assert not failed or b"berth_database_up 0.0" in answer.content
                     continue
-                needed = [each for each in failed if "accounts_notice" not in str(each)]  # pages do without a notice
+                needed = [
+                    each for each in failed if "accounts_notice" not in str(each)
+                ]  # pages can do without a notice
                 assert not needed or answer.status_code == 503, (method, address, needed)
                 if needed:
                     assert_tells_of_the_database(answer, address)

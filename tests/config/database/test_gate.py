@@ -1,4 +1,4 @@
-"""While a database answers nobody, one request tries, and the others are told at once."""
+"""While a database answers nobody, one request tries, and all others fail at once."""
 
 import pytest
 from psycopg import OperationalError

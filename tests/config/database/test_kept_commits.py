@@ -1,4 +1,4 @@
-"""What was committed to SQLite before the engine is asked is on the disk by then, whatever happens to the machine."""
+"""What was committed to SQLite before a call to the engine is on the disk by then, and survives a power cut."""
 
 import os
 import sqlite3
@@ -23,7 +23,7 @@ def database(tmp_path: Path) -> DatabaseWrapper:
 
 @pytest.fixture
 def written(tmp_path: Path) -> Iterator[Path]:
-    """The log of a database in which something was committed, as this service sets SQLite."""
+    """The log of a database in which something was committed, with this service's settings for SQLite."""
     connection = sqlite3.connect(tmp_path / "db.sqlite3")
     connection.executescript(settings.DATABASES["default"]["OPTIONS"]["init_command"] + "CREATE TABLE t (a);")
     yield tmp_path / "db.sqlite3-wal"
@@ -32,7 +32,7 @@ def written(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> Synced:
-    """The files that were brought to the disk, each with its size at that time."""
+    """The files that were synced to the disk, each with its size at that time."""
     found: Synced = []
     really = os.fsync
 

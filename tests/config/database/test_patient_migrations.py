@@ -1,4 +1,4 @@
-"""What `migrate` does where a table is used by others: it waits for each migration anew."""
+"""`migrate` on a busy table: it waits for each migration separately."""
 
 from io import StringIO
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from config.management.commands import migrate
 
 @pytest.fixture
 def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses, after which it is as much later."""
+    """The pauses. Time passes by their length."""
     pauses: list[float] = []
     clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: sum(pauses))
     monkeypatch.setattr(migrate, "time", clock)
@@ -20,7 +20,7 @@ def paused(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def run(monkeypatch: pytest.MonkeyPatch, applied: list[int]) -> str:
-    """Migrates where each number is a try that does not get its locks, with so many migrations done by then."""
+    """Migrates, with a number for each attempt that does not get its locks: how many migrations are done by then."""
     left = iter(applied)
     now: list[int] = []
 

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.one_database(
 def test_connections_that_died_in_the_pool_cost_no_request(
     other: psycopg.Connection[Any], in_transaction: bool
 ) -> None:
-    """After a restart of the server every one of them is dead."""
+    """After a restart of the server all of them are dead."""
     fill_pool(6)
     connection.close()
     other.execute(
@@ -38,7 +38,7 @@ def test_connections_that_died_in_the_pool_cost_no_request(
 
 
 def test_the_connections_that_a_burst_has_opened_are_closed_soon() -> None:
-    """A fault of the database makes such a burst: all requests of its time come again at once."""
+    """A fault of the database causes such a burst: all requests of that time are repeated at once."""
     connection.close()
     connection.close_pool()
     pool = connection.pool

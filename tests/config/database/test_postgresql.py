@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: bounded, checked, replaced."""
+"""Connections to PostgreSQL: limited in time, checked, replaced."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -70,7 +70,7 @@ OTHER_DEFAULTS = {
 
 
 def test_defaults_that_other_programs_need_change_nothing(other: psycopg.Connection[Any]) -> None:
-    """With another style of dates, every request that read a moment was answered with 500."""
+    """With another date style, every request that read a moment was answered with a 500."""
     connection.ensure_connection()
     database = connection.settings_dict["NAME"]
     for name, value in OTHER_DEFAULTS.items():

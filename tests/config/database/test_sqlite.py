@@ -1,4 +1,4 @@
-"""SQLite: another process writes, or the disk is full."""
+"""SQLite while another process writes, or with a full disk."""
 
 import sqlite3
 import threading
@@ -25,7 +25,7 @@ pytestmark = [
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """Another process writes."""
+    """Another process is writing."""
     other = sqlite3.connect(settings.DATABASES["default"]["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
@@ -36,7 +36,7 @@ def locked() -> Iterator[None]:
 
 
 def test_json_support_is_detected_while_another_process_writes() -> None:
-    """Or a second `migrate` that comes while one works would refuse to start."""
+    """Otherwise a second `migrate` that starts while one is running would refuse to start."""
     with locked():
         assert type(connection.features)(connection).supports_json_field
 
@@ -61,7 +61,7 @@ def test_a_locked_database_is_reported_in_a_sentence(api: APIClient) -> None:
     with locked():
         answer = api.post("/api/projects", PROJECT)
         ready = api.get("/readyz")
-        assert api.get("/api/projects").status_code == 200  # who reads waits for nobody
+        assert api.get("/api/projects").status_code == 200  # readers wait for nobody
     assert (answer.status_code, answer.json()["code"]) == (503, "database_unavailable")
     assert answer.json()["detail"].startswith("The database is busy")
     assert int(answer["Retry-After"]) >= 1
@@ -97,7 +97,7 @@ def test_a_full_disk_is_reported_in_a_sentence(api: APIClient) -> None:
 
 
 def fill(api: APIClient) -> Any:
-    """Deploys until there is no room for the next one, which is soon: no page can be added to the file."""
+    """Deploys until there is no room for another project, which is soon, because the file cannot grow."""
     for number in range(200):
         body = PROJECT | {"telegramToken": f"{1000 + number}:AA", "settings": {"instructions": "x" * 8000}}
         answer = api.post("/api/projects", body)

@@ -1,4 +1,4 @@
-"""Configuration that cannot be used stops every command with one sentence that names the variable."""
+"""Configuration that cannot work stops every command with one sentence that names the variable."""
 
 import os
 import subprocess

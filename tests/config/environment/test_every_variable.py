@@ -1,4 +1,4 @@
-"""No value of any variable makes a traceback: it is taken, or refused by one sentence that names the variable."""
+"""No value of any variable causes a traceback: it is accepted, or refused in one sentence that names the variable."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def test_no_sentence_repeats_a_password(tmp_path: Path) -> None:
 
 
 def try_values(tmp_path: Path, cases: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
-    """Returns for each value what the settings say against it; nothing if they take it."""
+    """Returns for each value what the settings say against it; empty if they accept it."""
     here = tmp_path / "so/that/a/relative/path/stays/inside"
     here.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "D"))}
@@ -112,5 +112,5 @@ def try_values(tmp_path: Path, cases: list[tuple[str, str]]) -> list[tuple[str, 
 
 
 def is_one_sentence(name: str, _value: str, text: str) -> bool:
-    """A sentence that ends with a command to type has no full stop behind it."""
+    """A sentence that ends with a command to type has no full stop after it."""
     return name in text and "\n" not in text and len(text) < 600 and bool(re.search(r"\.$|: chmod 700 \S+$", text))

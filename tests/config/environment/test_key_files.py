@@ -1,4 +1,4 @@
-"""Keys that are made on the first start."""
+"""Keys that are created on the first start."""
 
 import os
 import subprocess
@@ -69,7 +69,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives direc
 
 @pytest.fixture
 def anothers(tmp_path: Path) -> Path:
-    """A directory of Berth's that belongs to somebody else."""
+    """A data directory of Berth that belongs to another user."""
     path = tmp_path / "var"
     path.mkdir()
     (path / "berth.sqlite3").touch()

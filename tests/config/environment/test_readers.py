@@ -1,4 +1,4 @@
-"""What the typed readers make of the environment."""
+"""The values that the typed readers of the environment return."""
 
 from decimal import Decimal
 from pathlib import Path

@@ -99,7 +99,7 @@ VALUES: dict[str, tuple[list[str], list[str]]] = {
     ),
     "BERTH_SWARM_ACCEPT": (["seccomp", "swap, runtime"], ["everything", "seccomp swap", "-"]),
     "BERTH_SWARM_VOLUME_DRIVER": (["local", "vieux/sshfs:latest"], ["a b", "-x", "é", "a;b", "{}", "$(id)"]),
-    # They need a driver; tests of their own are in tests/config/environment/test_env.py.
+    # They need a driver. Their tests are in tests/config/environment/test_env.py.
     "BERTH_SWARM_VOLUME_OPTIONS": ([], ["type=nfs", "type", "=x", "type=", "a b"]),
     "BERTH_SWARM_SUBNET": (
         ["10.231.0.0/20", "192.168.1.0/25"],

@@ -1,4 +1,4 @@
-"""Bodies: a limit on every path, and no file is kept."""
+"""Request bodies: limited on every path, and no file is stored."""
 
 import tempfile
 from typing import Any

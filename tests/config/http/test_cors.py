@@ -1,4 +1,4 @@
-"""Pages of other origins may call the API in a browser where BERTH_CORS_ORIGINS names them, and nowhere else."""
+"""Pages of the origins in BERTH_CORS_ORIGINS may call the API in a browser, and no others."""
 
 from collections.abc import Iterator
 from typing import Any

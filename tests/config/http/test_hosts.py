@@ -1,4 +1,4 @@
-"""Which names the service answers to, from where, and on which port."""
+"""Which host names the service answers to, for which clients, and on which port."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_a_client_of_a_local_proxy_is_not_local(settings: Any) -> None:
 @pytest.mark.parametrize("hops", [0, 1, 2])
 @pytest.mark.parametrize("header", ["X_FORWARDED_FOR", "X_REAL_IP", "FORWARDED", "VIA"])
 def test_a_client_of_an_untrusted_local_proxy_is_not_local(settings: Any, header: str, hops: int) -> None:
-    """The operator has not named it, or somebody came past the one before it."""
+    """The operator has not named it, or the client has bypassed the proxy in front of it."""
     settings.BERTH_TRUSTED_PROXIES = hops
     for value in ("unknown", "", ELSEWHERE):
         passed_on: dict[str, Any] = {f"HTTP_{header}": value}
@@ -98,7 +98,7 @@ def test_no_other_name_is(host: str) -> None:
 def test_a_service_that_is_public_on_this_machine_is_known_by_all_loopback_names(
     settings: Any, public_url: str
 ) -> None:
-    """A port of a container's host is mapped, so that local clients seem to come from elsewhere."""
+    """A container's port is mapped on its host, so that local clients seem to be remote."""
     settings.BERTH_PUBLIC_URL = public_url
     for name in LOOPBACK:
         assert status(f"{name}:9000") == status(f"{name}:8000") == 200

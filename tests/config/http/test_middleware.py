@@ -1,4 +1,4 @@
-"""Ids, logs, limits and the headers of every answer."""
+"""Ids, logs, limits, and the headers of every answer."""
 
 import json
 import logging
@@ -104,7 +104,7 @@ def test_a_body_at_the_limit_is_not(client: Client) -> None:
 
 
 def read_chunked(body: bytes, **environ: Any) -> tuple[bytes, str | None, int]:
-    """What the application sees of a chunked body, and how much of it was read from the client."""
+    """Returns what the application sees of a chunked body, and how much of it was read from the client."""
     source = BytesIO(body)
     seen: dict[str, Any] = {}
 

@@ -1,4 +1,4 @@
-"""Log lines are readable by people or by programs, and hold no credential."""
+"""Log lines can be read by people or by programs, and contain no credential."""
 
 import json
 import logging
@@ -56,11 +56,11 @@ PIECES = (
     *("1", "1234567:", "eyJ", "eyJabcdefghij", "eyJabcdefghij.", "://", "://a:", "bearer ", "berth_", "sk-", "Sk-"),
     *("a", "-", ".", "%3A", "1:", "*", "sk-abc", "https://a:b", "@", " ", "\N{LATIN SMALL LETTER E WITH ACUTE}", "_"),
 )
-"""What the patterns look for, and what stands around it."""
+"""What the patterns look for, and what surrounds it."""
 
 
 def seconds_for(text: str) -> float:
-    """The least of three tries, of this process only."""
+    """Returns the shortest of three measurements, for this process only."""
     spent = []
     for _ in range(3):
         began = time.process_time()
@@ -75,8 +75,8 @@ def seconds_for(text: str) -> float:
 def test_the_time_is_proportional_to_the_length(piece: str, after: str) -> None:
     """Strangers choose the text: a Host of 7,000 digits once took a third of a second.
 
-    A text of 16 times the length takes 16 times as long, and not 256 times, as it would where each character is the
-    beginning of another search.
+    A text of 16 times the length takes 16 times as long, and not 256 times, as it would if each character started
+    another search.
     """
     text = piece + after
     short, long = (text * (length // len(text)) for length in (2_000, 32_000))
@@ -148,7 +148,7 @@ def test_a_traceback_is_kept_without_its_credentials(formatter: logging.Formatte
 
 
 def test_the_parts_of_an_access_line_are_redacted_separately(caplog: pytest.LogCaptureFixture) -> None:
-    """Whichever part holds the credential, and however often it comes: what was harmless once is remembered."""
+    """No matter which part contains the credential, and how often it comes: a harmless part is remembered."""
     caplog.set_level(logging.DEBUG)
     for secret in (*SECRETS, *SECRETS):
         for fields in ({"path": f"/x/{secret}"}, {"request_id": secret, "is_our_id": False}, {"method": secret}):

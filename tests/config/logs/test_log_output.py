@@ -1,4 +1,4 @@
-"""Lines of many threads and processes stay whole, and a log that cannot be written stops nobody."""
+"""Lines of many threads and processes stay whole, and a log that cannot be written blocks nobody."""
 
 import io
 import logging
@@ -16,7 +16,7 @@ from config.logs.output import ConsoleHandler
 
 SHORT = (1, 200, 4000)
 LONG = 20_000
-"""Letters, more than the kernel writes to a pipe in one piece."""
+"""A length in letters that the kernel does not write to a pipe in one piece."""
 
 
 def record(message: str) -> logging.LogRecord:
@@ -114,7 +114,7 @@ def fill(writer: int) -> None:
 def test_a_log_that_nobody_reads_stops_nobody_and_tells_what_was_lost(
     monkeypatch: pytest.MonkeyPatch, may_open_again: bool, length: int
 ) -> None:
-    """Every request had hung in its log line, while `/healthz` and `/readyz` went on to say 200."""
+    """Every request would hang in its log line, while `/healthz` and `/readyz` continued to answer 200."""
     if not may_open_again:
         monkeypatch.setattr("config.logs.writing.stat.S_ISFIFO", lambda _: False)
     monkeypatch.setattr("config.logs.output.WAIT", 0.01)

@@ -1,4 +1,4 @@
-"""What the log says of requests that Django refuses as suspicious, of which a stranger sends as many as he likes."""
+"""The log lines about requests that Django refuses as suspicious, of which a stranger can send any number."""
 
 import logging
 from typing import Any
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_database
 
 MANY = 20
 ELSEWHERE = ("berth.access", "django.security")
-"""Not looked at: pytest hangs its own handler on the second, which has none but ours in the service."""
+"""Not checked, because pytest adds its own handler to the second one, which has only ours in the service."""
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def _nothing_said_yet(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What is written at the level of production, without the access log."""
+    """The lines that are written at the level of production, without the access log."""
     records = [each for each in caplog.records if each.levelno >= logging.INFO and not each.name.startswith(ELSEWHERE)]
     return "\n".join(map(TextFormatter("{levelname} {message}", style="{").format, records)).splitlines()
 

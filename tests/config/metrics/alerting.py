@@ -1,4 +1,4 @@
-"""Has promtool say what the rules make of what /metrics told."""
+"""Runs promtool with the alert rules on what /metrics has reported."""
 
 import json
 import re
@@ -12,19 +12,19 @@ from tests.paths import ROOT
 
 RULES = ROOT / "docs/monitoring/alerts.yml"
 WELL, WRONG = 20, 35
-"""Minutes for which all is well, and for which something is wrong then."""
+"""Minutes without a fault, and minutes of the fault after them."""
 
 Told = Mapping[str, float]
 
 
 def alerts() -> dict[str, str]:
-    """The expression of each, by its name."""
+    """Returns the expression of each alert by its name."""
     parts = re.split(r"^ +- alert: ", RULES.read_text(), flags=re.MULTILINE)[1:]
     return {part.split("\n")[0]: part.partition("expr:")[2].partition("labels:")[0] for part in parts}
 
 
 def series_of(told: Scrape) -> dict[str, float]:
-    """Each sample as it is written in an expression."""
+    """Returns each sample as it is written in an expression."""
     return {
         f"{each.name}{{{','.join(f'{name}={json.dumps(value)}' for name, value in sorted(each.labels.items()))}}}":
         each.value
@@ -33,7 +33,7 @@ def series_of(told: Scrape) -> dict[str, float]:
 
 
 def tell(before: Told, after: Told) -> list[dict[str, str]]:
-    """A story of both: a counter grows each minute as it did between them, and what is no counter changes once."""
+    """Returns a series of both: a counter grows each minute as it did between them, and anything else changes once."""
     story = []
     for name in sorted(before.keys() | after.keys()):
         was, becomes = before.get(name), after.get(name)
@@ -51,7 +51,7 @@ def _lasting(value: float | None, minutes: int) -> str:
 
 
 def expect(alert: str, story: Sequence[Mapping[str, str]]) -> dict[str, Any]:
-    """That it is silent while all is well, and fires at the end."""
+    """Expects that the alert is silent while all is well, and fires at the end."""
     firing = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}}) > bool 0'
     return {
         "name": alert,
@@ -70,7 +70,7 @@ def expect_silence(story: Sequence[Mapping[str, str]]) -> dict[str, Any]:
 
 
 def run_promtool(promtool: str, folder: Path, tests: Sequence[Mapping[str, Any]]) -> str:
-    """What it complains of. JSON is YAML."""
+    """Returns the errors that promtool reports. It accepts JSON, because JSON is YAML."""
     file = folder / "tests.yml"
     file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": list(tests)}))
     command = [promtool, "test", "rules", str(file)]

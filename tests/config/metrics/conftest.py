@@ -1,4 +1,4 @@
-"""As in a process that has answered nothing yet: the other tests of this one have asked for many routes."""
+"""Empties the counts, as in a process that has answered nothing yet: other tests have requested many routes."""
 
 import pytest
 

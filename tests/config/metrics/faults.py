@@ -1,4 +1,4 @@
-"""The fault of each alert: what makes it, in a service with an agent. What counters count is one minute of it."""
+"""The fault of each alert, and how to cause it in a service with an agent. Counters count one minute of it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -31,12 +31,12 @@ class Scene:
     engine: MemoryEngine
 
     def look(self) -> None:
-        """A round of the watcher."""
+        """Runs a round of the watcher."""
         assert become_leader("the watcher")
         beat("the watcher", reconcile().at)
 
     def grow_old(self) -> None:
-        """Nobody has looked for a minute."""
+        """Nothing was checked for a minute."""
         long_ago = clock.now() - timedelta(minutes=1)
         Watch.objects.update(heartbeat_at=long_ago, lease_until=long_ago)
         Project.objects.update(observed_at=long_ago, updated_at=long_ago)
@@ -57,7 +57,7 @@ def silence_engine(scene: Scene) -> None:
 
 
 def lose_node(scene: Scene) -> None:
-    """The manager of a Swarm no longer hears from one of its nodes, which it heard from before."""
+    """The manager of a Swarm no longer hears from a node that it heard from before."""
     scene.engine.nodes = {"node1": True, "node2": False}
     learn_host_memory(at_once=True)
 
@@ -121,7 +121,7 @@ FAULTS: dict[str, Callable[[Scene], object]] = {
     "BerthProcessesRestart": lambda _: begin_to_count("web"),
 }
 DURING: dict[str, Callable[[Scene], AbstractContextManager[None]]] = {"BerthDatabaseDown": Scene.without_database}
-"""Those that last while /metrics is asked."""
+"""Faults that last while /metrics is requested."""
 
 
 def during(alert: str, scene: Scene) -> AbstractContextManager[None]:

@@ -1,4 +1,4 @@
-"""Reads what /metrics tells."""
+"""Reads what /metrics reports."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 
 class Scrape:
-    """The samples of one answer. Raises where the format is not Prometheus's."""
+    """The samples of one answer. Raises an error if the format is not Prometheus's."""
 
     def __init__(self, text: str) -> None:
         self.samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
@@ -17,7 +17,7 @@ class Scrape:
         return sum(found) if found else None
 
     def by(self, name: str, *labels: str) -> dict[Any, float]:
-        """The values that are not 0, added up by one label or by some."""
+        """Returns the values that are not 0, added up by one or more labels."""
         found: dict[Any, float] = {}
         for each in self.samples:
             if each.name == name and each.value:

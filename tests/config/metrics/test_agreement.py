@@ -1,4 +1,4 @@
-"""/metrics says what the API says at each step of the life of agents, and while the database is away what is left."""
+"""/metrics agrees with the API at each step of agents' lives, and while the database is away it reports the rest."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 
 def look() -> None:
-    """A round of the watcher."""
+    """Runs a round of the watcher."""
     assert become_leader("the watcher")
     beat("the watcher", reconcile().at)
 
@@ -50,7 +50,7 @@ def assert_agreement(*clients: APIClient) -> None:
 def test_metrics_agree_with_the_list_and_the_events_at_each_step(
     alice: User, bob: User, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second passes with each, however slow the machine is, and ten while nobody looks."""
+    """A second passes with each step, no matter how slow the machine is, and ten while nobody looks."""
     began, passed = clock.now(), 0
     clients = [api_of(alice), api_of(bob)]
     project = deploy_project(clients[0], telegramToken=token_of_bot(1))

@@ -1,4 +1,4 @@
-"""Each alert is silent while all is well, and fires in the fault that it is for: by what /metrics tells then."""
+"""Each alert is silent while all is well, and fires during its fault, according to what /metrics reports then."""
 
 import json
 import re
@@ -21,14 +21,14 @@ from tests.paths import ROOT
 pytestmark = [pytest.mark.django_db, pytest.mark.one_database]
 
 OF_PROMETHEUS = {"BerthDown": [{"series": 'up{job="berth"}', "values": f"1+0x{WELL} 0+0x{WRONG}"}]}
-"""What it knows by itself."""
+"""Metrics that Prometheus provides itself."""
 
 UP = {"series": 'up{job="berth"}', "values": f"1+0x{WELL + WRONG + 1}"}
 
 
 @pytest.fixture
 def scene(api: APIClient, engine: MemoryEngine, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    """Nothing grows old by itself, however slow the machine is."""
+    """Nothing becomes too old by itself, no matter how slow the machine is."""
     now = clock.now()
     monkeypatch.setattr(clock, "now", lambda: now)
     settings.BERTH_GATEWAY, settings.BERTH_BACKUP_DAYS = True, 0
@@ -38,7 +38,7 @@ def scene(api: APIClient, engine: MemoryEngine, settings: Any, monkeypatch: pyte
 
 
 def story_of(alert: str, scene: Scene) -> list[dict[str, str]]:
-    """All is undone at its end."""
+    """Everything is undone at the end."""
     before = series_of(scrape())
     with transaction.atomic():
         if alert in FAULTS:
@@ -73,7 +73,7 @@ def names_in(text: str) -> set[str]:
 
 
 def test_exported_documented_and_used_metrics_are_the_same(scene: Scene) -> None:
-    scrape()  # which is the first request that it tells of
+    scrape()  # which is the first request that it reports
     told = {re.sub(r"_(bucket|count|sum|created)$", "", each.name) for each in scrape().samples}
     told |= {"berth_engine_requests_total", "berth_process_starts_total"}  # the engine in memory makes none
     document = (ROOT / "docs/metrics.md").read_text()

@@ -1,4 +1,4 @@
-"""What processes count is told of all of them, and is lost with none."""
+"""The counts of all processes are reported together, and a process that ends loses none."""
 
 import fcntl
 import logging
@@ -38,7 +38,7 @@ def folder() -> Iterator[Path]:
 
 
 def fork(act: Callable[[], object]) -> int:
-    """A child that does this, and is killed then."""
+    """Runs this in a child, which is killed then."""
     child = os.fork()
     if child:
         return child
@@ -100,7 +100,7 @@ def test_simultaneous_processes_write_to_separate_files(folder: Path) -> None:
 
 
 def test_a_file_has_its_full_size_from_the_start(folder: Path) -> None:
-    """One that grew could find no memory, which would end the process."""
+    """A file that grew could find no memory, which would end the process."""
     many = [f"an-app-with-a-name:a-route-with-a-long-name-{number}" for number in range(requests.MOST_SERIES)]
     count_in_a_child(lambda: [SECONDS.labels(route, "OPTIONS", "200") for route in many])
     for kind, size in SIZES.items():

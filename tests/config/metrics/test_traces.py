@@ -1,4 +1,4 @@
-"""Traces name words of the program alone, are sent where OTEL_* says so, and cost nothing where it does not."""
+"""Traces contain only words of the program, are sent where OTEL_* says, and cost nothing without it."""
 
 import logging
 import sys
@@ -134,7 +134,7 @@ def test_a_tracing_failure_is_reported_and_ends_nothing(
 
 @pytest.fixture
 def collector() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
-    """Its address, and what it was sent."""
+    """The collector's address, and what it has received."""
     sent: list[tuple[str, bytes]] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -171,7 +171,7 @@ def test_a_collector_receives_traces(
 def test_no_credential_of_the_collector_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nor what its library says of headers that it cannot read. An address of no scheme is not tried again."""
+    """Neither does its library when it cannot read the headers. An address without a scheme is not tried again."""
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "htpp://collector/v1/traces?api-key=s3cret")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
     tracing.begin_to_trace("watcher", version="1")

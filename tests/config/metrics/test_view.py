@@ -1,4 +1,4 @@
-"""/metrics tells nobody who need not know."""
+"""/metrics answers only those who may know."""
 
 from typing import Any
 

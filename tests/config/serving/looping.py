@@ -18,13 +18,14 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 GUARD = 30.0
 
 TICKS = PauseDetector()
-"""Where workers of tests tick. The last tick of one would tell all later tests that this process stands still."""
+"""Where workers of tests tick. Otherwise the last tick of one would tell all later tests that this process stands
+still."""
 vars(worker)["PAUSE_DETECTOR"] = TICKS
 
 
 class SilentWorker(BufferingWorker):
     def notify(self) -> None:
-        """There is no arbiter that would miss it."""
+        """No arbiter would miss it."""
 
 
 class Looping:
@@ -46,7 +47,7 @@ class Looping:
         self._thread.start()
 
     def connect(self, data: bytes = b"", *, receive_buffer: int | None = None) -> socket.socket:
-        """A client that has sent this. It is closed at the end."""
+        """Connects a client that has sent this. It is closed at the end."""
         client = socket.socket()
         self._clients.append(client)
         client.settimeout(GUARD)
@@ -87,7 +88,7 @@ class Looping:
 
 
 def read_all(client: socket.socket) -> bytes:
-    """All that comes until the server closes the connection."""
+    """Returns everything until the server closes the connection."""
     received = bytearray()
     while piece := client.recv(65536):
         received += piece

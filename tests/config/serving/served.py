@@ -20,10 +20,10 @@ from tests.waiting import wait_until
 from tests.without_gateway import WITHOUT_GATEWAY
 
 PATIENCE = 120.0
-"""Seconds after which a start, an end or an answer is taken for hanging."""
+"""Seconds after which a start, an end or an answer counts as hanging."""
 
 WORKERS = 2
-"""Of the web server, by default."""
+"""Workers of the web server, by default."""
 
 
 def children_of(pid: int) -> set[int]:
@@ -42,7 +42,7 @@ def is_alive(pid: int) -> bool:
 
 @cache
 def prepared() -> Path:
-    """A data directory as `prepare` leaves it, to be copied: to make one takes seconds."""
+    """A data directory after `prepare`, to be copied, because preparing one takes seconds."""
     folder = Path(mkdtemp(prefix="berth-tests-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     copy_migrated(folder)
@@ -51,7 +51,7 @@ def prepared() -> Path:
 
 
 class Installed:
-    """The commands of an installation of its own."""
+    """Runs the commands of a separate installation."""
 
     def __init__(self, data: Path, **environment: str) -> None:
         self.port = reserve_port()
@@ -83,7 +83,7 @@ class Installed:
 
 
 class Served(Installed):
-    """One whose server runs."""
+    """An installation whose server runs."""
 
     def __init__(self, data: Path, *options: str, **environment: str) -> None:
         super().__init__(data, **environment)
@@ -102,7 +102,7 @@ class Served(Installed):
             )
 
     def is_up(self, *, within: float = PATIENCE) -> bool:
-        """Whether it answers within so many seconds."""
+        """Returns whether it answers within this many seconds."""
         assert self.process.poll() is None, self.log.read_text()
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=within) as answer:
@@ -119,7 +119,7 @@ class Served(Installed):
         wait_until(lambda: text in self.log.read_text(), within=PATIENCE, what=self.log.read_text)
 
     def processes(self, name: str) -> list[int]:
-        """The ids of the processes that the log says were started under this name, the latest last."""
+        """Returns the ids of the processes that the log says were started under this name, the latest last."""
         return [int(pid) for pid in re.findall(rf"Started the {name}, process (\d+)\.", self.log.read_text())]
 
     @property

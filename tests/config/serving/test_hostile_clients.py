@@ -1,4 +1,4 @@
-"""`manage.py serve` without a proxy in front: strangers that keep connections open do not keep others from answers."""
+"""`manage.py serve` without a proxy in front: strangers that keep connections open block nobody else."""
 
 import http.client
 import itertools
@@ -22,7 +22,7 @@ LARGE_BYTES = 250_000
 """Less than such an answer has."""
 
 TIMES = 40
-"""So often it is asked for, all at once: more than the buffers of a socket hold."""
+"""How often it is requested, all at once: more than the buffers of a socket hold."""
 
 CHUNKED = FORM + b"Transfer-Encoding: chunked\r\n\r\n"
 BEGINNINGS = {
@@ -67,7 +67,7 @@ def open_one(served: Served, data: bytes) -> socket.socket:
 
 
 def test_the_unread_answers_exceed_the_buffers_of_a_socket(served: Served) -> None:
-    buffer = int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[-1])  # ours to receive holds 4 KiB
+    buffer = int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[-1])  # our receive buffer holds 4 KiB
     assert buffer < LARGE_BYTES * TIMES
     connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=GUARD)
     for _ in range(2):  # on one connection
@@ -99,7 +99,7 @@ def test_others_are_answered_while_strangers_keep_connections_open(
 def test_others_are_answered_while_strangers_send_byte_by_byte(
     served: Served, sockets: list[socket.socket], beginning: bytes
 ) -> None:
-    """Those that are closed come back, as often as there are others to be answered."""
+    """Closed clients come back as often as other clients are answered."""
     sockets += [open_one(served, beginning) for _ in range(500)]
     for _ in range(4):
         for number, client in enumerate(sockets):

@@ -82,7 +82,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def ask(served: Served, method: str, path: str, name: str, value: bytes) -> bytes:
-    """The whole answer; nothing if the server takes the request for unfinished and the client goes away."""
+    """Returns the whole answer; empty if the server considers the request unfinished and the client leaves."""
     body = b"{}" if method == "POST" else b""
     usual = {"Host": b"localhost", "Connection": b"close", "Content-Type": b"application/json"}
     usual |= {"Content-Length": b"2"} if body else {}

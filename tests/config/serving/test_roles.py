@@ -1,4 +1,4 @@
-"""A `serve` that runs the web server alone, or the watcher alone, and one that drains before it ends."""
+"""A `serve` with the web server alone or the watcher alone, and one that drains before it ends."""
 
 import signal
 import socket
@@ -33,7 +33,7 @@ def test_a_role_starts_only_the_processes_that_it_names(
 
 
 def test_a_watcher_alone_is_ready_when_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A web server alone is, when a worker serves. What has gone before it may end then."""
+    """A web server alone is ready when a worker serves. Its predecessor may end then."""
     supervisor: Any = Supervisor(role=Role.WATCHER)
     monkeypatch.setattr(supervisor._child_starter, "start", Mock(return_value=Child()))
     monkeypatch.setattr(supervisor._predecessors, "release", released := Mock())
@@ -59,7 +59,7 @@ def test_a_watcher_alone_hands_over_without_a_port(monkeypatch: pytest.MonkeyPat
 
 
 class Draining(Child):
-    """A web server that ends when it is told to, and whose parent looks at it twice in between."""
+    """A web server that ends when it is told to, and whose parent checks it twice in between."""
 
     sentinel = 0
 
@@ -101,7 +101,8 @@ def test_a_second_signal_ends_a_draining_server(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.parametrize("seconds", [0, 3])
 def test_connections_are_accepted_while_a_worker_can_answer_them(seconds: int, settings: Any) -> None:
-    """A copy that stays open when those are gone who accept has the kernel take them in, and reset them later."""
+    """With a copy of the socket that outlives the accepting processes,
+    the kernel would accept clients and reset them later."""
     settings.BERTH_DRAIN_SECONDS = seconds
     with socket.create_server(("127.0.0.1", 0)) as listener:
         supervisor: Any = Supervisor(listener)
@@ -118,7 +119,7 @@ def test_readiness_turns_red_and_life_does_not(
         return {path: client.get(path).status_code for path in ("/healthz", "/readyz", "/readyz/server")}
 
     assert statuses() == {"/healthz": 200, "/readyz": 200, "/readyz/server": 200}
-    engine.unavailable = True  # for all servers: it is no reason to send nobody to this one
+    engine.unavailable = True  # for all servers, so it is no reason to avoid this one
     assert statuses() == {"/healthz": 200, "/readyz": 503, "/readyz/server": 200}
     engine.unavailable = False
     flag = Mock(value=1)

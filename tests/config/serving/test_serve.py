@@ -1,4 +1,4 @@
-"""One command keeps the web server and the watcher, and leaves nothing behind."""
+"""One command runs the web server and the watcher, and leaves nothing behind."""
 
 import os
 import re
@@ -80,7 +80,7 @@ def test_a_dead_web_server_ends_the_command_with_its_exit_code(served: Served) -
 
 
 def test_the_log_names_each_process(shared: Served) -> None:
-    """Not to be told from outside: the watcher has children of its own too while it sets firewall rules."""
+    """The processes look alike from outside: the watcher has children of its own while it sets firewall rules."""
     shared.wait_until_up()
     listening = re.findall(rf"Listening at: http://127.0.0.1:{shared.port} \((\d+)\)", shared.log.read_text())
     assert shared.processes("web server") == [int(pid) for pid in listening]
@@ -89,18 +89,18 @@ def test_the_log_names_each_process(shared: Served) -> None:
 
 
 def test_no_child_inherits_descriptors_of_the_first_process(shared: Served) -> None:
-    """They are copies of it. With one of these open, another server would find the port or the place taken."""
+    """With one of these open, another server would find the port or the place taken."""
     shared.wait_until_up()
     first, web, watcher = (open_in(pid) for pid in (shared.process.pid, shared.web, shared.watcher))
     lock = str(pid_file_of(shared))
     assert (lock in first, lock in web, lock in watcher) == (True, False, False)
     sockets = {each for each in first if each.startswith("socket:")}
-    assert sockets & web  # that on which it listens
+    assert sockets & web  # the one on which it listens
     assert not sockets & watcher
 
 
 def open_in(pid: int) -> set[str]:
-    """What the process has open, as the kernel calls it."""
+    """Returns the open files of the process, by the kernel's names."""
     return {str(each.readlink()) for each in Path(f"/proc/{pid}/fd").iterdir()}
 
 
@@ -127,7 +127,7 @@ def test_a_dead_watcher_is_started_again(shared: Served) -> None:
 
 
 def test_a_killed_worker_loses_no_count(shared: Served) -> None:
-    """Whichever process is asked tells what all of them have counted."""
+    """No matter which process is asked, it reports the counts of all."""
     shared.wait_until_up()
     ask = partial(read_counts, shared.port)
     log = shared.log.read_text
@@ -158,7 +158,7 @@ def test_the_welcome_says_where_to_look_and_how_to_sign_in(shared: Served) -> No
 
 
 def test_an_interrupt_ends_everything_too(shared: Served) -> None:
-    """The last test of this server, whose watcher another one has replaced."""
+    """The last test with this server, whose watcher another one has replaced."""
     end_by(signal.SIGINT, shared)
 
 

@@ -1,4 +1,4 @@
-"""What `serve` does on signals: it ends, at once or when what was begun is done, or hands over to a new program."""
+"""What `serve` does on signals: it ends at once, or when its requests are answered, or hands over to a new program."""
 
 import http.client
 import os
@@ -25,7 +25,7 @@ LENGTH = b"Content-Length: %d\r\n\r\n"
 
 
 class Notified:
-    """systemd's end of the socket, which is always read: the kernel keeps ten messages only."""
+    """systemd's end of the socket, which is always read, because the kernel keeps only ten messages."""
 
     def __init__(self) -> None:
         self.path = f"{mkdtemp(prefix='bn-')}/notify"
@@ -72,7 +72,7 @@ def served(tmp_path: Path, notified: Notified) -> Iterator[Served]:
 
 
 class Requests:
-    """Asks for pages, one after the other, each over a connection of its own."""
+    """Requests pages one after the other, each over a connection of its own."""
 
     def __init__(self, port: int) -> None:
         self.answers: dict[str, int] = {}
@@ -107,12 +107,12 @@ class Requests:
 
 
 def core(served: Served) -> set[int]:
-    """The processes that stay: the watcher has children for moments, which set rules."""
+    """Returns the processes that stay, without the watcher's short-lived children that set rules."""
     return {served.web, served.watcher, *children_of(served.web)}
 
 
 def begin_request(served: Served) -> socket.socket:
-    """A login of which the server has all but the last byte."""
+    """Begins a login of which the server has all but the last byte."""
     connection = socket.create_connection(("127.0.0.1", served.port), timeout=PATIENT)
     connection.sendall(HEAD + LENGTH % len(BODY) + BODY[:-1])
     return connection
@@ -124,7 +124,7 @@ def test_a_handover_refuses_nobody_and_running_requests_are_finished(served: Ser
     wait_until(lambda: notified.heard() == ["READY=1"], within=PATIENT, what=served.log.read_text)
     first, family = served.process.pid, core(served)
     for pid in family | {first}:
-        os.kill(pid, signal.SIGUSR1)  # means nothing to any of them
+        os.kill(pid, signal.SIGUSR1)  # none of the processes reacts to it
     for pid in family:
         os.kill(pid, signal.SIGHUP)
     with Requests(served.port) as requests:
@@ -171,7 +171,7 @@ def test_reload_reports_if_nothing_runs(served: Served) -> None:
     assert reloaded.returncode == 1
     assert "Berth is not running" in reloaded.stderr
     assert len(reloaded.stderr.splitlines()) == 1
-    with socket.socket() as older:  # a server that has left no trace, as those before 0.3.0 leave none
+    with socket.socket() as older:  # a server that has left no trace, like those before 0.3.0
         older.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         older.bind(("127.0.0.1", served.port))
         older.listen()

@@ -1,4 +1,4 @@
-"""A watcher that runs alone tells at a port of its own whether it is at work, and its metrics; and nobody else more."""
+"""A watcher that runs alone reports its health and its metrics at a port of its own, and nothing more to strangers."""
 
 import io
 import socket
@@ -87,7 +87,7 @@ def test_no_header_makes_a_client_local(headers: dict[str, str], port: int, sett
 
 @pytest.mark.parametrize("forwarded", [None, "127.0.0.1", "203.0.113.9, 127.0.0.1"])
 def test_another_machine_gets_no_answer(forwarded: str | None, settings: Any) -> None:
-    """As if it came from there, which this test has none of."""
+    """This test has no other machine, so the client's address is faked."""
     settings.BERTH_TRUSTED_PROXIES = 1
     environ = {"REMOTE_ADDR": "203.0.113.5", "HTTP_HOST": "127.0.0.1", "PATH_INFO": "/metrics", "REQUEST_METHOD": "GET"}
     environ |= {"HTTP_X_FORWARDED_FOR": forwarded} if forwarded else {}
@@ -126,7 +126,7 @@ def test_silent_clients_occupy_few_connections_for_a_short_time(port: int, monke
     try:
         for each in silent:
             each.settimeout(30)
-            assert each.recv(1) == b""  # it was sent away, or its time is over
+            assert each.recv(1) == b""  # it was disconnected, or its time is over
         assert ask(port, "/healthz")[0] == 200
     finally:
         for each in silent:

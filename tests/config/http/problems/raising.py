@@ -1,4 +1,4 @@
-"""What a view of these tests raises."""
+"""The exceptions that a view of these tests raises."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What no view answers is a problem document under /api, and a page everywhere else."""
+"""Requests that no view answers get a problem document under /api, and a page everywhere else."""
 
 import errno
 
@@ -57,7 +57,7 @@ def test_an_unexpected_error_is_logged_with_its_traceback(client: Client, caplog
 def test_a_server_out_of_kernel_resources_says_so(
     client: Client, caplog: pytest.LogCaptureFixture, error: Exception, path: str
 ) -> None:
-    """It blames neither the engine nor the database, which a library may think of first."""
+    """The answer blames neither the engine nor the database, which a library may suspect first."""
     failed = EngineUnavailableError() if path == "/api/probe" else OperationalError("connection is bad")
     failed.__cause__ = error
     response = answer_to(client, failed, path)

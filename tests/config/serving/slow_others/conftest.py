@@ -1,4 +1,5 @@
-"""A web server with sixteen threads and the engine in memory, and everybody whom it asks behind what can break."""
+"""A web server with sixteen threads and the engine in memory.
+Every server that it asks is behind something that can break."""
 
 import json
 import os
@@ -25,7 +26,7 @@ from tests.waiting import wait_until
 
 KEY = "sk-of-slow-others"
 DRIP_EVERY = 0.3
-"""Seconds between two bytes. No single read takes long, and an answer would take half a minute."""
+"""Seconds between two bytes. No single read takes long, but an answer would take half a minute."""
 
 
 class Scene:
@@ -92,7 +93,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 @pytest.fixture
 def healed(scene: Scene) -> Iterator[Scene]:
-    """In which all is well before the test and after it."""
+    """All is well before and after the test."""
     yield scene
     for relay in scene.relays.values():
         relay.heal()

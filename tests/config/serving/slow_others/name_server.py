@@ -1,4 +1,4 @@
-"""A name server that knows each name to be this machine's, and that can fall silent."""
+"""A name server that resolves each name to this machine, and can fall silent."""
 
 import socket
 import struct
@@ -45,7 +45,7 @@ class NameServer:
 
 
 def answer(question: bytes) -> bytes:
-    """RFC 1035, 4.1: the question again, and this machine's address where one of IPv4 is asked for."""
+    """RFC 1035, 4.1: the question, and this machine's address if an IPv4 address was requested."""
     end = question.index(b"\0", HEAD) + 5
     (kind,) = struct.unpack("!H", question[end - 4 : end - 2])
     records = FOUND if kind == A else b""

@@ -1,4 +1,5 @@
-"""Run in a process of its own: an agent type whose credentials are checked, and two users. Prints their API keys."""
+"""Runs in a separate process: creates an agent type whose credentials are checked, and two users.
+Prints their API keys."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Starts the web server where the name server of a file is asked: `serve <resolv.conf>`. Needs root."""
+"""Starts the web server with the name server of a file: `serve <resolv.conf>`. Needs root."""
 
 import os
 import sys

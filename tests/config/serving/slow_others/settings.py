@@ -1,4 +1,4 @@
-"""Settings of the server: those of chaos with the engine in memory, and less patience with others."""
+"""Settings of the server: those of chaos with the engine in memory, and with shorter limits for other servers."""
 
 from tests.chaos.database.settings import *  # noqa: F403 - these settings are all of those and a few more
 

@@ -1,6 +1,7 @@
-"""While somebody outside is slow: few requests wait for it, all are answered, others at once, and nothing is left.
+"""While an outside server is slow, few requests wait for it, all are answered, others at once, and nothing is left
+behind.
 
-That each end by its own limit is seen from their answers. How long anything takes on a busy machine is not asked.
+The answers show that each request ends by its own limit. How long anything takes on a busy machine is not checked.
 """
 
 import os
@@ -52,7 +53,7 @@ ASKED_BY_A_CREATE = {
 
 
 class Reading:
-    """Somebody else, who reads all the time."""
+    """Another user, who reads all the time."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene, self._ended = scene, threading.Event()
@@ -134,7 +135,7 @@ def test_no_request_talks_to_the_mail_server(healed: Scene) -> None:
     [token] = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', shown.text)
     for number in range(3):
         form = {"email": f"guest{number}@example.org", "csrfmiddlewaretoken": token}
-        # As a browser would, for which this machine is as good as https.
+        # Like a browser, for which this machine counts as https.
         answer = requests.post(page, form, headers={"Cookie": f"{name}={value}"}, timeout=GUARD)
         assert answer.status_code == 200, answer.text
         assert f"guest{number}@example.org" in answer.text

@@ -1,7 +1,7 @@
-"""The program of a parent with one child, which waits for a server that never answers and does not obey SIGTERM.
+"""A parent with one child, which waits for a server that never answers and ignores SIGTERM.
 
-It prints the pid of the child, named by the first argument, and waits. When its standard input is closed, it cuts the
-lifeline and lives on, as a program does that has handed over.
+It prints the process id of the child, which the first argument names, and waits. When its standard input is closed, it
+cuts the lifeline and lives on, like a program that has handed over.
 """
 
 import os

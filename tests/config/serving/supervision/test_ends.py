@@ -1,4 +1,4 @@
-"""How a `serve` ends, by a signal or by itself, and what it says and returns."""
+"""How a `serve` ends, by a signal or by itself, and what it prints and returns."""
 
 import signal
 from typing import Any

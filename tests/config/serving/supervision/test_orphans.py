@@ -1,4 +1,4 @@
-"""What a child process does after its parent was killed, in the middle of waiting for someone who never answers."""
+"""What a child process does after its parent was killed, while it waits for a server that never answers."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def parent_of(name: str, *options: str) -> Iterator[tuple["subprocess.Popen[str]
 
 @pytest.mark.parametrize("way", ["fork", "spawn"])
 def test_a_watcher_that_waits_for_a_silent_server_ends_soon_after_its_parent_was_killed(way: str) -> None:
-    """It kept its lease for half a minute, and the next watcher could not lead."""
+    """Otherwise it would keep its lease for half a minute, and the next watcher could not lead."""
     with parent_of(WATCHER, way) as (parent, child):
         parent.kill()
         parent.wait()

@@ -1,4 +1,5 @@
-"""What lives and does nothing is noticed: a watcher that was stopped is replaced, and a stopped worker keeps nobody."""
+"""A process that lives but does nothing is noticed:
+a stopped watcher is replaced, and a stopped worker blocks nobody."""
 
 import math
 import os
@@ -30,7 +31,7 @@ STUCK = 20.0
 
 
 class Child:
-    """A watcher's process, as the supervisor meets it."""
+    """A watcher's process, as the supervisor sees it."""
 
     def __init__(self) -> None:
         self.pid, self.alive, self.killed = 1234, True, False
@@ -68,7 +69,7 @@ def test_a_watcher_that_is_overdue_at_several_looks_is_killed(kept: Any, child: 
 
 
 def test_a_process_that_shows_life_in_between_is_not_replaced(kept: Any, child: Child) -> None:
-    """As after both were stopped together, or the whole machine was."""
+    """The situation after both were stopped together, or the whole machine was."""
     for _ in range(5):
         for due in (time.monotonic() - 1, time.monotonic() - 1, time.monotonic() + 60):
             kept.due.value = due

@@ -1,4 +1,4 @@
-"""The supervisor's module as its children meet it."""
+"""The supervisor's module as its children import it."""
 
 import errno
 import os
@@ -37,7 +37,7 @@ def test_children_can_import_the_supervisor_before_django_is_set_up() -> None:
 
 
 def test_a_watcher_that_cannot_be_forked_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It had ended everything, the web server included."""
+    """A failed fork must not end everything, including the web server."""
     started: list[str] = []
     dead, alive = Mock(exitcode=1), Mock()
     dead.is_alive.return_value = False
@@ -64,7 +64,7 @@ NO_ROOM = BlockingIOError(errno.EAGAIN, "No")
 
 @pytest.fixture
 def arbiter() -> Iterator[SteadyArbiter]:
-    """One that listens, and of which no worker lives."""
+    """An arbiter that listens and has no living worker."""
     made = SteadyArbiter.__new__(SteadyArbiter)
     made.log, made.WORKERS, made.SIG_QUEUE, made.pid = Mock(), {}, queue.SimpleQueue(), os.getpid()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -74,7 +74,7 @@ def arbiter() -> Iterator[SteadyArbiter]:
 
 
 def test_a_worker_that_cannot_be_forked_is_tried_again(arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The arbiter of gunicorn ends where a fork fails."""
+    """gunicorn's own arbiter ends if a fork fails."""
     monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=[NO_ROOM, 17]))
     assert [arbiter.spawn_worker(), arbiter.spawn_worker()] == [None, 17]
 
@@ -83,7 +83,7 @@ def test_a_worker_that_cannot_be_forked_is_tried_again(arbiter: SteadyArbiter, m
 def test_while_there_is_room_for_no_worker_at_all_everybody_is_answered(
     request_: bytes, arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also who sends half a request, or says nothing; and the arbiter still obeys."""
+    """Even clients that send half a request, or nothing. The arbiter still obeys signals."""
     monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=[NO_ROOM, 17]))
     arbiter.spawn_worker()
     answers: list[bytes] = []
@@ -107,7 +107,7 @@ def test_while_there_is_room_for_no_worker_at_all_everybody_is_answered(
 def test_a_successor_refuses_nobody_before_it_has_taken_over(
     arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They share the socket: whom it refused, a worker of the other one would have served."""
+    """They share the socket: a worker of the other one would have served a client that this one refuses."""
     refuse = Mock()
     monkeypatch.setattr("config.serving.gunicorn.refuse_all", refuse)
     monkeypatch.setattr(Arbiter, "wait_for_signals", Mock(return_value=[]))
@@ -136,7 +136,7 @@ def test_the_web_server_knows_whether_it_is_a_successor(pids: set[int], monkeypa
 def test_a_worker_that_fails_early_does_not_become_a_second_arbiter(
     arbiter: SteadyArbiter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What fails there in the copy is no lack of room."""
+    """An error in the copy is no lack of room."""
     monkeypatch.setattr(Arbiter, "spawn_worker", Mock(side_effect=OSError(errno.EIO, "No")))
     monkeypatch.setattr(os, "_exit", Mock(side_effect=SystemExit))
     arbiter.pid = os.getppid()
@@ -146,7 +146,7 @@ def test_a_worker_that_fails_early_does_not_become_a_second_arbiter(
 
 
 def test_a_worker_without_a_thread_at_boot_does_not_end_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit code 3 would: gunicorn takes it for a program that cannot be loaded."""
+    """With exit code 3 it would: gunicorn would conclude that the program cannot be loaded."""
     monkeypatch.setattr(worker_module, "BOOTS_EVERY", 0.0)
     worker = BufferingWorker.__new__(BufferingWorker)
     worker.booted, worker.log = False, Mock()

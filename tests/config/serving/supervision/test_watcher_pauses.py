@@ -14,7 +14,7 @@ from config.serving.supervision.watcher_process import LONGEST_BACKOFF, KeptWatc
 def test_a_watcher_that_dies_at_every_start_is_back_soon_after_it_can_live(
     boots_for: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After ten seconds without processes, the next one was started up to half a minute later."""
+    """After ten seconds without processes, the next watcher must not be delayed by half a minute."""
     now, starts = [1000.0], list[float]()
     monkeypatch.setattr(watcher_process, "time", Mock(monotonic=lambda: now[0]))
 

@@ -11,7 +11,7 @@ from tests.config.serving.looping import GUARD
 
 LAST = b"GET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 LARGE = b"x" * 12_000_000
-"""More than the kernel takes for a client that does not read."""
+"""More bytes than the kernel buffers for a client that does not read."""
 
 
 class Site:
@@ -61,7 +61,7 @@ class Site:
 
 
 class Download:
-    """One that says of itself that it takes long, and breaks off."""
+    """An answer that declares itself as long-running, and breaks off."""
 
     has_own_thread = True
 

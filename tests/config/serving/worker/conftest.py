@@ -26,7 +26,7 @@ def server(site: Site) -> Iterator[Looping]:
 
 @pytest.fixture
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Deadlines end at the next look."""
+    """Deadlines end at the next check."""
     for name in ("HEAD_WITHIN", "BODY_WITHIN", "LINGER"):
         monkeypatch.setattr(clients_module, name, 0.01)
     monkeypatch.setattr(pending_writes, "STALL", 0.01)

@@ -1,4 +1,4 @@
-"""Where a request ends, however its bytes arrive."""
+"""Where a request ends, no matter how its bytes arrive."""
 
 import pytest
 
@@ -43,7 +43,7 @@ REFUSED_AT_ONCE = {
 
 
 def ends(request: bytes, *, step: int) -> list[int | None]:
-    """What is said after each piece of `step` bytes."""
+    """Returns the result after each piece of `step` bytes."""
     framing, received = Framing(body_limit=LIMIT), bytearray()
     said = []
     for begin in range(0, len(request), step):

@@ -1,4 +1,4 @@
-"""The server and gunicorn's parser never differ on where a request ends: what one takes for its body is no request."""
+"""The server and gunicorn's parser always agree on where a request ends: no body is read as a request."""
 
 import pytest
 
@@ -45,7 +45,7 @@ LENGTHS = {
 @pytest.mark.parametrize("version", [b"1.1", b"1.0"])
 @pytest.mark.parametrize("path", [b"/hello", b"/body"])
 def test_bytes_in_a_body_are_no_request(server: Looping, site: Site, path: bytes, version: bytes) -> None:
-    """Also where the application does not read it. It may be refused together with its request."""
+    """Even if the application does not read the body. It may be refused together with its request."""
     wrong = []
     for name, length in LENGTHS.items():
         head = b"POST " + path + b" HTTP/" + version + b"\r\nHost: x\r\nConnection: keep-alive\r\n" + length
@@ -77,7 +77,7 @@ CHUNK_LINES = {
 
 @pytest.mark.parametrize("path", [b"/first", b"/body"])
 def test_bytes_in_a_chunk_are_no_request(server: Looping, site: Site, path: bytes) -> None:
-    """What follows is answered, or the connection ends with the answer: no answer goes to another request."""
+    """The rest is answered, or the connection ends with the answer: no answer belongs to another request."""
     wrong = []
     for name, line in CHUNK_LINES.items():
         head = b"POST " + path + b" HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -1,4 +1,4 @@
-"""An answer leaves as a whole: its head with the body's first piece, by one call of the kernel's."""
+"""The head of an answer and the first piece of its body leave in one system call."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,7 +14,7 @@ END = b"GET /{} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class Broken:
-    """A body that breaks at once, or after its first piece."""
+    """A body that fails at once, or after its first piece."""
 
     closed = 0
 
@@ -78,7 +78,7 @@ def test_an_answer_needs_a_fixed_number_of_system_calls(sends: list[bytes], kind
 
 @pytest.mark.parametrize(("kind", "end"), [("late", b"\r\n\r\n3\r\nabc\r\n"), ("breaks", None), ("no bytes", b"")])
 def test_a_failing_answer_ends_where_it_failed(sends: list[bytes], kind: str, end: bytes | None) -> None:
-    """Before its head it becomes an error, and after that the connection ends. Nothing of it comes later."""
+    """Before its head the answer becomes an error; after that the connection ends. Nothing of it comes later."""
     before = Broken.closed
     answer = ask(kind)
     if end is None:

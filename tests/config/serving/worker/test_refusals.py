@@ -1,4 +1,4 @@
-"""What is no request is refused, quotes nothing, and is logged under an id of its own."""
+"""Malformed requests are refused without being quoted, and are logged under an id of their own."""
 
 import json
 import logging
@@ -56,7 +56,7 @@ UNREADABLE: dict[str, tuple[bytes, int]] = {
 def test_a_refusal_is_a_problem_that_quotes_nothing(
     server: Looping, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
-    """gunicorn's own pages quoted the request, and could be kept and guessed to be of another type. So did its log."""
+    """gunicorn's own pages and log quote the request, may be cached, and can be mistaken for another content type."""
     caplog.set_level(logging.DEBUG)
     request, status = UNREADABLE[name]
     answer = server.ask(request)
@@ -73,7 +73,7 @@ def test_a_refusal_is_a_problem_that_quotes_nothing(
 
 
 def test_a_refusal_is_logged_with_a_separate_id(server: Looping, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads serve one request after the other, and the log once named the one before."""
+    """Threads serve one request after the other, and the log must not name the previous one."""
     told: list[str] = []
     monkeypatch.setattr(server.worker.log, "warning", lambda *_: told.append(current_request_id()))
     for _ in range(4):  # more than there are threads
@@ -83,7 +83,7 @@ def test_a_refusal_is_logged_with_a_separate_id(server: Looping, monkeypatch: py
 
 
 def test_a_body_that_is_too_large_is_refused_while_it_arrives(server: Looping) -> None:
-    """The client sends on and still sees the answer: the connection is not reset."""
+    """The client keeps sending and still sees the answer, because the connection is not reset."""
     client = server.connect(b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n")
     client.sendall(b"x" * 4_000_000)
-    assert status_of(read_all(client)) == 200  # that is for the application to refuse: it has seen the length
+    assert status_of(read_all(client)) == 200  # the application refuses it, because it knows the length

@@ -1,4 +1,4 @@
-"""How the loop of the web server reads requests, and how long it waits for them."""
+"""How the web server's loop reads requests, and how long it waits for them."""
 
 import json
 import socket
@@ -78,7 +78,8 @@ def test_a_byte_now_and_then_wins_no_time(server: Looping) -> None:
 
 
 def test_a_request_sent_before_the_answer_is_read_right_after_it(server: Looping, site: Site) -> None:
-    """The loop stops watching a socket that has more to read while it is answered, and nothing else wakes it then."""
+    """While an answer is in progress, the loop does not watch a socket that has more to read,
+    so nothing else wakes it then."""
     client = server.connect(b"GET /one HTTP/1.1\r\nHost: x\r\n\r\n")
     assert client.recv(65536)
     client.sendall(b"GET /held HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -92,6 +93,6 @@ def test_a_request_sent_before_the_answer_is_read_right_after_it(server: Looping
 
 
 def never_by_itself(server: Looping) -> Any:
-    """A wait that ends when there is something to do, and not after a second."""
+    """Waits only for an event, and not for a second to pass."""
     select = server.worker.loop._selector.select
     return lambda _timeout: select(GUARD)

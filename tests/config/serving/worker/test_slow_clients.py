@@ -1,4 +1,4 @@
-"""Clients that keep the web server waiting cost themselves, and nobody else."""
+"""Slow clients of the web server slow down only themselves."""
 
 import socket
 import threading
@@ -30,7 +30,7 @@ def test_a_connection_that_is_being_answered_is_never_sacrificed(
     monkeypatch.setattr(clients_module, "CONNECTIONS", 1)
     held = server.connect(b"GET /held HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     wait_until(lambda: site.threads)
-    assert server.ask(b"") == b""  # there is nothing to close but the newcomer
+    assert server.ask(b"") == b""  # only the newcomer can be closed
     site.hold.set()
     assert read_all(held).endswith(b"/held")
 

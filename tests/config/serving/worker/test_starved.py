@@ -1,4 +1,4 @@
-"""A worker that the kernel gives nothing more says so, ends what it has begun, and makes place for another one."""
+"""A worker that gets no more resources reports it, ends what it has begun, and is replaced."""
 
 import _thread
 import errno
@@ -58,7 +58,7 @@ def test_a_starved_worker_refuses_new_requests_and_answers_running_ones(server: 
 
 
 def test_a_client_sending_a_request_is_kept_while_there_is_a_reserve(server: Looping) -> None:
-    """A client that was sent away in the middle of its request would never learn that it was refused."""
+    """A client that was disconnected in the middle of its request would never learn that it was refused."""
     sending = server.connect(b"POST /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n")
     server.wait_for_connections(1)
     listener, tried = Mock(), threading.Event()
@@ -126,7 +126,7 @@ def test_a_delayed_start_happens_once_resources_return(server: Looping) -> None:
 
     server.worker.begin_when_possible(begin)
     assert begun.wait(30)
-    assert server.ask(LAST).endswith(b"/hello")  # and nobody tries once more
+    assert server.ask(LAST).endswith(b"/hello")  # no further attempt is made
 
 
 def test_all_threads_of_requests_are_there_before_the_first_request(server: Looping) -> None:
@@ -155,7 +155,7 @@ def test_a_pool_with_fewer_threads_than_wanted_continues(monkeypatch: pytest.Mon
 
 
 def test_a_thread_that_dies_before_its_first_step_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one does that finds no memory."""
+    """A thread that gets no memory dies like this."""
     monkeypatch.setattr(threads_module, "BEGINS_WITHIN", 0.01)
     pool = Threads(2, "none")
     with monkeypatch.context() as patched:

@@ -32,7 +32,7 @@ def test_event_streams_keep_no_thread_of_requests(server: Looping, site: Site) -
 
 
 def test_an_event_stream_whose_client_has_left_ends_with_its_next_event(server: Looping, site: Site) -> None:
-    """And not with the one after it, for which the kernel says that nobody is there."""
+    """And not with the one after it, which the kernel would refuse."""
     stream = server.connect(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
     wait_until(lambda: any(name.startswith("stream") for name in site.threads))
     (connection,) = server.worker.clients.connections
@@ -139,7 +139,7 @@ def test_the_application_gets_the_arrival_time_of_the_request(server: Looping, s
 
 
 def test_simultaneous_connections_are_accepted_one_at_a_time(server: Looping) -> None:
-    """So that the other process, whose loop has less to do, takes some of them."""
+    """So that the other process, whose loop has less to do, accepts some of them."""
     taken: list[int] = []
 
     def look() -> None:
