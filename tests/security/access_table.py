@@ -21,10 +21,11 @@ ANOTHER = PROJECT | {"telegramToken": "555:a-free-bot"}
 
 @dataclass(frozen=True)
 class Route:
-    """`methods` are those there are, each with the status for who may; `others` is what the rest of the users get."""
+    """`methods` are the existing ones, each with the status for permitted callers;
+    `others` is what the other users get."""
 
     methods: dict[str, int]
-    others: int | None = None  # None: the same as the owner, on what is their own
+    others: int | None = None  # None: the same as the owner, on their own objects whether API keys are admitted at all
     keys: bool = True  # whether API keys are let in at all
     public: bool = False
     body: dict[str, Any] | None = None
@@ -45,7 +46,8 @@ class Route:
 
 
 def requests_by(people: Sequence[str], rule: Route, some: Some) -> Iterator[tuple[str, str]]:
-    """Each method with who sends it. A run sends what the route has as all people, and the rest as every third."""
+    """Each method with its callers. A run sends the existing methods as everyone,
+    and the others as every third caller."""
     for number, method in enumerate(METHODS):
         yield from (
             (method, who) for who in (people if method in rule.methods else some(people, one_in=3, first=number))

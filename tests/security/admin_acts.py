@@ -1,4 +1,4 @@
-"""What of the admin acts without a confirmation, and why none is missing."""
+"""The admin's actions without a confirmation, and why none is missing."""
 
 UNDONE_BY = {
     ("project", "start"): "stop",

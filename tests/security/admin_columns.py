@@ -1,4 +1,4 @@
-"""What an address of the admin could ask for: every column of every table, by every lookup and every path to it."""
+"""What an address of the admin could query: every column of every table, by every lookup and every path to it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ from django.db.models import Field, ForeignObjectRel, Model
 
 SITE = admin.site
 DEPTH = 2
-"""How many relations a path goes through: from an API key to its user, and on to the user's other rows."""
+"""The number of relations in a path: from an API key to its user, and on to the user's other rows."""
 
 SECRETS = (
     "accounts.user.password", "accounts.apikey.digest", "accounts.recoverycode.digest",
@@ -23,7 +23,7 @@ SECRETS = (
 
 
 def admins() -> list[Any]:
-    """Every ModelAdmin that is registered."""
+    """Every registered ModelAdmin."""
     return [model_admin for _, model_admin in sorted(SITE._registry.items(), key=lambda item: item[0]._meta.label)]
 
 
@@ -42,7 +42,7 @@ def secret_columns() -> Iterator[tuple[type[Model], str]]:
 
 
 def paths_from(model: type[Model], *, depth: int = DEPTH) -> Iterator[tuple[str, Any]]:
-    """Every column that a lookup can reach from the model, forwards and backwards, with its path."""
+    """Yields every column that a lookup can reach from the model, forwards and backwards, with its path."""
     for field in model._meta.get_fields(include_hidden=True):
         name = field.name.removesuffix("+") if isinstance(field, ForeignObjectRel) else field.name
         if getattr(field, "concrete", False):
@@ -56,7 +56,8 @@ def paths_from(model: type[Model], *, depth: int = DEPTH) -> Iterator[tuple[str,
 
 
 def lookups_of(column: "Field[Any, Any]") -> list[str]:
-    """`""` for the plain name, each lookup, and each lookup after each transform: `startswith`, `year__gte`, …"""
+    """Returns `""` for the plain name, each lookup, and each lookup after each transform:
+    `startswith`, `year__gte`, …"""
     found = ["", "pk"]
     for name, lookup in column.get_lookups().items():
         found.append(name)

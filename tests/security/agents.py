@@ -1,4 +1,4 @@
-"""Agents that try to get out: deployed by the service's own engine, on a network and under rules of their own."""
+"""Agents that try to get out: deployed by the service's own engine, on a network and with rules of their own."""
 
 import io
 import json
@@ -41,7 +41,7 @@ FIRST_USER = 1_900_000_000
 
 
 def build_probe_image(client: Any, tag: str) -> str:
-    """The agent's own image with another program. Returns its name."""
+    """Builds an image with the agent's base and another program. Returns its name."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         _add(archive, "Dockerfile", DOCKERFILE.encode())
@@ -64,7 +64,7 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 @dataclass
 class Agents:
-    """Agents of the probe image on the engine, under an instance of their own, and containers without hardening."""
+    """Agents of the probe image on the engine, with a separate instance name, and containers without hardening."""
 
     client: Any
     image: str
@@ -73,7 +73,7 @@ class Agents:
     allow: list[tuple[str, int | None]] = field(default_factory=list)
     runtime: str = ""
     users: dict[str, int] = field(default_factory=dict)
-    """The user of each name that was deployed: its own, as each project's is."""
+    """The user of each deployed agent by its name: its own, as for each project."""
 
     @contextmanager
     def settings(self) -> Iterator[None]:
@@ -86,7 +86,7 @@ class Agents:
             yield
 
     def deploy(self, mode: str, *, environment: dict[str, str] | None = None, **changes: Any) -> Observation:
-        """As `create_project` does, with the figures of the plan `free` unless told otherwise."""
+        """Deploys like `create_project`, with the figures of the plan `free` by default."""
         name = changes.pop("name", f"{self.instance}-{uuid4()}")
         values: dict[str, Any] = {
             "name": name,
@@ -110,7 +110,7 @@ class Agents:
             return self.engine.deploy(ContainerSpec(**values | changes), confirm=lambda: True)
 
     def found_by(self, name: str, *, seconds: float = 60) -> Any:
-        """What the agent of this name has found, once it says so."""
+        """Returns what the agent of this name has found, once it says so."""
 
         def find() -> str | None:
             with self.settings():
@@ -135,7 +135,7 @@ class Agents:
         return str(network["IPAM"]["Config"][0]["Gateway"])
 
     def run_unconfined(self, mode: str, *, environment: dict[str, str] | None = None, **options: Any) -> str:
-        """A container of the same image as anybody would make it. Returns its name; it goes with the others."""
+        """Runs a container of the same image without any hardening. Returns its name; it is removed with the others."""
         name = f"{self.instance}-free-{uuid4().hex[:8]}"
         user = options.pop("user", None)
         ports = options.pop("ports", None)

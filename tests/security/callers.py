@@ -17,7 +17,7 @@ UNKNOWN = ("nobody", "revoked key", "expired key", "inactive user", "signed-out 
 """Callers without a valid credential."""
 
 OTHERS = ("stranger session", "stranger key", "staff", "admin")
-"""Callers who are let in, and own nothing of Alice's."""
+"""Callers who are admitted, and own nothing of Alice's."""
 
 OWNER = ("owner session", "owner write key", "owner read key")
 EVERYBODY = (*UNKNOWN, *OTHERS, *OWNER)

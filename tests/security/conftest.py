@@ -1,4 +1,4 @@
-"""What the security tests share. Their long versions: `pytest tests/security --security=long`."""
+"""Fixtures of the security tests. Their long versions: `pytest tests/security --security=long`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -59,7 +59,7 @@ def service(db: None, engine: MemoryEngine, settings: Any) -> PopulatedService:
 
 @pytest.fixture
 def live(service: PopulatedService, phone: Phone) -> Credentials:
-    """One of everything that lets anybody in, with all rows that come of it."""
+    """One of every credential, with all rows that belong to it."""
     live = Credentials()
     bob = make_person("bob")
     phone.enrol(bob)

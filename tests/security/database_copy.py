@@ -1,4 +1,4 @@
-"""What somebody has who got hold of a copy of the database, and the doors at which they can try it."""
+"""What someone has who got a copy of the database, and every entrance at which they can try it."""
 
 import base64
 import binascii
@@ -26,7 +26,7 @@ SHORTEST = 6
 
 
 def columns() -> list[str]:
-    """Every column of every table there is, of Django's and of caches, too: `accounts_user.password`."""
+    """Every column of every table, including Django's and the cache's: `accounts_user.password`."""
     with connection.cursor() as cursor:
         tables = connection.introspection.table_names(cursor)
         return [
@@ -37,7 +37,7 @@ def columns() -> list[str]:
 
 
 def stored() -> dict[str, set[str]]:
-    """Every value of every column, as text, by the name of the column."""
+    """Every value of every column as text, by the name of the column."""
     found: dict[str, set[str]] = {}
     with connection.cursor() as cursor:
         for name in columns():
@@ -56,7 +56,8 @@ def _text(value: Any) -> str:
 
 
 def values() -> set[str]:
-    """All that can be read from the copy: values, what JSON and sessions hold, and the words of it all."""
+    """Everything that can be read from the copy:
+    values, the contents of JSON and sessions, and the words in all of them."""
     whole = {value for each in stored().values() for value in each}
     whole |= {json.dumps(session) for session in sessions()}
     found = set(whole)
@@ -66,7 +67,7 @@ def values() -> set[str]:
 
 
 def sessions() -> Iterator[dict[str, Any]]:
-    """Nobody needs a key to read what a session holds."""
+    """The contents of a session can be read without its key."""
     for row in Session.objects.all():
         try:
             yield row.get_decoded()
@@ -104,7 +105,7 @@ Door = Callable[[str], bool]
 
 
 def _sent(value: str) -> str:
-    """As a server hands the bytes of a header on."""
+    """Decodes the value as a server hands the bytes of a header on."""
     return value.encode().decode("latin-1")
 
 
@@ -154,7 +155,7 @@ def _password(value: str) -> bool:
 
 
 def _code(value: str) -> bool:
-    """As a code, a recovery code, or the secret that codes are computed from."""
+    """The value as a code, a recovery code, or the secret from which codes are computed."""
     attempts = [value]
     with suppress(ValueError, IndexError):
         attempts.append(f"{TOTP(base64.b32decode(value)).token():06d}")

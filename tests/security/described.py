@@ -1,4 +1,4 @@
-"""The operations of the API as its own description lists them: what they take in the query, the head and the body."""
+"""The operations of the API as its own description lists them: their query parameters, headers and bodies."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ def read_description() -> dict[str, Any]:
 
 
 def read_numbers() -> Iterator[tuple[Operation, str, dict[str, Any]]]:
-    """Each whole number in a query: its operation, its name and its schema."""
+    """Yields each whole number in a query: its operation, its name and its schema."""
     for path, methods in sorted(read_description()["paths"].items()):
         for method, operation in methods.items():
             for each in operation.get("parameters", []):

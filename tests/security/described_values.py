@@ -1,4 +1,4 @@
-"""Values that clients send by mistake or out of malice: in queries (already quoted), in headers and in bodies."""
+"""Values that clients send by mistake or maliciously: in queries (already quoted), in headers and in bodies."""
 
 from collections.abc import Callable
 from typing import Any

@@ -16,7 +16,7 @@ from tests.security.populated_service import PopulatedService
 
 @dataclass
 class Credentials:
-    """What lets people in, by the door. Each is live, so each is one that a copy must not hold."""
+    """Credentials by entrance. Each is valid, so none of them may be in a copy of the database."""
 
     by_door: dict[str, list[str]] = field(default_factory=dict)
 
@@ -29,7 +29,7 @@ class Credentials:
 
 
 def _leave_traces(service: PopulatedService) -> None:
-    """Rows of what came of requests: failures, a revoked session, an answer kept for a retry, counters, the cache."""
+    """Leaves rows of earlier requests: failures, a revoked session, an answer kept for a retry, counters, the cache."""
     api = api_of(service.alice)
     body = PROJECT | {"telegramToken": "555:a-free-bot"}
     assert api.post("/api/projects", body, headers={"Idempotency-Key": "retry"}).status_code == 201

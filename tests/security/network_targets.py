@@ -21,7 +21,7 @@ from tests.security.inside.doors import GREETING, PORT
 METADATA, METADATA_6 = "169.254.169.254", "fd00:ec2::254"
 PRIVATE = "10.213.90.1"
 ROUTED = {"private": "10.213.91.2", "carrier": "100.64.91.2", "benchmark": "198.18.91.2", "public": "11.22.44.2"}
-"""Addresses behind this machine, which forwards to them. The last one stands for the internet."""
+"""Addresses behind this machine, which forwards to them. The last one represents the internet."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Namespace:
         return ["nsenter", f"--net=/run/netns/{self.namespace}", *words] if self.namespace else list(words)
 
     def knock(self, address: str, port: int = PORT, kind: str = "tcp") -> str:
-        """What a caller from this namespace is told. The call is made by another process, because tests stay inside."""
+        """Returns what a caller from this namespace gets.
+        Another process makes the call, because tests stay in their namespace."""
         script = f"from tests.security.inside.doors import knock; print(knock({address!r}, {port}, {kind!r}))"
         done = subprocess.run(
             self.command(sys.executable, "-c", script), cwd=ROOT, capture_output=True, check=True, text=True
@@ -89,7 +90,7 @@ def routed_namespace() -> Iterator[Namespace]:
 
 @contextmanager
 def namespace_on_bridge(bridge: str, address: str, gateway: str) -> Iterator[Namespace]:
-    """A namespace on the bridge, like the container of an agent, but with the IPv6 that agents are not given."""
+    """A namespace on the bridge, like the container of an agent, but with the IPv6 that agents do not get."""
     name = f"sec{uuid4().hex[:8]}"
     ip(f"netns add {name}")
     try:

@@ -1,6 +1,5 @@
-"""A service that holds one of everything: people, an API key, a project whose agent runs, events, an agent in
-quarantine, a mail that waits, a batch that has not begun.
-"""
+"""A service that has one of everything: people, an API key, a project with a running agent, events, an agent in
+quarantine, a waiting mail, a batch that has not begun."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -28,7 +27,7 @@ CHANGING_VERBS = {"deploy", "start", "stop", "remove", "quarantine"}
 
 
 def add_to_quarantine(engine: MemoryEngine, owner: User) -> Quarantined:
-    """What is left of an agent of this owner, which belongs to no project."""
+    """Adds the remains of an agent of this owner, which belongs to no project."""
     key = str(uuid4())
     labels = {**own_labels(), "berth.project": key, "berth.owner": str(owner.pk), "berth.quarantined": "2026-01-01"}
     kept = engine.foreign(container_name(key), labels=labels)
@@ -87,7 +86,7 @@ class PopulatedService:
     def state(self) -> list[Any]:
         """All rows, containers and volumes, without what every visit changes: sessions and counts of requests.
 
-        The rows as the database gives them: to make values of them would take as long as ten requests.
+        The rows are those of the database: converting their values would take as long as ten requests.
         """
         rows: dict[str, list[Any]] = {}
         with connection.cursor() as cursor:

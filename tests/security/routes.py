@@ -11,17 +11,17 @@ _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>|\(\?P<(\w+)>[^)]*\)")
 
 
 def every_route() -> list[str]:
-    """Such as `/projects/<uuid:project_id>/control`, sorted."""
+    """Returns routes such as `/projects/<uuid:project_id>/control`, sorted."""
     return sorted(set(_walk(get_resolver().url_patterns, "/")))
 
 
 def page_routes() -> list[str]:
-    """All but the API's: those that browsers come to with a cookie."""
+    """Returns all routes except the API's: those that browsers visit with a cookie."""
     return [route for route in every_route() if not route.startswith("/api/")]
 
 
 def address_of(route: str, known: dict[str, Any]) -> str:
-    """An address that leads there. Parameters are what `known` has for their names, else made up."""
+    """Returns an address that leads there. Parameters have the values in `known`, or are made up."""
     model = re.match(r"/admin/(\w+)/(\w+)/", route)
     values = dict(known)
     if model and "object_id" in route:

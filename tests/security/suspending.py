@@ -11,7 +11,7 @@ STAFF = Actor(label="sam@example.com", source="admin")
 
 
 def frozen(service: PopulatedService) -> list[Any]:
-    """All that staff need to see, and all that keeps the bot and the place taken."""
+    """Everything that staff must still see, and that keeps the bot and the place taken."""
     fields = (
         *("owner_id", "name", "plan_id", "agent_type_id", "settings", "bot_id", "bot_username", "provider"),
         *("telegram_token_ciphertext", "api_key_ciphertext", "suspended_at", "log_tail", "created_at"),
@@ -26,7 +26,7 @@ def suspend(service: PopulatedService) -> None:
 
 
 def deactivate(service: PopulatedService) -> None:
-    """The whole owner, whose projects are suspended with them."""
+    """Deactivates the owner, whose projects are suspended with them."""
     service.alice.is_active = False
     service.alice.save(update_fields=["is_active"])
     reconcile()

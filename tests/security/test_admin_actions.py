@@ -1,6 +1,6 @@
 """Every action and every button of the admin: what cannot be undone asks first, and does nothing until it is confirmed.
 
-Generated from the registered admins: a new action fails here until it asks, or until somebody says what undoes it.
+Generated from the registered admins: a new action fails here until it asks, or until someone adds what undoes it.
 """
 
 import re
@@ -27,7 +27,7 @@ EVERY_ADMIN = sorted(site._registry.items(), key=lambda entry: entry[0].__name__
 
 
 def actions_of(admin: "ModelAdmin[Any]") -> list[str]:
-    """The names of all actions, also of those that only admins may use."""
+    """The names of all actions, including those that only admins may use."""
     request = RequestFactory().get("/admin/")
     request.user = User(is_staff=True, is_superuser=True, is_active=True)
     return list(admin.get_actions(request))
@@ -118,12 +118,12 @@ def test_many_rows_are_named_and_counted(service: PopulatedService, action: tupl
     assert phrase_of(asked) == phrase
     for other in (str(rows[0]), str(len(rows)), f"{len(rows) + 1} {model._meta.verbose_name_plural}"):
         assert choose(visitor, model, name, rows, confirm=other).status_code == 400
-    # What was confirmed for two does not hold for one, and not for others.
+    # A confirmation for two does not count for one, and not for others.
     assert choose(visitor, model, name, rows[:1], confirm=phrase).status_code == 400
     assert everything(service) == before
     begun = choose(visitor, model, name, rows, confirm=phrase)
     assert begun.status_code == 302
-    if model is Project:  # the page of a batch, which goes on by its own form
+    if model is Project:  # the page of a batch, which continues with its own form
         before = everything(service)
         assert visitor.post(begun.headers["Location"]).status_code == 302
     assert everything(service) != before

@@ -1,4 +1,4 @@
-"""No address of the admin tells which rows there are, and none shows a secret column."""
+"""No address of the admin reveals which rows exist, and none shows a secret column."""
 
 import pytest
 from django.contrib.contenttypes.models import ContentType
@@ -22,7 +22,7 @@ def test_no_admin_url_reveals_which_rows_exist(service: PopulatedService) -> Non
 
 
 def test_no_page_of_the_admin_shows_a_secret_column(service: PopulatedService, some: Some) -> None:
-    """Every page of every row, to staff or to admins: lists, forms, histories, deletions."""
+    """Every page of every row, for staff or for admins: lists, forms, histories, deletions."""
     values = {
         str(value) for model, column in secret_columns()
         for value in model._default_manager.values_list(column, flat=True) if value

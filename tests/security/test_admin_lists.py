@@ -1,4 +1,4 @@
-"""What lists of the admin sort and search by is what they show."""
+"""Lists of the admin sort and search only by what they show."""
 
 import re
 
@@ -24,10 +24,11 @@ pytestmark = pytest.mark.one_database
 @pytest.mark.sampled(2)
 @every_admin
 def test_lists_sort_only_by_visible_columns(model_admin: AnyAdmin, office: Client, some: Some) -> None:
-    """Each column of the list, and places where there is no column. A run takes them in turn up, down, and neither."""
+    """Each column of the list, and numbers of columns that do not exist.
+    A run takes them in turn up, down, and neither."""
     table = model_admin.opts.db_table
     shown = {name for name in model_admin.list_display if isinstance(name, str)}
-    # A column that is worked out may be sorted by what it is worked out from, unless that is a secret.
+    # A derived column may be sorted by what it is derived from, unless that is a secret.
     worked_out = {getattr(getattr(model_admin, name, None), "admin_order_field", None) for name in shown}
     secrets = {label.rpartition(".")[2] for label in SECRETS if label.startswith(f"{model_admin.opts.label_lower}.")}
     harmless = {
@@ -75,7 +76,7 @@ def test_a_search_that_is_too_long_is_refused_without_a_query(office: Client, al
 
 @pytest.mark.rare(2)
 def test_no_relation_can_be_searched_by_its_own_lookups(service: PopulatedService) -> None:
-    """No form of the admin completes a field while one types."""
+    """No form of the admin completes a field while the user types."""
     client = browser_of(service.admin)
     for model in apps.get_models():
         for field in model._meta.get_fields(include_hidden=True):
@@ -88,7 +89,7 @@ def test_no_relation_can_be_searched_by_its_own_lookups(service: PopulatedServic
 
 
 def test_a_declared_search_field_works(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So it is the declaration that the others lack."""
+    """This shows that the others are refused because they are not declared."""
     project_admin = admin.site._registry[Project]
     monkeypatch.setattr(project_admin, "autocomplete_fields", ("owner",))
     query = {"app_label": "projects", "model_name": "project", "field_name": "owner", "term": "alice"}

@@ -1,4 +1,4 @@
-"""The addresses of the admin ask for nothing but what its lists declare. Generated: a new admin or column is in."""
+"""The addresses of the admin query only what its lists declare. Generated: a new admin or column is included."""
 
 import re
 
@@ -37,7 +37,7 @@ HARMLESS = re.compile(r"(__(exact|isnull|isempty|gte|lt|year|month|day))?")
 def test_only_lookups_of_the_declared_filters_are_accepted(
     model_admin: AnyAdmin, sam: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every column of every table within reach, by every lookup and transform of the column."""
+    """Every column of every reachable table, by every lookup and transform of the column."""
     monkeypatch.setattr(audit, "record", lambda *_, **__: None)  # tens of thousands of lines; another test reads one
     request = RequestFactory().get("/")
     request.user = sam
@@ -55,7 +55,7 @@ def test_only_lookups_of_the_declared_filters_are_accepted(
 
 @every_admin
 def test_an_undeclared_column_is_refused_over_http(model_admin: AnyAdmin, office: Client, some: Some) -> None:
-    """A run asks each column by one lookup, the next column by another one. The rule itself is asked for all above."""
+    """A run queries each column by one lookup, another one for the next column. The rule is checked for all above."""
     address, declared = list_address(model_admin.model), declared_paths(model_admin)
     for number, column in enumerate(columns_of(model_admin.model)):
         for lookup in some(HOSTILE, one_in=len(HOSTILE), first=number):
@@ -76,7 +76,7 @@ def ways_to_secrets() -> list[tuple[str, str]]:
 
 
 def test_there_are_relations_that_lead_to_secrets() -> None:
-    """Otherwise the next test would ask for nothing."""
+    """Otherwise the next test would check nothing."""
     ways = ways_to_secrets()
     assert ("/admin/accounts/apikey/", "user__password") in ways
     assert ("/admin/projects/project/", "owner__second_factor__secret_ciphertext") in ways
@@ -86,7 +86,7 @@ def test_there_are_relations_that_lead_to_secrets() -> None:
 
 @pytest.mark.parametrize("address", sorted({address for address, _ in ways_to_secrets()}))
 def test_no_secret_column_can_be_guessed_letter_by_letter(office: Client, address: str, some: Some) -> None:
-    """A run asks each way by two of the lookups. The rule itself is asked for all of them above."""
+    """A run tries each path with two of the lookups. The rule itself is checked for all of them above."""
     for number, path in enumerate(path for listed, path in ways_to_secrets() if listed == address):
         for lookup in some(("", "startswith", "regex", "gt"), one_in=2, first=number):
             name = f"{path}__{lookup}".removesuffix("__")
@@ -180,7 +180,7 @@ def test_an_admin_without_the_rule_keeps_the_service_from_starting() -> None:
 
 
 def test_django_s_own_rule_would_let_the_attack_through(sam: User) -> None:
-    """So it is ours that refuses it."""
+    """This shows that our rule refuses it."""
     request = RequestFactory().get("/")
     request.user = sam
     loose = ModelAdmin(User, admin.site)

@@ -1,4 +1,4 @@
-"""`ASVS.md` names tests that there are, and some for each promise of SECURITY.md."""
+"""`ASVS.md` names existing tests, and at least one for each promise of SECURITY.md."""
 
 import ast
 import re

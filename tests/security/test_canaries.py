@@ -1,7 +1,8 @@
 """Credentials through the whole life of a project, while everything around it fails: none comes out anywhere.
 
-The nets of `tests.canaries` search every answer, and every log line at DEBUG, of these tests as of all others. Here is
-searched what they do not see: rows, sessions, mails, and what the engine is told beside the secrets themselves.
+The nets of `tests.canaries` search every answer, and every log line at DEBUG, of these tests as of all others. These
+tests also search what the nets do not see: rows, sessions, mails, and what the engine is told apart from the secrets
+themselves.
 """
 
 from collections.abc import Callable, Iterator
@@ -58,12 +59,12 @@ def _mail_is_configured(settings: Any) -> None:
 
 @pytest.fixture
 def life(alice: User, sam: User, engine: MemoryEngine) -> Callable[[], None]:
-    """Everything that can be done with a project, whatever comes of it."""
+    """Does everything that can be done with a project, no matter what the result is."""
     return lambda: live_through(alice, sam, engine)
 
 
 def look_everywhere(engine: MemoryEngine) -> Iterator[str]:
-    """What the nets of the suite do not search."""
+    """Searches what the nets of the suite do not search."""
     deliver()
     for model in apps.get_models():
         yield str(list(model._default_manager.values()))

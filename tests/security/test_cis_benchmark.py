@@ -34,8 +34,8 @@ ITEMS: list[tuple[str, str, Holds]] = [
     ("5.12", "processor time is limited", lambda c: _host(c)["NanoCpus"] == 250_000_000),
     ("5.13", "the root file system is read-only", lambda c: _host(c)["ReadonlyRootfs"] is True),
     ("5.14", "traffic is bound to no host interface", lambda c: not _host(c)["PortBindings"]),
-    # The benchmark wants on-failure:5, so that a crash loop ends. Ours is ended by the watcher, and the policy has to
-    # bring agents back after a reboot, which on-failure does not.
+    # The benchmark wants on-failure:5, so that a crash loop ends. The watcher ends ours, and the policy has to bring
+    # agents back after a reboot, which on-failure does not.
     ("5.15", "a crash loop ends", lambda c: _host(c)["RestartPolicy"]["Name"] == "no"),
     ("5.16", "the host's processes are not shared", lambda c: _host(c)["PidMode"] == ""),
     ("5.17", "the host's IPC is not shared", lambda c: _host(c)["IpcMode"] == "private"),
@@ -48,12 +48,12 @@ ITEMS: list[tuple[str, str, Holds]] = [
     ("5.24", "no exec is by root", lambda c: not c["ExecIDs"]),
     ("5.25", "the cgroup is the engine's own", lambda c: _host(c)["CgroupParent"] == ""),
     ("5.26", "no new privileges", lambda c: "no-new-privileges:true" in _host(c)["SecurityOpt"]),
-    # 5.27 (health is checked) and 5.28 (the latest image) are the image's affair.
+    # 5.27 (health is checked) and 5.28 (the latest image) depend on the image.
     ("5.29", "processes are limited", lambda c: _host(c)["PidsLimit"] == 128),
     ("5.30", "not on the default bridge", lambda c: "bridge" not in c["NetworkSettings"]["Networks"]),
     ("5.31", "the host's users are not shared", lambda c: _host(c)["UsernsMode"] != "host"),
     ("5.32", "the engine's socket is not mounted", lambda c: "docker.sock" not in str(c)),
-    # Not of the benchmark, but of the same kind.
+    # Not part of the benchmark, but of the same kind.
     ("B.1", "it is a user of its own", lambda c: int(c["Config"]["User"].partition(":")[0]) >= FIRST_USER),
     ("B.2", "an init reaps its children", lambda c: _host(c)["Init"] is True),
     ("B.3", "masked and read-only paths are the engine's", lambda c: bool(_host(c)["MaskedPaths"])),
@@ -79,7 +79,7 @@ def test_an_agent_passes_the_benchmark(inspected: dict[str, Any], number: str, t
 
 
 def test_an_ordinary_container_fails_the_benchmark(agents: Agents) -> None:
-    """So the table can fail."""
+    """This shows that the table can fail."""
     plain = agents.client.inspect_container(
         agents.run_unconfined("idle", privileged=False, binds=["/tmp:/host"], network_mode="bridge")
     )
@@ -89,7 +89,7 @@ def test_an_ordinary_container_fails_the_benchmark(agents: Agents) -> None:
 
 
 def _filled(inspected: dict[str, Any]) -> dict[str, Any]:
-    """Empty where the engine says null."""
+    """Returns an empty value for the engine's null."""
     lists = ("SecurityOpt", "Ulimits", "DeviceRequests", "Devices", "Binds", "PortBindings", "CapAdd", "CapDrop")
     empty: dict[str, Any] = {name: [] for name in lists} | {"Init": False, "PidsLimit": 0}
     config = {name: value for name, value in _host(inspected).items() if value is not None}

@@ -1,4 +1,4 @@
-"""A copy of the database lets nobody in. Generated: a new table or column is in."""
+"""A copy of the database gives nobody access. Generated: a new table or column is included."""
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -11,7 +11,7 @@ from tests.security.live_credentials import Credentials
 
 
 def test_each_entrance_opens_with_its_credential(live: Credentials) -> None:
-    """Otherwise the next test would knock at walls. Those that work once are last."""
+    """Otherwise the next test would prove nothing. Credentials that work once come last."""
     assert live.by_door.keys() == DOORS.keys()
     for door, credentials in live.by_door.items():
         shut = [credential for credential in credentials if not DOORS[door](credential)]
@@ -21,7 +21,8 @@ def test_each_entrance_opens_with_its_credential(live: Credentials) -> None:
 
 @pytest.mark.one_database
 def test_no_value_of_the_database_opens_an_entrance(live: Credentials, some: Some) -> None:
-    """Every value of every column, as it is, decoded, and in its parts; of those each run takes others to each door."""
+    """Every value of every column, as it is, decoded, and in its parts.
+    Each run tries other values at each entrance."""
     tried = values()
     assert len(tried) > 300
     for number, (name, door) in enumerate(DOORS.items()):

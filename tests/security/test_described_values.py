@@ -1,6 +1,6 @@
-"""Hostile values for everything that the API's description says it takes. Generated: a new parameter is in.
+"""Hostile values for everything that the API's description says it accepts. Generated: a new parameter is included.
 
-No value makes a 5xx, and no refusal is slow or long or speaks of Python.
+No value causes a 5xx, and no refusal is slow, long, or contains Python's words.
 """
 
 import json
@@ -37,7 +37,7 @@ def send(service: PopulatedService, settings: Any) -> "Sender":
 
 
 class Sender:
-    """Sends operations as Alice, and notes what is wrong with the answers."""
+    """Sends operations as Alice, and records what is wrong with the answers."""
 
     def __init__(self, service: PopulatedService) -> None:
         self.service, self.wrong = service, list[str]()
@@ -67,7 +67,7 @@ class Sender:
         return int(answer.status_code)
 
     def body_of(self, operation: Operation) -> dict[str, Any] | None:
-        """A body that is taken; none for an operation that takes none."""
+        """Returns a valid body; none for an operation without one."""
         rules = {path.replace("<str:pk>", "<str:id>"): rule for path, rule in TABLE.items()}
         rule = rules.get(operation.path.replace("{", "<str:").replace("}", ">"))
         return dict(rule.body) if rule and rule.body and operation.fields else None
@@ -81,7 +81,8 @@ def cases_of_queries(operations: list[Operation]) -> Iterator[tuple[Operation, s
 
 
 def test_no_value_of_a_query_breaks_an_operation(send: Sender, some: Some) -> None:
-    """What is not a read is sent without its body, which most of them need: it is refused in any case."""
+    """Operations that are not reads are sent without their body, which most of them need,
+    so they are always refused."""
     for operation, name, value in some(cases_of_queries(send.operations), one_in=12):
         status = send(operation, query=f"{name}={value.replace('{name}', name)}", what=f"?{name}={value}")
         is_strict = operation.method == "GET" and operation.path.startswith("/api/p")
@@ -90,7 +91,7 @@ def test_no_value_of_a_query_breaks_an_operation(send: Sender, some: Some) -> No
 
 
 def test_a_number_is_taken_between_its_described_bounds_and_nowhere_else(send: Sender) -> None:
-    """A client that keeps to the description is not refused, and learns nothing by trying."""
+    """A client that follows the description is not refused, and learns nothing by trying."""
     found = list(read_numbers())
     assert {name for _, name, _ in found} >= {"limit", "tail", "run", "wait"}
     for operation, name, schema in found:

@@ -1,4 +1,4 @@
-"""What an answer says when something breaks, and who may keep an answer."""
+"""What an answer says when something breaks, and which caches may keep an answer."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_database
 
 SECRET = "canary-of-an-exception-4711"
 PUBLIC = {"/api/schema", "/api/docs", "/cli"}
-"""The same for everybody."""
+"""The same for everyone."""
 
 
 @pytest.mark.parametrize(("path", "status"), [("/api/probe", 500), ("/probe", 500), ("/api/none", 404), ("/none", 404)])

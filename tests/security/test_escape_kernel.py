@@ -21,7 +21,7 @@ SOCKET = "/var/run/docker.sock"
 
 @pytest.fixture(scope="module")
 def agent(agents: Agents) -> Iterator[Any]:
-    """What an agent found."""
+    """The findings of an agent."""
     name = agents.deploy("kernel").name
     agents.place_stranger(name, STRANGER)
     yield agents.found_by(name)
@@ -30,9 +30,9 @@ def agent(agents: Agents) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def trusted(agents: Agents) -> Iterator[Any]:
-    """What the same program found that was given everything it asks for.
+    """The findings of the same program with everything that it asks for.
 
-    Not by `--trusted`, which takes capabilities that the engine itself may be without.
+    This does not use `--trusted`, which requests capabilities that the engine itself may lack.
     """
     host = os.environ.get("DOCKER_HOST", f"unix://{SOCKET}")
     disk = next(path for path in sorted(Path("/dev").iterdir()) if path.is_block_device())

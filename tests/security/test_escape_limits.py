@@ -1,4 +1,4 @@
-"""An agent that takes more than its plan gives. Meanwhile the service goes on answering."""
+"""An agent that uses more than its plan gives. Meanwhile the service keeps answering."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def _clean(agents: Agents) -> Iterator[None]:
 
 @pytest.fixture
 def service_answers(agents: Agents, client: Client, db: None) -> Iterator[Answers]:
-    """Whether the service, on the very engine that the agent is on, answers and sees its engine."""
+    """Returns whether the service, on the same engine as the agent, answers and reaches its engine."""
     alice: User = UserFactory.create()
     headers = {"Authorization": f"Bearer {issue_session(alice)}"}
 
@@ -90,7 +90,7 @@ def root_of(client: Any) -> Path:
 
 
 def log_bytes(client: Any, name: str) -> int:
-    """What the engine has written to disk of the container's output."""
+    """Returns the size of the container's output on the engine's disk."""
     folder = root_of(client) / client.inspect_container(name)["Id"]
     files = [*folder.glob("local-logs/*"), *folder.glob("*-json.log*")]
     return sum(file.stat().st_blocks * 512 for file in files if file.exists())

@@ -58,7 +58,7 @@ PUBLISHED = 8198
 
 @dataclass
 class Surroundings:
-    """The doors around an agent, and what came of knocking at them: by the agent, and by others who may."""
+    """The doors around an agent, and the results of the agent and of permitted callers."""
 
     doors: dict[str, tuple[str, int, str]]
     said_to_agent: dict[str, str]
@@ -109,7 +109,7 @@ def bridge_address(agents: Agents) -> str:
 
 
 def own_address() -> str:
-    """The address under which others on its network know this machine."""
+    """Returns the address under which others on its network know this machine."""
     command = ["ip", "-4", "-o", "addr", "show", "scope", "global"]
     shown = subprocess.run(command, capture_output=True, check=True, text=True)
     lines = [line.split() for line in shown.stdout.splitlines()]
@@ -119,7 +119,7 @@ def own_address() -> str:
 
 @contextmanager
 def without_rules(agents: Agents) -> Iterator[None]:
-    """As if Berth knew no firewall: a deploy would put the rules back."""
+    """Removes the rules as if Berth had no firewall, because a deploy would restore them."""
     with agents.settings(), patch.object(Egress, "require"):
         remove_rules()
         try:
@@ -135,7 +135,7 @@ def test_an_agent_does_not_reach_private_addresses(surroundings: Surroundings, d
 
 @pytest.mark.parametrize("door", [door for door in PRIVATE_NETWORKS if door != "another agent"])
 def test_a_container_without_the_rules_reaches_them(surroundings: Surroundings, door: str) -> None:
-    """So the door was open, and it was not for want of one that the agent did not get in."""
+    """This shows that the doors are open, and that the agent was kept away from them."""
     assert THIS_MACHINE.reaches(*surroundings.doors[door])
 
 
@@ -144,7 +144,7 @@ def test_an_agent_reaches_the_internet(surroundings: Surroundings) -> None:
 
 
 def test_the_firewall_rules_confine_the_agent(agents: Agents, surroundings: Surroundings) -> None:
-    """Without them it reaches this machine, private networks and the metadata: the probes are good ones."""
+    """Without them it reaches this machine, private networks and the metadata, so the attempts are valid."""
     with without_rules(agents):
         said = knock_from_inside(agents, surroundings.doors)
         # With them agents do not even answer this machine.

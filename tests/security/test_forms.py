@@ -1,4 +1,5 @@
-"""Every route that a browser comes to with its cookie, by its form and by its address. Generated: a new one is in."""
+"""Every route that a browser visits with its cookie, by its form and by its address.
+Generated: a new one is included."""
 
 import re
 from itertools import product
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.one_database
 UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 
 FOR_PROGRAMS = {"/cli", "/healthz", "/metrics", "/readyz", "/readyz/server"}
-"""These take no form, and are asked by programs: 405, whatever comes."""
+"""These accept no form, and are for programs: 405 in any case."""
 
 
 def everything(service: PopulatedService) -> tuple[Any, Any]:
@@ -33,7 +34,7 @@ def several(routes: list[str]) -> list[list[str]]:
 
 
 def test_a_form_without_its_token_is_refused_and_changes_nothing(service: PopulatedService, some: Some) -> None:
-    """A run asks one route by two of the methods, and the next one by the others."""
+    """A run tries one route with two of the methods, and the next one with the others."""
     client = browser_of(service.admin, enforce_csrf_checks=True)
     before, wrong = everything(service), []
     for routes in several(page_routes()):
@@ -56,7 +57,7 @@ def test_a_form_without_its_token_is_refused_and_changes_nothing(service: Popula
 
 
 def test_a_form_with_its_token_is_accepted(db: None) -> None:
-    """So it is the token that the forms above lack."""
+    """This shows that the forms above are refused because their token is missing."""
     client = Client(enforce_csrf_checks=True)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get("/sign-in").content.decode())
     assert token
@@ -66,7 +67,7 @@ def test_a_form_with_its_token_is_accepted(db: None) -> None:
 
 @pytest.mark.rare(2)
 def test_reading_changes_no_row_and_calls_no_engine(service: PopulatedService, some: Some) -> None:
-    """A run asks each route by GET, for two of the visitors, and by HEAD or OPTIONS for the others."""
+    """A run requests each route by GET, for two of the visitors, and by HEAD or OPTIONS for the others."""
     visitors = [browser_of(user) for user in (None, service.alice, service.staff, service.admin)]
     before, wrong = everything(service), []
     for routes in several(every_route()):
@@ -78,7 +79,7 @@ def test_reading_changes_no_row_and_calls_no_engine(service: PopulatedService, s
                 if answer.status_code >= 500:
                     wrong.append(f"{method} {route}: {answer.status_code}")
                 if answer.streaming:
-                    hang_up(answer)  # a client that leaves gives back the lease of its stream
+                    hang_up(answer)  # a client that leaves returns the lease of its stream
         if (now := everything(service)) != before:
             wrong.append(f"One of {routes} changed something")
             before = now

@@ -1,4 +1,4 @@
-"""The API against its own description, by schemathesis: every check that it has, Bob trying to see what is Alice's.
+"""The API against its own description, by schemathesis with all of its checks, while Bob tries to see what is Alice's.
 
 Longer, as a command: `python -m tests.security.fuzzing.run --examples 600` sends 10,000 requests.
 """
@@ -14,17 +14,18 @@ pytestmark = pytest.mark.timeout(1200)
 
 
 WITHOUT_COVERAGE = ["--phases", "fuzzing,stateful"]
-"""Without the cases that try each constraint of the description, one by one: two thousand requests."""
+"""Without the cases that try each constraint of the description, one by one, which are two thousand requests."""
 
 
 def run(folder: Path, *, seed: int, examples: int, engine: str = "WorkingEngine", only: str = "") -> Outcome:
     folder.mkdir()
     with fuzzed_server(folder, engine=engine) as address:
-        # A 503 is right while the engine is silent, and told from other 5xx below. A deletion is done later then.
+        # A 503 is correct while the engine is silent, and is distinguished from other 5xx below. A deletion is done
+        # later then.
         silent = ["--exclude-checks", "not_a_server_error,use_after_free"]
         arguments = silent if engine == "SilentEngine" else []
         arguments += ["--include-operation-id", only] if only else []
-        # What has no sense is refused before an engine is asked: the first test tries that.
+        # Invalid requests are refused before the engine is called: the first test tries that.
         arguments += [] if engine == "WorkingEngine" else WITHOUT_COVERAGE
         outcome = fuzz(address, folder, seed=seed, examples=examples, arguments=arguments)
     check_log(folder, engine)
@@ -32,7 +33,7 @@ def run(folder: Path, *, seed: int, examples: int, engine: str = "WorkingEngine"
 
 
 def run_some(folder: Path, some: Some) -> tuple[Outcome, Outcome]:
-    """The same with the cases of the description of every third operation only, in a run of their own before it."""
+    """Also runs the cases for every third operation of the description, in a separate run before it."""
     folder.mkdir()
     with fuzzed_server(folder) as address:
         chosen = some(operations(address), one_in=3)
@@ -61,7 +62,7 @@ def check(*outcomes: Outcome, requests: int) -> None:
         assert outcome.passed, outcome.report
         assert max(outcome.statuses) < 500, outcome.statuses
     assert sum(outcome.requests for outcome in outcomes) >= requests
-    # It got somewhere: projects were made, controlled and deleted.
+    # The fuzzer has got somewhere: projects were created, controlled and deleted.
     for came in ("201 POST /api/projects", "200 POST /api/projects/{id}/control", "204 DELETE /api/projects/{id}"):
         assert outcomes[-1].counts.get(came), came
 

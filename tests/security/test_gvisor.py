@@ -1,7 +1,7 @@
-"""`BERTH_CONTAINER_RUNTIME=runsc`: an agent whose system calls are answered by gVisor, not by this machine's kernel.
+"""`BERTH_CONTAINER_RUNTIME=runsc`: gVisor, and not this machine's kernel, answers an agent's system calls.
 
-On an engine of its own, to whose configuration the runtime is added, in a network namespace of its own, where its rules
-and bridges are in nobody's way.
+It uses an engine of its own with the runtime in its configuration, in a separate network namespace, where its rules and
+bridges disturb nothing.
 """
 
 import json
@@ -44,7 +44,7 @@ OPTIONS = ["--platform=ptrace", "--network=host"]
 
 @pytest.fixture(scope="module")
 def engine_with_gvisor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of an engine that knows the runtime."""
+    """The address of an engine that has the runtime."""
     folder, namespace = tmp_path_factory.mktemp("engine"), f"gv{uuid4().hex[:8]}"
     config, socket = folder / "daemon.json", folder / "docker.sock"
     config.write_text(json.dumps({"runtimes": {"runsc": {"path": RUNSC, "runtimeArgs": OPTIONS}}}))
@@ -113,8 +113,8 @@ def test_an_agent_lives_its_whole_life_under_gvisor(under_gvisor: DockerUnderTes
     assert stopped
     assert (stopped.state, stopped.exit_code) == (ContainerState.EXITED, 0)
 
-    # Another generation finds its state again.
-    # It is handed to another user, as the state of an agent from before each had one of its own.
+    # Another generation finds its state again. It is handed to another user, like the state of an agent from before
+    # each had its own.
     again = make_spec(under_gvisor, generation=2, memory=256 << 20, pids=128, user=USER + 1)
     under_gvisor.engine.deploy(again, confirm=yes)
     assert under_gvisor.run("stat", "-c", "%n %u", "/data/state")[1].split() == ["/data/state", str(USER + 1)]
@@ -133,7 +133,7 @@ def test_an_unknown_runtime_is_refused_and_leaves_nothing(under_gvisor: DockerUn
 
 
 def test_without_the_setting_agents_use_the_host_s_kernel(under_gvisor: DockerUnderTest) -> None:
-    """So the difference can be seen."""
+    """This shows that the difference can be seen."""
     with override_settings(BERTH_CONTAINER_RUNTIME=""):
         deploy(under_gvisor)
     assert under_gvisor.run("cat", "/proc/version")[1].split()[2] == os.uname().release

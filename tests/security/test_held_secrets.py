@@ -9,7 +9,7 @@ from accounts.models import RecoveryCode
 from tests.security.database_copy import columns, stored
 from tests.security.live_credentials import Credentials
 
-# What each column that may hold a secret has instead of one. A new column is added here with what it holds.
+# What each column that may hold a secret has instead of one. A new column is added here with its content.
 HELD = {
     "accounts_apikey.digest": r"[0-9a-f]{64}",
     "accounts_opensession.token": r"[0-9a-f]{32}|[0-9a-f]{40}",
@@ -53,7 +53,7 @@ NO_SECRETS = {
     "projects_quarantined.key",
     "projects_quarantined.owner_key",
 }
-"""Columns whose names sound like it: ids, what is said of secrets, and tokens of models."""
+"""Columns whose names sound like secrets: ids, descriptions of secrets, and tokens of models."""
 
 
 def test_every_column_that_may_hold_a_secret_is_listed(db: None) -> None:

@@ -1,6 +1,6 @@
-"""No page breaks at a value that nobody would type, in its address or in its form.
+"""No page breaks because of a strange value in its address or its form.
 
-Generated: the names come from the sources and from the forms on the pages, so a new parameter or field is in.
+Generated: the names come from the sources and from the forms on the pages, so a new parameter or field is included.
 """
 
 import re
@@ -27,13 +27,13 @@ VALUES = (
     *('{"\\u0000": "\\ud800"}', "\U0010ffff\u202e\u200b", "00000000-0000-0000-0000-000000000000", "0001-01-01"),
     *("9999-12-31T23:59:59", "%s%n{0}{{x}}", "urn:uuid:00000000000000000000000000000000"),
 )
-"""Each has broken a program that converts, compares, stores or shows what it is given."""
+"""Each value has broken a program that converts, compares, stores or shows it."""
 
 OF_ADMIN = ("_changelist_filters", "_facets", "_popup", "_to_field", "all", "e", "next", "o", "p", "q")
-"""What Django's admin reads in its addresses."""
+"""Names that Django's admin reads in its addresses."""
 
 ENDS_SESSIONS = re.compile("sign-out|second-factor|change-password|delete")
-"""Forms after which the visitor would be somebody else."""
+"""Forms after which the visitor would be someone else."""
 
 _ASKED = re.compile(r'request\.GET\.get(?:list)?\(\s*"([\w-]+)"|"([\w-]+)" (?:not )?in request\.GET')
 _FIELD = re.compile(r'<(?:input|select|textarea|button)\b[^>]*\bname="([^"]+)"')
@@ -49,7 +49,7 @@ def parameters() -> list[str]:
 
 
 def ask(client: Client, method: str, path: str, values: dict[str, str]) -> int:
-    """Returns the status. What the request changes is taken back, so that the next one finds the same."""
+    """Returns the status. Undoes the changes of the request, so that the next one finds the same state."""
     encoded = {name: value.encode("utf-8", "surrogatepass") for name, value in values.items()}
     send: Callable[..., Any] = getattr(client, method)
     with transaction.atomic():
@@ -61,7 +61,7 @@ def ask(client: Client, method: str, path: str, values: dict[str, str]) -> int:
 
 
 def fields_of(client: Client, path: str) -> list[str]:
-    """The names of the fields in the forms of a page."""
+    """Returns the names of the fields in the forms of a page."""
     page = client.get(path)
     if page.streaming:
         hang_up(page)
@@ -79,7 +79,7 @@ def test_the_names_are_found() -> None:
 
 
 def test_a_page_that_breaks_is_noticed(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accounts.dashboard.views.show_settings_page", int)  # takes no request
+    monkeypatch.setattr("accounts.dashboard.views.show_settings_page", int)  # it does not take a request
     assert ask(visitor(service, "/settings"), "get", "/settings", {"next": "\0"}) == 500
 
 

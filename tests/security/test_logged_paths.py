@@ -1,7 +1,7 @@
-"""Addresses that hold a credential leave none of it in the log, whatever is the matter with the request.
+"""Addresses that contain a credential leave none of it in the log, no matter what happens to the request.
 
-Clients put keys and tokens into addresses, and a set-password link is one. What no route matches, what is refused
-before a route is looked for, and what breaks are logged as well, by the libraries, too.
+Clients put keys and tokens into addresses, and a set-password link is one. Libraries also log requests that match no
+route, are refused before a route is looked up, or break.
 """
 
 import json
@@ -33,7 +33,7 @@ PATHS = ("/set-password/OGY3/{}", "/set-password/OGY3/{}/", "/api/projects/{}", 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 LARGE = b"x" * 70_000
 DECISIVE_STATES = 8
-"""From so many characters on, what stands behind the last mark of a credential is not in a log line by chance."""
+"""From this many characters on, the part after the last marker of a credential is not in a log line by chance."""
 CHOSEN_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """The ids of requests that clients may choose. Any other one is replaced."""
 
@@ -49,7 +49,7 @@ WAYS: dict[str, Callable[[Client, str, str], Any]] = {
 
 @pytest.fixture
 def logged(caplog: pytest.LogCaptureFixture) -> Callable[[], str]:
-    """All that was logged, in both formats of the service."""
+    """Everything that was logged, in both formats of the service."""
     formats: tuple[logging.Formatter, ...] = (JsonFormatter(), TextFormatter("{request_id} {message}", style="{"))
     caplog.set_level(logging.DEBUG)
     for noisy in ("factory", "asyncio"):

@@ -1,4 +1,4 @@
-"""The figures of the security documents are the program's: each sentence is built from its constants."""
+"""The figures in the security documents are the program's: each sentence is built from its constants."""
 
 import re
 
@@ -84,7 +84,8 @@ def test_each_promised_figure_matches_the_program(sentence: str) -> None:
 
 @pytest.mark.hurried
 def test_a_followed_log_ends_within_five_seconds_of_its_token() -> None:
-    """The token is checked with a line or, while there is none, after a silence. A second is left to open it again."""
+    """The token is checked with a line or, if there is none, after a silence.
+    A second is left to open the log again."""
     assert "within five seconds for a followed log" in TEXT
     assert still_signed_in.ASK_AGAIN_AFTER + engine_logs.SILENCE <= 4
 

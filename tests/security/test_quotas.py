@@ -1,4 +1,4 @@
-"""One agent takes all that the kernel gives its user. What others need is still there."""
+"""An agent takes everything that the kernel gives its user. Others still get what they need."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,20 +21,20 @@ def run(agents: Agents, mode: str, user: int) -> Any:
 
 @pytest.fixture(scope="module")
 def greedy(agents: Agents) -> Iterator[Any]:
-    """The error with which each quota ended for an agent that goes on holding all of them."""
+    """The error with which each quota ended for an agent that keeps all of them."""
     yield run(agents, "greedy", SHARED)
     agents.remove_all()
 
 
 @pytest.fixture(scope="module")
 def neighbour(agents: Agents, greedy: Any) -> Any:
-    """What an agent gets meanwhile that is another user, as each project's is."""
+    """What an agent of another user gets meanwhile, as each project has its own."""
     return run(agents, "modest", OTHER)
 
 
 @pytest.fixture(scope="module")
 def same_user(agents: Agents, greedy: Any) -> Any:
-    """What an agent gets meanwhile that is the same user, as all agents were."""
+    """What an agent of the same user gets meanwhile, as if all agents had one user."""
     return run(agents, "modest", SHARED)
 
 
@@ -45,12 +45,12 @@ def test_another_agent_keeps_its_share(greedy: Any, neighbour: Any, quota: str) 
 
 
 def within_reach(quota: str) -> bool:
-    """Whether one agent can take all of it on this host."""
+    """Returns whether one agent can take all of it on this host."""
     most = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
     return quota != "inotify instances" or most < 1000
 
 
 @pytest.mark.parametrize("quota", [quota for quota in QUOTAS if within_reach(quota)])
 def test_without_separate_users_an_agent_would_lose_its_share(same_user: Any, quota: str) -> None:
-    """So that the test can fail: it is the user that keeps them apart."""
+    """This shows that the test can fail, and that separate users prevent it."""
     assert same_user[quota] != "fine"

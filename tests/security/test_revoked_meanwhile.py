@@ -1,4 +1,4 @@
-"""Every route and every way to lose what lets one in while it is being answered: what it would say is not told."""
+"""Every route and every way to lose access while it is being answered: the answer is withheld."""
 
 from itertools import cycle
 from typing import Any
@@ -39,7 +39,7 @@ def _checks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _send_and_revoke(service: PopulatedService, monkeypatch: pytest.MonkeyPatch, kind: str, end: str, send: Any) -> Any:
-    """The token ends as soon as the request is let in. Nothing that it does stays."""
+    """The token ends as soon as the request is admitted. Changes of the request are undone."""
     initial, ended = APIView.initial, list[str]()
 
     def begin_and_end(view: APIView, *arguments: Any, **named: Any) -> None:
@@ -66,7 +66,7 @@ def _send_and_revoke(service: PopulatedService, monkeypatch: pytest.MonkeyPatch,
 def test_no_route_answers_a_token_revoked_during_the_request(
     service: PopulatedService, monkeypatch: pytest.MonkeyPatch, some: Some, route: str, method: str
 ) -> None:
-    """A run takes every third way to end a token, for the next request others."""
+    """A run takes every third way to end a token, and other ways for the next request."""
     rule = TABLE[route]
     path = address_of(route, service.route_parameters)
     ways = [(end, kind) for end, (kinds, _) in TOKEN_ENDS.items() for kind in kinds if rule.keys or kind == SESSION]

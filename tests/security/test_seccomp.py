@@ -1,4 +1,4 @@
-"""The seccomp profile, asked from inside a container of the engine in use: every call that it must refuse."""
+"""The seccomp profile, tested from inside a container of the engine in use: every call that it must refuse."""
 
 import json
 import platform
@@ -29,12 +29,12 @@ INTERNET = {"2", "10"}
 TYPES = {"1", "2"}  # SOCK_STREAM and SOCK_DGRAM
 VSOCK = "40"
 NEWEST = 450
-"""Numbers from here on came after Linux 5.16, the newest that the libraries of 2022 know."""
+"""Numbers from here on came after Linux 5.16, the newest version that libraries of 2022 know."""
 
-# A kernel that has these two answers them before it asks any filter. They only serve a probe that root has set.
+# A kernel that has these two answers them before it runs any filter. They only serve a probe that root has set.
 BEFORE_ANY_FILTER = {"uretprobe", "uprobe"}
 
-# Each group with the reason for which no agent may make these calls. A new name needs a place here or in the profile.
+# Each group with the reason why no agent may make these calls. A new name needs a place here or in the profile.
 MUST_BE_REFUSED = {
     "other namespaces": "setns unshare clone3",
     "mounts": "mount umount2 pivot_root chroot fsconfig fsmount fsopen fspick mount_setattr move_mount open_tree"
@@ -58,7 +58,7 @@ REFUSED_NAMES = {name for names in MUST_BE_REFUSED.values() for name in names.sp
 
 
 def calls_to_refuse() -> dict[str, int]:
-    """Every number that the profile does not allow: the names above, and all that no kernel has given a name yet."""
+    """Every number that the profile does not allow: the names above, and all numbers that no kernel has named yet."""
     known = numbers()
     named = {name: number for name, number in known.items() if name not in ALLOWED | BY_ARGUMENTS | BEFORE_ANY_FILTER}
     unnamed = {f"{number}": number for number in range(LAST) if number not in known.values()}
@@ -70,14 +70,14 @@ CALLS = calls_to_refuse() if platform.machine() in COLUMNS else {}
 
 @pytest.fixture(scope="module")
 def agent(agents: Agents) -> Iterator[Any]:
-    """What an agent is answered, deployed by the service's own engine."""
+    """The answers to an agent that the service's own engine has deployed."""
     deployed = agents.deploy("syscalls", environment={"CALLS": json.dumps(CALLS)}, nano_cpus=10**9)
     yield agents.found_by(deployed.name, seconds=180)
     agents.remove_all()
 
 
 def run_with(agents: Agents, seccomp: str) -> Any:
-    """What the same program is answered under another profile, as the same user and without capabilities."""
+    """The answers to the same program under another profile, as the same user and without capabilities."""
     name = agents.run_unconfined(
         "syscalls",
         environment={"CALLS": json.dumps(CALLS)},
@@ -89,14 +89,14 @@ def run_with(agents: Agents, seccomp: str) -> Any:
 
 @pytest.fixture(scope="module")
 def trapped(agents: Agents) -> Iterator[Any]:
-    """What is answered where the profile ends a process at what it refuses: then it is the profile that refuses it."""
+    """The answers if the profile ends a process at a refused call, which shows that the profile refuses it."""
     yield run_with(agents, json.dumps(PROFILE | {"defaultAction": "SCMP_ACT_TRAP"}))
     agents.remove_all()
 
 
 @pytest.fixture(scope="module")
 def free(agents: Agents) -> Iterator[Any]:
-    """What the kernel itself answers."""
+    """The answers of the kernel itself."""
     yield run_with(agents, "unconfined")
     agents.remove_all()
 
@@ -111,14 +111,14 @@ def test_every_system_call_is_classified() -> None:
 
 
 def answers(found: Any, *path: str) -> dict[str, str]:
-    """What was answered to each, from what was answered so to which."""
+    """The answer to each call, from the calls by answer."""
     for step in path:
         found = found[step]
     return {name: answer for answer, names in found.items() for name in names.split(",")}
 
 
 def refused(found: Any, *path: str) -> set[str]:
-    """What ends a process under the profile that traps."""
+    """The calls that end a process under the profile that traps."""
     return {name for name, answer in answers(found, *path).items() if answer == "SIGSYS"}
 
 
@@ -137,7 +137,7 @@ def test_numbers_without_a_name_are_refused_too(agent: Any) -> None:
 
 
 def test_without_the_profile_the_kernel_answers_differently(free: Any) -> None:
-    """So that it is the profile that is tested: without it vsock and io_uring are there."""
+    """This shows that the profile is tested: without it vsock and io_uring are available."""
     reached = {name for name, answer in answers(free, "calls").items() if answer not in {"EPERM", "ENOSYS"}}
     assert reached >= {"ptrace", "keyctl", "process_vm_readv", "userfaultfd", "io_setup", "io_uring_setup", "clone3"}
     assert answers(free, "sockets", "families")[f"{VSOCK} 1"] == "done"

@@ -1,4 +1,4 @@
-"""The list of `docs/socket-proxy.md`: what a socket proxy must let through, and nothing that is not needed."""
+"""The list in `docs/socket-proxy.md`: everything that a socket proxy must let through, and nothing else."""
 
 import re
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ LISTED = set(re.findall(r"^\| (GET|POST|PUT|DELETE) \| `(/[^`]+)` \|$", DOCUMENT
 
 @pytest.fixture
 def behind_proxy(agents: Agents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Agents, list[str]]]:
-    """Agents on an engine behind a proxy, and what the proxy is asked."""
+    """Agents on an engine behind a proxy, and the requests that the proxy receives."""
     ensure_gateway_image(agents.client)
     image, probed = make_images(agents.client, f"{agents.instance}-proxied")
     instance = f"{agents.instance}p"
     with ExitStack() as stack:
-        # What Berth asks is noted before the proxy, which asks the engine for more.
+        # Berth's requests are recorded in front of the proxy, which asks the engine for more.
         monkeypatch.setenv("DOCKER_HOST", stack.enter_context(socket_proxy(tmp_path, instance=instance)))
         proxy = stack.enter_context(faulty_docker(tmp_path))
         monkeypatch.setenv("DOCKER_HOST", proxy.url)
@@ -60,7 +60,7 @@ def test_berth_s_calls_to_the_engine_match_the_document(behind_proxy: tuple[Agen
 
 
 def live_a_life(agents: Agents) -> None:
-    """Every verb of the engine, in every state that leads it to another call."""
+    """Calls every verb of the engine, in every state that leads to another request."""
     engine, within = agents.engine, {"berth.owner": "alice"}
     engine.ping()
     engine.describe_host()
@@ -78,7 +78,7 @@ def live_a_life(agents: Agents) -> None:
         engine.stats(name)
         list(engine.events(within, timeout=0.2))
         hear(engine, name)
-        with pytest.raises(EngineRefusedError, match="already"):  # a restore looks whether it is in nobody's way
+        with pytest.raises(EngineRefusedError, match="already"):  # a restore checks whether it is in the way
             engine.write_state(name, volume=data_volume(name), labels={}, image=agents.image, pieces=[])
         agents.client.pause(name)
         engine.stop(name, timeout=2)
@@ -102,12 +102,14 @@ def live_a_life(agents: Agents) -> None:
 
 
 def hear(engine: DockerEngine, name: str) -> None:
-    """What it reports, and that something was done to it."""
+    """Follows its reports and the events about it."""
     found = engine.inspect(name)
     assert found is not None
     assert found.started_at is not None
     until = found.started_at + timedelta(milliseconds=1)
-    with suppress(EngineUnavailableError):  # it was asked, and may have done too much for other tests to tell
+    with suppress(
+        EngineUnavailableError
+    ):  # it was asked, and other tests may have caused too many events for an answer
         assert engine.find_newest_event({}, since=found.started_at - timedelta(seconds=100), until=until)
     streams = engine.report_streams()
     streams.follow({found.container_id: name})
@@ -118,7 +120,7 @@ def hear(engine: DockerEngine, name: str) -> None:
 
 
 def shape_of(request: str) -> tuple[str, str]:
-    """`GET /v1.41/containers/4711/json?size=0 HTTP/1.1` as `GET`, `/containers/{id}/json`."""
+    """Returns `GET` and `/containers/{id}/json` for `GET /v1.41/containers/4711/json?size=0 HTTP/1.1`."""
     method, target, _ = request.split()
     path = re.sub(r"^/v\d\.\d+", "", target.partition("?")[0])
     if path in {"/containers/json", "/containers/create", "/networks/create"}:

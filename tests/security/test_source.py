@@ -1,4 +1,4 @@
-"""What the service's own code does not do, by looking at all of it."""
+"""What the service's own code does not do, by checking all of it."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ PROGRAMS = {"subprocess", "pty", "os.system", "os.popen", "os.execv", "os.execvp
 UNTRUSTED = {"eval", "exec", "mark_safe", "SafeString", "pickle", "marshal", "shelve", "yaml", "safestring"}
 
 MAY_MARK_AS_SAFE = {
-    "config/api_docs/page.py",  # escapes its samples itself, but for quotes, which would make a quarter of the page
+    "config/api_docs/page.py",  # escapes its samples itself, except quotes, which would make a quarter of the page
 }
 MAY_RUN_SQL = {
     "accounts/clock.py",  # asks the database for its time
@@ -34,7 +34,7 @@ MAY_RUN_SQL = {
     "config/database/postgresql/prepared.py",
     "config/database/postgresql/schema.py",
     "config/database/sqlite/base.py",
-    # What a backup needs of a whole database: a moment of it, its sequences, its tables.
+    # A backup needs the whole database: a moment of it, its sequences, its tables.
     "config/database/postgresql/copies.py",
     "config/database/sqlite/copies.py",
     "config/database/migration_lock.py",  # takes a lock of the server's
@@ -44,7 +44,7 @@ MAY_START_PROGRAMS = {"containers/programs.py"}
 
 
 def names_in(source: str) -> Iterator[str]:
-    """All that is called, by its last name and by `module.name`, and all that is imported."""
+    """Every called name, by its last part and by `module.name`, and every import."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

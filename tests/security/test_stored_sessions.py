@@ -1,4 +1,4 @@
-"""Sessions are stored under the digests of their keys, and every way to use them goes on."""
+"""Sessions are stored under the digests of their keys, and every use of them still works."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,7 +22,7 @@ from tests.security.live_credentials import _cookie_of
 
 
 def test_a_session_of_an_earlier_version_lets_nobody_in(alice: User) -> None:
-    """Its row is there under its key, until the watcher deletes it."""
+    """Its row is stored under its key until the watcher deletes it."""
     client = browser_of(alice)
     key = _cookie_of(client)
     Session.objects.update(session_key=key)
@@ -33,7 +33,7 @@ def test_a_session_of_an_earlier_version_lets_nobody_in(alice: User) -> None:
 
 @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1)])
 def test_sign_in_works_with_a_wrong_clock(alice: User, monkeypatch: pytest.MonkeyPatch, ahead: timedelta) -> None:
-    """The database's clock is the one by which its own and other machines read how long a session lasts."""
+    """The database's clock decides how long a session lasts, on all machines."""
     monkeypatch.setattr(clock, "now", lambda: timezone.now() + ahead)
     assert browser_of(alice).get("/settings").status_code == 200
 
@@ -57,7 +57,7 @@ def test_a_session_survives_every_operation_of_its_backend(alice: User) -> None:
     first = _cookie_of(client)
     assert client.get("/settings").status_code == 200
     changed = {"current": CANARY_PASSWORD, "new": "a passphrase, entirely new", "again": "a passphrase, entirely new"}
-    client.post("/settings/password", changed)  # cycles the key
+    client.post("/settings/password", changed)  # gives it another key
     second = _cookie_of(client)
     assert first != second
     assert client.get("/settings").status_code == 200

@@ -7,10 +7,10 @@ from tests.fakes.engine import MemoryEngine
 
 
 class WorkingEngine(MemoryEngine):
-    """Whose logs end, even for those who would follow them: the fuzzer has no patience."""
+    """An engine whose logs end, even if they are followed, because the fuzzer does not wait."""
 
     def go(self) -> None:
-        """What is wrong with it begins now."""
+        """From now on the engine fails in its way."""
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""
@@ -19,14 +19,14 @@ class WorkingEngine(MemoryEngine):
 
 
 class SilentEngine(WorkingEngine):
-    """Does not answer, once there are projects."""
+    """Does not answer once there are projects."""
 
     def go(self) -> None:
         self.unavailable = True
 
 
 class BrokenEngine(WorkingEngine):
-    """Raises what no engine may raise, once there are projects."""
+    """Raises errors that no engine may raise once there are projects."""
 
     def go(self) -> None:
         self.slow("image_exists", self._break)

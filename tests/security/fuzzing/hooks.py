@@ -1,4 +1,4 @@
-"""Loaded by schemathesis: tells it what the catalogue offers, and counts what was sent and what came back."""
+"""Loaded by schemathesis: tells it the contents of the catalogue, and counts what was sent and answered."""
 
 import atexit
 import json
@@ -20,7 +20,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 @schemathesis.hook
 def before_load_schema(_context: Any, raw_schema: dict[str, Any]) -> None:
-    """The description holds for every catalogue: a client learns from /api/plans and /api/types what there is."""
+    """The description is the same for every catalogue: clients learn from /api/plans and /api/types what there is."""
     offers = json.loads(os.environ["FUZZ_OFFERS"])
     new, change = (
         raw_schema["components"]["schemas"][name] for name in ("NewProjectRequest", "PatchedProjectChangeRequest")
@@ -35,7 +35,7 @@ def before_load_schema(_context: Any, raw_schema: dict[str, Any]) -> None:
 
 
 def _as_patch(settings: dict[str, Any]) -> dict[str, Any]:
-    """A change merges settings (RFC 7396): any of them may be left out, and null removes one."""
+    """A change merges settings (RFC 7396): any of them may be missing, and null removes one."""
     nullable = {name: {"anyOf": [what, {"type": "null"}]} for name, what in settings["properties"].items()}
     return {**settings, "properties": nullable, "required": []}
 

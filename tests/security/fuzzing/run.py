@@ -26,14 +26,14 @@ from tests.ports import reserve_port
 from tests.waiting import wait_until
 
 FUZZER = "10.0.0.9"
-"""Where the fuzzer's own sign-ins come from, apart from the failing ones that it makes up."""
+"""The address of the fuzzer's own sign-ins, apart from the failing ones that it makes up."""
 
 CONFIG = Path(__file__).resolve().parent / "schemathesis.toml"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """`counts` maps `status method path` to how often it was answered; `report` is schemathesis' own, for people."""
+    """`counts` has how often there was each `status method path`; `report` is schemathesis' own, for people."""
 
     passed: bool
     counts: dict[str, int]
@@ -54,7 +54,7 @@ class Outcome:
 
 @contextmanager
 def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[str]:
-    """The address of a server with its own database."""
+    """Yields the address of a server with its own database."""
     copy_migrated(folder / "var")
     port = reserve_port()
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_URL"))}
@@ -63,7 +63,7 @@ def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[st
         "BERTH_PORT": str(port),
         "BERTH_WORKERS": "1",
         "BERTH_VERIFY_CREDENTIALS": "off",
-        "BERTH_TRUSTED_PROXIES": "1",  # whose word for FUZZER is taken
+        "BERTH_TRUSTED_PROXIES": "1",  # the server trusts its header with FUZZER's address
         "BERTH_TEST_ENGINE": engine,
     }
     with (folder / "server.log").open("wb") as log:
@@ -79,7 +79,7 @@ def fuzzed_server(folder: Path, *, engine: str = "WorkingEngine") -> Iterator[st
 
 
 def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: list[str] | None = None) -> Outcome:
-    """About a hundred requests for each of `examples`."""
+    """Sends about a hundred requests for each of `examples`."""
     counts, people = folder / "counts.json", folder / "people.json"
     people.write_text(json.dumps({"auth": [_sign_in("alice"), _sign_in("bob")]}))
     config = folder / "schemathesis.toml"
@@ -101,7 +101,7 @@ def fuzz(address: str, folder: Path, *, seed: int, examples: int, arguments: lis
 
 
 def operations(address: str) -> list[str]:
-    """The names of all operations that the description has."""
+    """The names of all operations in the description."""
     request = urllib.request.Request(f"{address}/api/schema", headers={"Accept": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         paths = json.load(answer)["paths"]
@@ -109,7 +109,7 @@ def operations(address: str) -> list[str]:
 
 
 def _offers(address: str) -> dict[str, object]:
-    """What only the catalogue can say of the fields of a project, as pieces of JSON Schema."""
+    """Constraints of a project's fields that only the catalogue knows, as pieces of JSON Schema."""
     login = {"email": email_of("alice"), "password": CANARY_PASSWORD}
     token = _call(f"{address}/api/auth/login", {"X-Forwarded-For": FUZZER}, login)["token"]
     headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": FUZZER}
@@ -128,7 +128,7 @@ def _offers(address: str) -> dict[str, object]:
 
 
 def _without_control_characters(schema: Any) -> Any:
-    """What holds for every text in any type's settings."""
+    """Constraints of every text in any type's settings."""
     if isinstance(schema, list):
         return [_without_control_characters(one) for one in schema]
     if not isinstance(schema, dict):

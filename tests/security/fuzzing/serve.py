@@ -12,13 +12,13 @@ BOTS = {"alice": (100001, 100002, 100003), "bob": (200001, 200002, 200003)}
 
 
 def prepare() -> None:
-    """People, each of whom has projects whose agents run."""
+    """Creates people, each of whom has projects with running agents."""
     from containers.get_engine import get_engine
     from projects.models import Plan
     from tests.clients import api_of, make_person
     from tests.security.fuzzing.engines import WorkingEngine
 
-    # A schema can tell no limit that differs by plan.
+    # A schema cannot express a limit that differs by plan.
     Plan.objects.update(max_projects=10**6, month_tokens=10**8, day_tokens=None, day_money=None, month_money=None)
     for person, bots in BOTS.items():
         client = api_of(make_person(person))

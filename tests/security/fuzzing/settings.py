@@ -1,4 +1,4 @@
-"""Settings of the server that is fuzzed: production's, with an engine in memory and limits that a fuzzer does not meet.
+"""Settings of the fuzzed server: production's, with an engine in memory and limits that a fuzzer does not reach.
 
 Its environment is made by `tests.security.fuzzing.run`.
 """

@@ -1,4 +1,5 @@
-"""Doors to knock at. Runs inside containers, on the host and in network namespaces alike."""
+"""Open ports ("doors") that greet callers, and attempts to reach them.
+Runs in containers, on the host and in network namespaces."""
 
 import socket
 import sys
@@ -8,11 +9,11 @@ from contextlib import suppress
 GREETING = b"hello"
 PORT = 8199
 PATIENCE = 1.0
-_IP_PKTINFO = 8  # which older Pythons do not name
+_IP_PKTINFO = 8  # older Pythons do not name it
 
 
 def open_door(port: int = PORT) -> str:
-    """From now on every caller, by TCP or (over IPv4) UDP and at any address of this machine, is greeted."""
+    """From now on greets every caller, by TCP or (over IPv4) UDP and at any address of this machine."""
     tcp, udp = _bind(socket.SOCK_STREAM, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     tcp.listen(64)
     udp.setsockopt(socket.IPPROTO_IP, _IP_PKTINFO, 1)
@@ -23,7 +24,7 @@ def open_door(port: int = PORT) -> str:
 
 
 def knock(address: str, port: int = PORT, kind: str = "tcp") -> str:
-    """What came of it: the greeting, or the reason why there was none."""
+    """Returns the greeting, or the reason why there was none."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         with socket.socket(family, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM) as caller:
@@ -36,7 +37,7 @@ def knock(address: str, port: int = PORT, kind: str = "tcp") -> str:
 
 
 def knock_at_all(doors: dict[str, list[object]]) -> dict[str, str]:
-    """Of each door, given as address, port and kind: what came of knocking."""
+    """Returns the result for each door, given as address, port and kind."""
     return {name: knock(str(door[0]), int(str(door[1])), str(door[2])) for name, door in doors.items()}
 
 
@@ -65,7 +66,7 @@ def _greet_callers(door: socket.socket) -> None:
 
 
 def _greet_senders(door: socket.socket) -> None:
-    """From the address that was asked: another one would not be taken for an answer."""
+    """Answers from the address that was called: another one would not count as an answer."""
     while True:
         _, said, _, sender = door.recvmsg(64, 64)
         asked = said[0][2][8:12]
@@ -78,4 +79,4 @@ if __name__ == "__main__":
     open_door(int(sys.argv[1]))
     sys.stdout.write("open\n")
     sys.stdout.flush()
-    sys.stdin.read()  # until the process that opened it goes
+    sys.stdin.read()  # until the process that opened it ends

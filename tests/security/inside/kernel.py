@@ -1,6 +1,6 @@
-"""Tries to get out of a container through the kernel. Each attempt raises OSError where it is kept from succeeding.
+"""Tries to escape from a container through the kernel. Each attempt raises OSError if it is prevented.
 
-The same attempts are made in a privileged container, where all must succeed: an attempt that fails there as well
+The same attempts are made in a privileged container, in which all must succeed: an attempt that fails there as well
 would prove nothing.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.security.inside.syscall_table import numbers
 
 STRANGER = "stranger"
-"""An argument of the process of another user that the test starts beside the agent."""
+"""An argument of the process of another user that the test starts next to the agent."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _MS_REMOUNT, _MS_BIND = 32, 4096
@@ -35,7 +35,7 @@ def _call(function: str, *arguments: object) -> int:
 
 
 def _open_to_write(path: str) -> Callable[[], object]:
-    """Nothing is written: that it can be opened is bad enough, and the kernel is the real one."""
+    """Writes nothing: it is bad enough if the file can be opened, and the kernel is the real one."""
 
     def attempt() -> None:
         os.close(os.open(path, os.O_WRONLY))
@@ -63,7 +63,7 @@ def _find_disk() -> None:
 
 
 def _become_root_by_setuid() -> None:
-    """A program of root's with the setuid bit, started as the agent's user."""
+    """Starts a setuid program of root's as the agent's user."""
     agent = {"user": 10001, "group": 10001} if os.geteuid() == 0 else {}
     done = subprocess.run(["/probe/setuid-id", "-u"], capture_output=True, check=False, text=True, **agent)  # type: ignore[call-overload]  # of ints
     if done.stdout.strip() != "0":
@@ -82,7 +82,7 @@ def _read_memory_of_stranger() -> None:
 
 
 def _find_stranger() -> int:
-    for _ in range(1200):  # two minutes, on a machine that is busy
+    for _ in range(1200):  # two minutes, for a busy machine
         for path in Path("/proc").glob("[0-9]*/cmdline"):
             if STRANGER.encode() in path.read_bytes().split(b"\0"):
                 return int(path.parent.name)
@@ -155,7 +155,8 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
 
 
 def try_everything() -> dict[str, object]:
-    """What came of each attempt, `succeeded` or the kernel's refusal; and what the kernel says of this process."""
+    """Returns the result of each attempt, `succeeded` or the kernel's refusal,
+    and what the kernel says about this process."""
     return {"attempts": {name: _try(attempt) for name, attempt in ATTEMPTS.items()}, "facts": _facts()}
 
 
@@ -168,7 +169,7 @@ def _try(attempt: Callable[[], object]) -> str:
 
 
 def _in_child(attempt: Callable[[], object]) -> None:
-    """For what would change this process for good."""
+    """For attempts that would change this process permanently."""
     child = os.fork()
     if not child:
         try:

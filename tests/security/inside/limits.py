@@ -1,4 +1,4 @@
-"""Takes more than a plan gives. Runs inside a container."""
+"""Uses more than a plan gives. Runs inside a container."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ MEGABYTE = 1 << 20
 
 
 def fork_many() -> int:
-    """How many processes there could be, of 300."""
+    """Returns how many of 300 processes could be started."""
     children: list[int] = []
     with suppress(OSError):
         for _ in range(300):
@@ -24,13 +24,13 @@ def fork_many() -> int:
 
 
 def take_memory() -> int:
-    """400 MB, every page of them written."""
+    """Allocates 400 MB and writes every page."""
     taken = [b"x" * MEGABYTE for _ in range(400)]
     return len(taken)
 
 
 def fill_tmp() -> dict[str, object]:
-    """How much of 100 MB went into /tmp, and what was said to the rest."""
+    """Returns how much of 100 MB went into /tmp, and the error for the rest."""
     written = 0
     try:
         with open("/tmp/full", "wb", buffering=0) as file:  # noqa: PTH123 - unbuffered
@@ -42,7 +42,7 @@ def fill_tmp() -> dict[str, object]:
 
 
 def fill_log() -> int:
-    """As many megabytes of it as `LOG_MEGABYTES` says, of what does not compress well."""
+    """Prints `LOG_MEGABYTES` megabytes that do not compress well."""
     count = int(os.environ["LOG_MEGABYTES"])
     for _ in range(count * 64):
         sys.stdout.write(os.urandom(8191).hex() + "\n")

@@ -1,6 +1,6 @@
-"""The program of the probe image: tries what `MODE` says, prints what came of it, then waits for its end.
+"""The program of the probe image: does what `MODE` says, prints the result, then waits for its end.
 
-Runs inside a container with nothing but Python's own library.
+Runs inside a container with Python's standard library only.
 """
 
 import json
@@ -13,7 +13,7 @@ from types import FrameType
 from tests.security.inside import doors, kernel, limits, quotas, syscalls
 
 FOUND = "FOUND "
-"""What stands before the line of JSON that a mode has found."""
+"""Precedes the line of JSON with the result of a mode."""
 
 MODES: dict[str, Callable[[], object]] = {
     "door": doors.open_door,

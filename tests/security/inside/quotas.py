@@ -1,6 +1,6 @@
-"""Takes all that the kernel gives one user, or a little of it. Runs inside a container.
+"""Uses up all that the kernel gives one user, or a little of it. Runs inside a container.
 
-A greedy agent takes of each quota until the kernel refuses, and keeps it. A modest one says whether it gets what any
+A greedy agent takes of each quota until the kernel refuses, and keeps it. A modest one reports whether it gets what any
 program may need. Quotas that cannot be reached because seccomp refuses their calls (keys, namespaces, fanotify,
 io_uring, perf) are tested in `test_seccomp`.
 """
@@ -20,15 +20,16 @@ from pathlib import Path
 _libc = ctypes.CDLL(None, use_errno=True)
 _F_GETPIPE_SZ = 1032
 _PIPE = 65_536
-"""Bytes of a pipe for a user below `fs.pipe-user-pages-soft`. Above it a pipe has a page or two."""
+"""Bytes of a pipe for a user below `fs.pipe-user-pages-soft`. Above that a pipe has a page or two."""
 
 _INSTANCES = 100
-"""With so many, fewer than the 128 that a user may have, all watches are taken before the instances are."""
+"""With this many, which are fewer than the 128 that a user may have,
+all watches are used up before the instances are."""
 
 _IN_MODIFY = 2
 _IPC_PRIVATE, _IPC_RMID, _SHM_LOCK = 0, 0, 11
 _CLOCK_MONOTONIC, _SIGEV_NONE = 1, 1
-_FILES = 200  # of one message; SCM_MAX_FD is 253
+_FILES = 200  # in one message; SCM_MAX_FD is 253
 
 
 class _QueueAttributes(ctypes.Structure):
@@ -54,7 +55,7 @@ def _call(function: str, *arguments: object) -> int:
 
 @dataclass
 class Taker:
-    """What one process has taken."""
+    """Everything that one process has taken."""
 
     kept: list[object] = field(default_factory=list)
     instances: list[int] = field(default_factory=list)
@@ -80,7 +81,7 @@ class Taker:
             raise OSError(errno.EDQUOT, "the pipe is a small one")
 
     def pending_signal(self) -> None:
-        """A real-time signal that waits in the queue, because nobody takes it."""
+        """A real-time signal that stays in the queue because nothing receives it."""
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
         _call("sigqueue", os.getpid(), int(signal.SIGRTMIN), ctypes.c_void_p(0))
 
@@ -95,7 +96,7 @@ class Taker:
         self.kept.append(_call("mq_open", name, os.O_CREAT | os.O_RDWR | os.O_EXCL, 0o600, ctypes.byref(attributes)))
 
     def locked_memory(self) -> None:
-        """A shared segment, which is counted by user. What a process locks of its own is counted by process."""
+        """A shared segment, which is counted by user. Memory that a process locks itself is counted by process."""
         segment = _call("shmget", _IPC_PRIVATE, ctypes.c_size_t(4096), 0o600)
         try:
             _call("shmctl", segment, _SHM_LOCK, None)
@@ -120,14 +121,14 @@ QUOTAS: dict[str, Callable[[Taker], None]] = {
     "timers": Taker.timer,
     "inotify instances": Taker.inotify_instance,
 }
-"""In this order, so that no quota stands in the way of the next one."""
+"""In this order, so that no quota blocks the next one."""
 
 _AT_MOST = 20_000_000
 _keeper = Taker()
 
 
 def take_all() -> dict[str, str]:
-    """The error with which each quota ended."""
+    """Returns the error with which each quota ended."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return {name: _exhaust(take) for name, take in QUOTAS.items()}
@@ -143,7 +144,7 @@ def _exhaust(take: Callable[[Taker], None]) -> str:
 
 
 def need_all() -> dict[str, str]:
-    """What is answered to one try of each."""
+    """Returns the result of one attempt at each."""
     return {name: _need(take) for name, take in QUOTAS.items()}
 
 

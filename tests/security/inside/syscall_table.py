@@ -69,11 +69,11 @@ futex_wait:455:455 futex_requeue:456:456 statmount:457:457 listmount:458:458 lsm
 lsm_set_self_attr:460:460 lsm_list_modules:461:461 mseal:462:462 setxattrat:463:463 getxattrat:464:464
 listxattrat:465:465 removexattrat:466:466 open_tree_attr:467:467 file_getattr:468:468 file_setattr:469:469
 """
-"""Name, and its number on each of `COLUMNS`; `-` where an architecture has no such call."""
+"""Name, and its number on each of `COLUMNS`; `-` if an architecture has no such call."""
 
 
 def numbers(machine: str = "") -> dict[str, int]:
-    """The system calls of this machine, or of the one named."""
+    """Returns the system calls of this machine, or of the named one."""
     column = COLUMNS.index(machine or platform.machine()) + 1
     rows = (entry.split(":") for entry in TABLE.split())
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}

@@ -1,6 +1,6 @@
 """Makes system calls that a profile may refuse. Runs inside a container.
 
-Arguments are -1 unless told otherwise: a call that the profile lets through fails in the kernel.
+Arguments are -1 by default, so a call that the profile lets through fails in the kernel.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ _FAMILIES = 46
 """AF_MAX of Linux 6.18."""
 
 _TYPES = range(16)
-"""SOCK_TYPE_MASK: what the kernel looks at. There are 1 to 6, and 10, which is SOCK_PACKET."""
+"""SOCK_TYPE_MASK: the bits that the kernel checks. There are 1 to 6, and 10, which is SOCK_PACKET."""
 
 _FLAGS = socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK
 _PROTOCOLS = 263
@@ -35,7 +35,7 @@ _NETLINKS = 32
 
 _NEGATIVE = ctypes.c_long(-1)
 X32 = 0x40000000
-"""Marks the numbers of the x32 calls, which 64-bit programs may make on a kernel that has them."""
+"""Marks the numbers of the x32 calls, which 64-bit programs may make if the kernel has them."""
 
 NAMESPACE_FLAGS = {
     "CLONE_NEWNS": 0x00020000,
@@ -52,7 +52,7 @@ _COMPATIBLE_GETPID = b"\xb8\x14\x00\x00\x00\xcd\x80\xc3"
 
 
 class _Trap:
-    """Notes a SIGSYS, which a profile may send to what it refuses."""
+    """Records a SIGSYS, with which a profile may refuse a call."""
 
     sprung = False
 
@@ -62,7 +62,7 @@ class _Trap:
 
 
 def call(number: int, *arguments: int) -> str:
-    """What the kernel answers: the name of an error, `SIGSYS`, or `done`. A file that was opened is closed again."""
+    """Returns what the kernel answers: the name of an error, `SIGSYS`, or `done`. Closes a file that was opened."""
     _Trap.sprung = False
     result = _raw(number, *arguments)
     if _Trap.sprung:
@@ -81,7 +81,7 @@ def _raw(number: int, *arguments: int) -> int:
 
 
 def in_child(attempt: Callable[[], int]) -> str:
-    """What comes of an attempt that may end the process: `done`, the name of an error or of a signal."""
+    """Returns the result of an attempt that may end the process: `done`, or the name of an error or a signal."""
     sys.stdout.flush()
     child = os.fork()
     if not child:
@@ -95,7 +95,8 @@ def in_child(attempt: Callable[[], int]) -> str:
 
 
 def grouped(answers: Mapping[str, str]) -> dict[str, str]:
-    """Each answer with what was answered so, separated by commas: a line of a log has room for 16 KB."""
+    """Returns each answer with the calls that got it, separated by commas,
+    because a line of a log has room for 16 KB."""
     groups: dict[str, list[str]] = {}
     for name, answer in answers.items():
         groups.setdefault(answer, []).append(name)
@@ -103,13 +104,13 @@ def grouped(answers: Mapping[str, str]) -> dict[str, str]:
 
 
 def call_all() -> dict[str, str]:
-    """The answer to each of the calls of `CALLS`."""
+    """Returns the answer to each of `CALLS`."""
     calls: dict[str, int] = json.loads(os.environ["CALLS"])
     return grouped({name: call(number) for name, number in calls.items()})
 
 
 def open_sockets() -> dict[str, dict[str, str]]:
-    """The answers to sockets of every family and type, of every protocol of the internet, of netlink, and to pairs."""
+    """Returns the answers for sockets of every family and type, every protocol of IP and netlink, and for pairs."""
     made, paired = numbers()["socket"], numbers()["socketpair"]
     families = range(_FAMILIES)
     return {
@@ -128,7 +129,7 @@ def open_sockets() -> dict[str, dict[str, str]]:
 
 
 def speak_other_languages() -> dict[str, str]:
-    """The answers to calls of the other architectures that an x86-64 kernel understands."""
+    """Returns the answers to calls of the other architectures that an x86-64 kernel understands."""
     if platform.machine() != "x86_64":
         return {}
     return {"int 0x80": in_child(_call_compatible), "x32": in_child(lambda: _call_x32("getpid"))}
@@ -146,13 +147,13 @@ def _call_compatible() -> int:
 
 
 def clone_into() -> dict[str, str]:
-    """The answers to clones with each of the flags that make a namespace."""
+    """Returns the answers to clones with each of the flags that create a namespace."""
     clone = numbers()["clone"]
     return {name: in_child(partial(_clone, clone, flag)) for name, flag in NAMESPACE_FLAGS.items()}
 
 
 def _clone(number: int, flags: int) -> int:
-    """Both processes come back from the call; the new one ends at once."""
+    """Both processes return from the call; the new one ends at once."""
     result: int = _libc.syscall(ctypes.c_long(number), ctypes.c_ulong(flags | signal.SIGCHLD), *[ctypes.c_long(0)] * 4)
     if result == 0:
         os._exit(0)
