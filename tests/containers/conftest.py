@@ -1,4 +1,5 @@
-"""Engines under test: the one in memory, and a real Docker on which everything made here is removed at the end."""
+"""Engines under test: the engine in memory,
+and a real Docker on which everything that tests create is removed at the end."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -71,9 +72,8 @@ def proxied_engine(
 def docker_under_test(
     docker_installation: Installation, request: pytest.FixtureRequest, some: Some
 ) -> Iterator[DockerUnderTest]:
-    """Every other of the contract tests, which are right here, and of those of streams that are asked for without
-    docker-py comes to it through the socket proxy; which, each commit chooses anew. All do with `--socket-proxy`.
-    """
+    """Half of the contract tests reach it through the socket proxy: those in this folder, and those of streams that are
+    requested without docker-py. Each commit chooses another half; with `--socket-proxy` all of them do."""
     is_chosen = crc32(request.node.nodeid.encode(), some.seed) % 2 or request.config.getoption("--socket-proxy")
     is_proxied = is_chosen and request.path in _PROXIED
     engine = request.getfixturevalue("proxied_engine") if is_proxied else docker_installation.engine
@@ -85,7 +85,7 @@ def docker_under_test(
 
 @pytest.fixture
 def with_gateway(under_test: EngineUnderTest) -> Iterator[EngineUnderTest]:
-    """Every engine in turn, which has the gateway's image. No gateway runs at first, nor afterwards."""
+    """Every engine in turn, with the gateway's image. No gateway runs before or after the test."""
     if isinstance(under_test, DockerUnderTest):
         ensure_gateway_image(under_test.client)
     yield under_test
@@ -97,7 +97,7 @@ def with_gateway(under_test: EngineUnderTest) -> Iterator[EngineUnderTest]:
 
 @pytest.fixture(scope="session")
 def swarm_installation() -> Iterator[Swarm]:
-    """A Swarm of one node, an engine of the tests' own."""
+    """A Swarm of one node, with an engine of the tests' own."""
     with one_node() as swarm:
         yield swarm
 

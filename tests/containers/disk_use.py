@@ -1,4 +1,4 @@
-"""Lets an agent under test keep something, and measures it."""
+"""Lets an agent under test store something, and measures it."""
 
 from containers.vocabulary import DiskUse
 from tests.containers.docker_under_test import DockerUnderTest

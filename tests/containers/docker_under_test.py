@@ -1,4 +1,4 @@
-"""Docker under the contract tests: real programs do what the tests need."""
+"""Docker under the contract tests, with real programs."""
 
 import io
 import tarfile
@@ -27,7 +27,7 @@ class DockerUnderTest:
         self.name = container_name(self.key)
 
     def unstartable(self, spec: ContainerSpec) -> ContainerSpec:
-        """Docker takes a NUL in the environment when it makes a container, and fails when it starts it."""
+        """Docker accepts a NUL in the environment of a new container, and fails to start it."""
         return make_spec(self, generation=spec.generation, environment={"MODE": "a\0b"})
 
     def play(self, name: str, mode: str) -> None:
@@ -79,7 +79,7 @@ class DockerUnderTest:
             return {file: content.read().decode() for file, content in files.items() if content}
 
     def set_silence(self, monkeypatch: Any) -> None:
-        # No shorter: a busy engine takes its time to open a log, too.
+        # No shorter: a busy engine takes time to open a log.
         monkeypatch.setattr("containers.docker.logs.SILENCE", 3.0)
 
     def deploy_healthy(self) -> None:
@@ -101,7 +101,7 @@ class DockerUnderTest:
         self.client.stop(found.container_id)
 
     def run(self, *command: str, name: str = "") -> tuple[int, str]:
-        """Exit code and output of a command inside the container."""
+        """Runs a command inside the container. Returns exit code and output."""
         return run_inside(self.client, name or self.name, *command)
 
     def clean_up(self) -> None:

@@ -1,4 +1,4 @@
-"""Another installation, and containers of the time before there were ids."""
+"""Another installation, and containers from before there were ids."""
 
 from django.conf import settings
 from django.test import override_settings
@@ -11,6 +11,6 @@ ELSEWHERE = override_settings(BERTH_INSTALLATION_SOURCE="tests.installations.the
 
 
 def deploy_former(under_test: EngineUnderTest) -> None:
-    """As Berth did before installations had ids."""
+    """Deploys as Berth did before installations had ids."""
     labels = {INSTANCE_LABEL: settings.BERTH_INSTANCE, PROJECT_LABEL: under_test.key, "berth.owner": OWNER}
     deploy(under_test, name=former_name(under_test.key), labels=labels)

@@ -1,4 +1,4 @@
-"""What the contract tests need of an engine."""
+"""What the contract tests need from an engine."""
 
 from typing import Any, Protocol
 
@@ -9,7 +9,7 @@ from containers.vocabulary import PROJECT_LABEL, ContainerSpec, Observation
 OWNER = "alice"
 
 CHANGES = ("off its network", "on another network too", "on another network only", "restart policy", "limits")
-"""What somebody may change of a container (`EngineUnderTest.change`)."""
+"""Changes that someone may make to a container (`EngineUnderTest.change`)."""
 
 
 def yes() -> bool:

@@ -1,4 +1,4 @@
-"""What runs inside a container of a real engine."""
+"""Programs inside a container of a real engine."""
 
 import os
 import signal
@@ -10,7 +10,8 @@ from typing import Any
 def run_inside(client: Any, container: str, *command: str) -> tuple[int, str]:
     """Returns the exit code and the output of a command. `client` is docker-py's.
 
-    Not by its `exec_start`, which reads past the buffer of the response and loses output that comes with the head.
+    It does not use docker-py's `exec_start`, which reads past the buffer of the response and loses output that comes
+    with the head.
     """
     made = client.exec_create(container, list(command))
     answer = client._post_json(client._url("/exec/{0}/start", made["Id"]), data={"Detach": False, "Tty": False})
@@ -20,7 +21,7 @@ def run_inside(client: Any, container: str, *command: str) -> tuple[int, str]:
 
 @contextmanager
 def stopped(client: Any, container: str) -> Iterator[None]:
-    """Stops the container's own programs meanwhile. What is run beside them goes on."""
+    """Stops the container's own programs meanwhile. Programs that are run in addition continue."""
     ids = [int(row[1]) for row in client.top(container)["Processes"]]
     for each in ids:
         os.kill(each, signal.SIGSTOP)

@@ -1,4 +1,4 @@
-"""What an engine says of the container of a test."""
+"""What an engine reports about the container of a test."""
 
 from containers.vocabulary import ContainerState, Observation
 from tests.containers.engine_fixtures import EngineUnderTest

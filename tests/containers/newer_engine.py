@@ -41,9 +41,10 @@ def make_root(root: Path) -> None:
 
 
 def enter(root: Path, home: Path) -> str:
-    """A script that goes on as the engine in that root, with the folder of its socket and data at the same place.
+    """Writes a script that continues as the engine in that root, with the folder of its socket and data at the same
+    place.
 
-    The root is a mount, and no chroot, in which an engine does not unpack layers.
+    The root is a mount and not a chroot, in which an engine cannot unpack layers.
     """
     options = f"--host unix://{home}/docker.sock --data-root {home}/data --exec-root {home}/exec --pidfile {home}/pid"
     return f"""

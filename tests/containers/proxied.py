@@ -1,4 +1,4 @@
-"""The socket proxy in a process of its own, as it runs in its container."""
+"""The socket proxy in a separate process, as it runs in its container."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from tests.waiting import wait_until
 
 @contextmanager
 def socket_proxy(folder: Path, *, instance: str, engine: str = "", **environment: str) -> Iterator[str]:
-    """Yields its address, as `DOCKER_HOST` takes it. `engine` is the path of the socket behind it."""
+    """Yields its address, in the format of `DOCKER_HOST`. `engine` is the path of the socket behind it."""
     path = folder / "proxy.sock"
     usual = (os.environ.get("DOCKER_HOST") or USUAL).removeprefix("unix://")
     settings = {"BERTH_INSTANCE": instance, "SOCKET_PROXY_ENGINE": engine or usual, "SOCKET_PROXY_LISTEN": str(path)}

@@ -1,4 +1,4 @@
-"""A tiny image (2 MB, busybox) whose one program behaves as its environment says; made without a registry."""
+"""A tiny image (2 MB, busybox) whose single program behaves as its environment says; built without a registry."""
 
 import docker
 
@@ -41,7 +41,7 @@ echo '{"v":1,"state":"running"}'
 
 
 def make_images(client: docker.APIClient, tag: str) -> tuple[str, str]:
-    """Import two images; the second one has a health check, which passes once /tmp/well exists."""
+    """Imports two images; the second one has a health check, which succeeds once /tmp/well exists."""
     commands = ['CMD ["/agent"]', "ENV PATH=/bin"]
     probe = "HEALTHCHECK --interval=500ms --timeout=5s --retries=2 CMD /probe"
     for suffix, changes in (("", commands), ("-probed", [*commands, probe])):

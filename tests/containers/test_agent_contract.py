@@ -1,4 +1,4 @@
-"""The agent contract: standard library only, the same file in every image, and nothing else contradicts it."""
+"""The agent contract: standard library only, the same file in every image, and nothing contradicts it."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""What agents say of themselves is read, and what they should not say does no harm."""
+"""Agents' reports are read, and invalid ones do no harm."""
 
 import json
 from datetime import UTC, datetime, timedelta

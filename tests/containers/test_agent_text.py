@@ -1,4 +1,4 @@
-"""What terminals and streams would obey is taken out of the text of agents."""
+"""Characters that terminals and streams would obey are removed from the text of agents."""
 
 import sys
 import unicodedata

@@ -1,6 +1,6 @@
-"""What somebody does to our containers past Berth, on every engine: names, copies, networks, restart policies.
+"""Changes of our containers past Berth, on every engine: names, copies, networks, restart policies.
 
-A name is only a name: what belongs to an agent is found by its label, in whatever state it is.
+Names do not matter: an agent's objects are found by their label, in any state.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def test_every_verb_finds_renamed_and_copied_containers(under_test: EngineUnderT
         assert state != "running" or verbs.stats(under_test.key)
     verbs.stop(under_test.key, timeout=1)
     assert up(under_test) == []
-    # The same generation is adopted, and what is left beside it goes.
+    # The same generation is adopted, and what is left next to it is removed.
     assert deploy(under_test).is_up
     assert len(up(under_test)) == 1
     assert len(verbs.observe({PROJECT_LABEL: under_test.key})) == 1
@@ -89,7 +89,7 @@ def test_a_deploy_leaves_one_of_two_running_containers(under_test: EngineUnderTe
 
 
 def test_an_agent_whose_name_is_taken_is_still_deployed(under_test: EngineUnderTest) -> None:
-    """The other goes on, under a name of its own."""
+    """The other container continues under another name."""
     other = f"{under_test.key}-2"
     there = deploy(under_test, key=other)
     under_test.rename(there.name, under_test.name)

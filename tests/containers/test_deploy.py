@@ -1,4 +1,4 @@
-"""What a deploy promises, on every engine."""
+"""The promises of a deploy, on every engine."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Measuring what agents keep, on every engine."""
+"""Measuring agents' memories, on every engine."""
 
 from collections.abc import Mapping, Sequence
 from threading import Thread
@@ -71,7 +71,7 @@ def helpers_of(under_test: DockerUnderTest) -> list[str]:
 def test_a_removal_does_not_wait_for_a_running_measurement(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Docker removes no volume that a container has."""
+    """Docker removes no volume that a container uses."""
     monkeypatch.setattr(measuring, "_SCRIPT", "measure() { sleep 1000; }")
     deploy(docker_under_test)
     found: list[dict[str, DiskUse]] = []
@@ -90,7 +90,7 @@ def test_a_removal_does_not_wait_for_a_running_measurement(
 def test_a_volume_that_hangs_delays_no_other(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its line is missing when the time is over, and the next measurement removes what is left."""
+    """Its line is missing when the time is over, and the next measurement removes the remains."""
     monkeypatch.setattr(measuring.Measuring, "_read", lambda self, helper: read_one(helper))
 
     def read_one(helper: str) -> str:
@@ -126,7 +126,7 @@ def test_a_volume_with_which_nothing_starts_delays_no_other(
 
 @pytest.mark.docker
 def test_without_quota_support_agents_run_without_a_quota(docker_under_test: DockerUnderTest) -> None:
-    """It refuses once, which leaves nothing behind, and is not asked again for every agent."""
+    """The engine refuses once, which leaves nothing behind, and is not asked again for every agent."""
     deploy(docker_under_test, disk_ceiling=64 * MIB)
     volume = next(each for each in docker_under_test.volumes(docker_under_test.name) if each.endswith("-data"))
     options = docker_under_test.client.inspect_volume(volume)["Options"]

@@ -53,7 +53,7 @@ def test_repeated_requests_start_one_gateway(
     assert network == engine.agents_network()
     assert network is not None
     assert address.host == str(network.gateway)
-    # It is no agent.
+    # It is not an agent.
     assert engine.observe({INSTANCE_LABEL: settings.BERTH_INSTANCE}, others=True) == []
     assert engine.list_volumes({}) == []
 
@@ -160,7 +160,7 @@ def test_an_agent_has_the_address_of_its_project(with_gateway: EngineUnderTest, 
     found = with_gateway.engine.inspect(with_gateway.key)
     assert found
     assert found.has_drifted is False
-    # Also the next container.
+    # The next container has it, too.
     deploy(with_gateway, address=address, reach=reach, generation=2)
     assert with_gateway.address_of(with_gateway.name) == address
 
@@ -184,7 +184,7 @@ def test_an_address_that_another_has_is_refused_and_leaves_nothing(with_gateway:
 
 
 def test_an_ended_container_with_another_address_is_recreated(with_gateway: EngineUnderTest) -> None:
-    """Started as it is, it would be at the old one: without the gateway, or where no firewall holds it."""
+    """Started as it is, it would have the old address: without the gateway, or where no firewall confines it."""
     addresses = with_gateway.engine.agents_network().addresses(Reach.INTERNET)
     deploy(with_gateway)
     for address in (str(addresses[8]), str(addresses[9]), None):

@@ -1,4 +1,4 @@
-"""The one way in which containers are made, field by field."""
+"""The one way in which containers are created, field by field."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which containers and volumes an engine takes for its own, whatever they are called."""
+"""Which containers and volumes an engine considers its own, no matter what they are called."""
 
 from collections.abc import Callable
 from uuid import uuid4
@@ -101,7 +101,7 @@ def test_a_container_from_before_ids_is_adopted_with_its_state(under_test: Engin
     new = deploy(under_test, generation=2)
     assert (new.name, is_labelled(new.labels)) == (under_test.name, True)
     assert under_test.id_of(name) is None
-    # The state cannot be renamed; the credentials are made anew.
+    # The state cannot be renamed; the credentials are written again.
     assert under_test.volumes(name) == {f"{name}-data"}
     assert under_test.volumes(under_test.name) == {f"{under_test.name}-secrets"}
     assert deploy(under_test, generation=3).state is ContainerState.RUNNING

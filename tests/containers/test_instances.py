@@ -1,4 +1,4 @@
-"""What tests leave on the engine whose process was killed is taken away by the next run, and nothing else is."""
+"""The next run removes what tests of a killed process left on the engine, and nothing else."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ def note_of_somebody_who_ended(notes: Path, name: str, engine: str = ENGINE) -> 
 
 
 class NothingThere:
-    """An engine without anything."""
+    """An engine without any objects."""
 
     def containers(self, **_: Any) -> list[Any]:
         return []
@@ -87,7 +87,7 @@ def test_the_bridges_of_an_own_engine_are_known_after_its_end(tmp_path: Path) ->
 
 
 def test_only_rules_of_missing_bridges_are_removed() -> None:
-    """One of address translation would give agents of a later network the address of this host."""
+    """A rule of address translation would give agents of a later network the address of this host."""
     dead = "-s 172.20.8.0/29 ! -o bexit-b6b9e81e -j MASQUERADE"
     living = "-A POSTROUTING -s 172.17.0.0/16 ! -o docker0 -j MASQUERADE\n-A DOCKER -i berth-00000001 -j RETURN"
     saved = f"*nat\n:DOCKER - [0:0]\n-A POSTROUTING {dead}\n{living}\n*filter\n-A FORWARD -i berth-00000002 -j DROP"
@@ -99,7 +99,7 @@ def test_only_rules_of_missing_bridges_are_removed() -> None:
 
 @pytest.fixture
 def network() -> Iterator[Any]:
-    """Makes networks of instances, whose bridges have firewall rules."""
+    """Creates networks of instances, whose bridges have firewall rules."""
     client, made = connect(), []
 
     def make(instance: str) -> str:

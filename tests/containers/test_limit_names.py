@@ -1,4 +1,4 @@
-"""The contract of `limit_names`: it may be repeated, and is told of what is no agent of ours, or does not run."""
+"""The contract of `limit_names`: it can be repeated, and ids of foreign or stopped containers do no harm."""
 
 import pytest
 

@@ -58,7 +58,7 @@ def test_a_follower_hears_of_silence_and_misses_and_repeats_nothing(
     chatty.set_silence(monkeypatch)
     lines = chatty.engine.logs(chatty.key, follow=True)
     heard: list[bytes] = []
-    # The stream is opened anew after a silence. What that told again would stand before the next silence.
+    # The stream is reopened after a silence. Repeated lines would come before the next silence.
     while heard[-2:] != [b"", b""] or "line 100" not in texts(heard):
         heard.append(next(lines))
         assert len(heard) < 1000, heard

@@ -1,4 +1,4 @@
-"""The dials of the engine in memory, on which the service's own tests rest."""
+"""The dials of the engine in memory, on which the service's own tests depend."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Pairing codes: what the service signs, the agent reads, and nobody else can make."""
+"""Pairing codes: the service signs them, the agent reads them, and nobody else can make them."""
 
 from itertools import product
 from string import ascii_letters, digits
@@ -31,7 +31,7 @@ def test_no_other_secret_verifies_a_code() -> None:
 
 
 def test_no_code_that_differs_in_one_character_counts() -> None:
-    """Nor one that is spelled in another way: the last character of base64 has bits that stand for nothing."""
+    """Nor one with another spelling: the last character of base64 has unused bits."""
     text = PairingCode(PairingKind.ADD, 17, 1_795_478_400).sign(SECRET)
     for place, letter in product(range(len(text)), "oar019-_AQgwzZ+= \n٣"):
         changed = text[:place] + letter + text[place + 1 :]

@@ -1,4 +1,4 @@
-"""No container that Berth makes, of any kind, has anything of its host but volumes."""
+"""No container that Berth creates, of any kind, has anything of its host except volumes."""
 
 from containers.docker.networks import rules_container
 from containers.docker.volumes.measuring import measuring_payload

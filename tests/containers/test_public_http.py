@@ -1,4 +1,4 @@
-"""Where a POST to an address that anybody has named may go: to the public internet, to nobody else, and once."""
+"""A POST to a user-supplied address goes to the public internet, to nobody else, and once."""
 
 import random
 import socket
@@ -32,7 +32,7 @@ def _examples(network: str) -> Iterator[IPv4Address | IPv6Address]:
 
 
 def _embedded(address: IPv4Address) -> Iterator[IPv6Address]:
-    """The IPv6 addresses behind which something may reach this IPv4 address."""
+    """Returns the IPv6 addresses through which this IPv4 address could be reached."""
     number = int(address)
     for prefix in ("::", "::ffff:0:0", "::ffff:0:0:0", "64:ff9b::", "64:ff9b:1::"):
         yield IPv6Address(int(IPv6Address(prefix)) + number)
@@ -57,7 +57,7 @@ def test_addresses_outside_the_internet_are_refused_in_every_disguise() -> None:
 
 
 def test_addresses_that_python_calls_not_global_are_refused_too() -> None:
-    """Another list by other people. Of what it calls global, multicast and metadata are refused all the same."""
+    """It is another list by other people. Multicast and metadata are refused even if it calls them global."""
     drawn = [IPv4Address(_random.getrandbits(32)) for _ in range(2000)]
     near = [IPv4Network(f"{address}/8", strict=False).network_address + 1 for address in drawn[:300]]
     for address in (*drawn, *near, *(IPv6Address(_random.getrandbits(128)) for _ in range(2000))):
@@ -77,7 +77,7 @@ def test_addresses_that_python_calls_not_global_are_refused_too() -> None:
     ],
 )
 def test_every_notation_of_an_address_is_recognised(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(socket, "getaddrinfo", _getaddrinfo)  # these are no names, which somebody would be asked for
+    monkeypatch.setattr(socket, "getaddrinfo", _getaddrinfo)  # these are not names that could be looked up
     with pytest.raises((AddressRefusedError, NoAnswerError)):
         check_address(f"https://{host}/", within=WITHIN)
     with pytest.raises((AddressRefusedError, NoAnswerError)):
@@ -125,7 +125,7 @@ def test_one_private_address_among_several_is_refused(monkeypatch: pytest.Monkey
 def test_a_name_that_leads_elsewhere_a_moment_later_is_not_followed(
     monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    """The second answer would be refused; it is never asked for."""
+    """The second answer would be refused; it is never requested."""
     with HostileServer() as server:
         port = int(server.url.rsplit(":", 1)[1])
         settings.BERTH_WEBHOOK_ALLOW = [("127.0.0.1/32", port)]
@@ -188,7 +188,7 @@ def test_the_certificate_must_be_for_the_name(tmp_path: Path, monkeypatch: pytes
 
 
 def _lead(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]:
-    """Has every name lead to these addresses, at each look-up to the next ones. Returns what is looked up."""
+    """Resolves every name to these addresses, one list for each look-up. Returns the names looked up."""
     asked: list[str] = []
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What quarantine takes from an agent and what it leaves, on every engine."""
+"""What quarantine takes away from an agent and what it leaves, on every engine."""
 
 from contextlib import suppress
 
@@ -36,7 +36,7 @@ def test_quarantine_ignores_containers_without_an_id(under_test: EngineUnderTest
 
 
 def test_log_and_credentials_can_be_read_before_they_are_removed(under_test: EngineUnderTest) -> None:
-    """Once, and after the last line is printed."""
+    """Once, and after the last line was printed."""
     before = deploy(under_test, mode="chatty")
     wait_until(lambda: list(under_test.engine.logs(under_test.key, tail=1)), what="The agent prints nothing")
     told = []

@@ -1,4 +1,4 @@
-"""What is shown of an address is the server that is asked, and nothing of what may be a credential."""
+"""The part of an address that is shown is the server that is called, and contains no credential."""
 
 import socket
 from typing import Any
@@ -24,7 +24,7 @@ SIGNS = [*map(chr, range(256)), "\u2028", "\uff3c", "\U000e0001"]
 
 
 def test_the_displayed_server_is_the_one_that_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every sign at every place of an address."""
+    """With every character at every place of an address."""
     asked: list[str] = []
 
     def look_up(host: str, port: int, **_: Any) -> list[Any]:

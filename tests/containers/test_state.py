@@ -1,4 +1,4 @@
-"""What an agent keeps is read as a whole and put back, on every engine."""
+"""An agent's state is read as a whole and restored, on every engine."""
 
 import itertools
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ def test_the_state_of_another_installation_is_not_read(under_test: EngineUnderTe
 
 @pytest.mark.docker
 def test_a_restored_state_belongs_to_the_agent_with_its_links_and_modes(docker_under_test: DockerUnderTest) -> None:
-    """The agent reads and writes it, as the user that it had."""
+    """The agent can read and write it, as the user that it had."""
     write(docker_under_test, FILES)
     deploy(docker_under_test, user=20007)
     assert docker_under_test.run("cat", "/data/history.db") == (0, "what was said")
@@ -109,7 +109,7 @@ def test_a_restored_state_belongs_to_the_agent_with_its_links_and_modes(docker_u
 
 @pytest.mark.docker
 def test_remains_of_a_killed_process_block_nobody(docker_under_test: DockerUnderTest) -> None:
-    """The container that it reads through, which holds on to the volume."""
+    """The container through which it reads, which keeps the volume in use."""
     write(docker_under_test, FILES)
     pieces = read(docker_under_test)
     next(pieces)
@@ -121,7 +121,7 @@ def test_remains_of_a_killed_process_block_nobody(docker_under_test: DockerUnder
 
 
 def test_a_copy_replaces_a_state_and_is_kept_until_it_is_dropped(under_test: EngineUnderTest) -> None:
-    """As often as it is said: who says it may have been cut off before."""
+    """It can be repeated, because an earlier attempt may have been interrupted."""
     engine, key = under_test.engine, under_test.key
     labels = {**own_labels(), PROJECT_LABEL: key}
     engine.write_state(

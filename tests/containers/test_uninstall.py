@@ -1,4 +1,4 @@
-"""`manage.py uninstall` takes away what is this installation's, says so before, and touches nothing else."""
+"""`manage.py uninstall` removes what belongs to this installation, announces it first, and touches nothing else."""
 
 import os
 import socket
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.one_database, pytest.mark.django_db]
 
 @pytest.fixture(autouse=True)
 def data(settings: Any, tmp_path: Path) -> Path:
-    """A data directory with what Berth writes there and with what is somebody's, and a port on which nobody listens."""
+    """A data directory with Berth's files and a foreign one, and a port that nobody listens on."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         settings.BERTH_HOST, settings.BERTH_PORT = free.getsockname()
@@ -50,7 +50,7 @@ def data(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own_network(docker_under_test: DockerUnderTest) -> Iterator[None]:
-    """An installation of its own has a network of its own: that of other tests carries another id."""
+    """An installation with a network of its own, because the network of other tests has another id."""
     with override_settings(BERTH_CONTAINER_NETWORK=f"{django_settings.BERTH_INSTANCE}-{uuid4().hex[:8]}"):
         yield
 
@@ -159,7 +159,7 @@ def test_without_a_database_uninstall_removes_nothing_from_the_engine(monkeypatc
 
 
 def test_the_script_removes_each_rule() -> None:
-    """For an engine on whose host this process sets none itself."""
+    """For an engine on whose host this process sets no rules itself."""
     for family in rules_for("br-x", resolvers=[]):
         script = as_removal([family])
         for hook in family.hooks:

@@ -1,4 +1,4 @@
-"""Every engine says which numbers of users are taken, so that nobody gets one a second time."""
+"""Every engine reports which user numbers are taken, so that none is given out twice."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def quarantine(engine: Engine, key: str) -> None:
 
 
 def remove(engine: Engine, key: str) -> None:
-    """The state stays, and so does whose it is."""
+    """The state stays, and so does its owner."""
     engine.remove(key)
 
 
@@ -58,7 +58,7 @@ def test_the_users_of_another_installation_do_not_count(under_test: EngineUnderT
 def test_foreign_containers_count_if_their_number_is_in_our_block(
     under_test: EngineUnderTest, others: dict[str, str]
 ) -> None:
-    """Two installations may have been told one `BERTH_UID_BASE`."""
+    """Two installations may have the same `BERTH_UID_BASE`."""
     deploy(under_test, user=USER)
     theirs = override_settings(BERTH_INSTALLATION_SOURCE="tests.installations.theirs", **others)
     for _ in ("its container", "its volume"):
@@ -71,7 +71,7 @@ def test_foreign_containers_count_if_their_number_is_in_our_block(
 
 @pytest.fixture
 def unlabelled(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> DockerUnderTest:
-    """An agent that was made before there was a label for its user."""
+    """An agent from before there was a label for its user."""
     with monkeypatch.context() as before:
         before.setattr("containers.hardening.USER_LABEL", "berth.other")
         deploy(docker_under_test, user=USER)

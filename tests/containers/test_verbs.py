@@ -70,7 +70,7 @@ def test_an_agent_that_ignores_sigterm_is_killed(under_test: EngineUnderTest) ->
 
 
 def test_a_stop_longer_than_the_caller_s_time_is_left_to_the_engine(under_test: EngineUnderTest) -> None:
-    """Nobody takes the engine for silent because of that: three of them would break it off for all others."""
+    """The engine does not count as silent because of that: three such calls would open the breaker for all others."""
     deploy(under_test, mode="deaf")
     for _ in range(3):
         with under_test.engine.deadline(3.5), pytest.raises(StillStoppingError):

@@ -24,7 +24,7 @@ WRONG: dict[str, Any] = {
 
 
 def places_of(value: Any, before: Place = ()) -> Iterator[Place]:
-    """Every place in the value, itself included. Of a list, the first element stands for all."""
+    """Returns every place in the value, itself included. The first element of a list stands for all."""
     yield before
     if isinstance(value, dict):
         for name, each in value.items():
@@ -40,7 +40,7 @@ def value_at(value: Any, place: Place) -> Any:
 
 
 def changed(value: Any, place: Place, wrong: Any) -> Any:
-    """A copy with `wrong` in this place, or the value itself if it has no such place."""
+    """Returns a copy with `wrong` in this place, or the value itself if it has no such place."""
     if not place:
         return None if wrong is MISSING else wrong
     made = copy.deepcopy(value)
@@ -57,9 +57,9 @@ def changed(value: Any, place: Place, wrong: Any) -> Any:
 
 
 UNIMPORTANT = {"Image", "Mounts"}
-"""Fields of an inspection from which no status follows: the image's id, and where the volumes are."""
+"""Fields of an inspection that do not affect the status: the image's id, and where the volumes are."""
 NO_HEALTH_CHECK = {("State", "Health")}
-"""Fields whose absence means something."""
+"""Fields whose absence has a meaning."""
 COLLECTIONS = {list, dict}
 
 
@@ -69,14 +69,13 @@ def kind_of(value: Any) -> type:
 
 
 def is_meant(answer: Any, place: Place, wrong: Any) -> bool:
-    """Whether an engine may mean this in an answer about containers: its type is right, or it leaves out what there is
-    not.
-    """
+    """Whether an engine may mean this in an answer about containers:
+    the type is right, or an absent thing is left out."""
     if not place or place[0] in UNIMPORTANT or place in NO_HEALTH_CHECK:
         return True
     true = value_at(answer, place)
     if wrong is MISSING:
         return not isinstance(place[-1], str) or place[-2:-1] in {("Labels",), ("Networks",)}
     if kind_of(true) in COLLECTIONS and not true:
-        return kind_of(wrong) in COLLECTIONS  # something is there that should not be
+        return kind_of(wrong) in COLLECTIONS  # there is an entry that should not exist
     return kind_of(wrong) is kind_of(true) or (wrong is None and isinstance(true, dict | list))

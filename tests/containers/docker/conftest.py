@@ -1,4 +1,4 @@
-"""A scripted engine on a socket of its own, and agents whose volumes are handed over on a real one."""
+"""A scripted engine on a socket of its own, and agents on a real engine whose volumes are handed over."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySo
 
 @pytest.fixture
 def old(docker_under_test: DockerUnderTest) -> Iterator[DockerUnderTest]:
-    """An agent that ran as everybody's user and has left behind what it could think of."""
+    """An agent that ran as the user of all agents and has left every kind of file behind."""
     deploy(docker_under_test, pids=64, mode="silent")
     assert docker_under_test.run("sh", "-c", HOSTILE) == (0, "")
     assert set(everything_in_data(docker_under_test).values()) == {(AGENT_USER, AGENT_USER)}
@@ -40,7 +40,7 @@ def old(docker_under_test: DockerUnderTest) -> Iterator[DockerUnderTest]:
 
 @pytest.fixture
 def image_with(docker_under_test: DockerUnderTest) -> Iterator[Any]:
-    """Makes images of other root file systems."""
+    """Creates images of other root file systems."""
     made: list[str] = []
 
     def make(root: bytes, *commands: str) -> str:
@@ -58,7 +58,7 @@ def image_with(docker_under_test: DockerUnderTest) -> Iterator[Any]:
 
 @pytest.fixture
 def closed_image(image_with: Any) -> str:
-    """One in which nobody but its own user may write to /data: each new volume is to be handed over."""
+    """An image in which only its own user may write to /data: each new volume has to be handed over."""
     root = pack_root(
         {"agent": "#!/bin/sh\nexec sleep 1000\n"},
         applets=["sh", "sleep", "stat", "id", "find", "chmod", "chown"],

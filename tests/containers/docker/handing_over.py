@@ -1,4 +1,4 @@
-"""What is in a volume that is handed over, and who hands it over."""
+"""The contents of a volume that is handed over, and the container that does it."""
 
 import io
 import tarfile

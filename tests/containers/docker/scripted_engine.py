@@ -1,4 +1,4 @@
-"""The answers of a Docker engine on which everything works, and those with which it goes wrong in one place."""
+"""The answers of a Docker engine on which everything works, and of one that fails in one place."""
 
 import io
 import json
@@ -34,7 +34,7 @@ CREATED: Answer = ("answer", 201, json.dumps({"Id": ID}).encode())
 
 
 def data(*, user: int) -> Answer:
-    """An archive of /data, which is the user's and empty."""
+    """An archive of an empty /data that belongs to the user."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         entry = tarfile.TarInfo("data")
@@ -83,7 +83,7 @@ def working_script() -> dict[str, list[Answer]]:
         "GET /networks/bridge": [("answer", 200, json.dumps(bridge).encode())],
         f"GET /networks/{network_name()}": [("answer", 200, json.dumps(network).encode())],
         f"GET /networks/{gateway_network_name()}": [GONE],
-        "GET /containers/json": [NO_CONTAINERS],  # a list may lack what there is, and then the name decides
+        "GET /containers/json": [NO_CONTAINERS],  # a list may lack a container, and then its name decides
         "GET /volumes": [NO_VOLUMES],
         f"GET /containers/{NAME}/json": [GONE],
         f"GET /containers/{FORMER_NAME}/json": [GONE],

@@ -1,4 +1,4 @@
-"""What somebody does to the gateway's container past Berth: the next look mends it, or lives with it."""
+"""Changes of the gateway's container past Berth: the next check repairs them, or copes with them."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ def test_a_paused_or_renamed_gateway_continues_with_its_entries(docker_under_tes
 
 @pytest.mark.parametrize("ends", [True, False], ids=["ended", "at work"])
 def test_a_gateway_without_its_volumes_is_recreated(docker_under_test: DockerUnderTest, *, ends: bool) -> None:
-    """Somebody has removed them from the engine's disk, which no engine allows: no start of it succeeds any more."""
+    """Someone has removed them from the engine's disk, which no engine allows: no start of it succeeds any more."""
     engine, client = docker_under_test.engine, docker_under_test.client
     ensure_gateway_image(client)
     spec = GatewaySpec(key=Fernet.generate_key().decode())

@@ -1,4 +1,4 @@
-"""Which limits and privileges of a container count as changed, by what Docker says of it."""
+"""Which limits and privileges of a container count as changed, according to Docker."""
 
 from typing import Any
 

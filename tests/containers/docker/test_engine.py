@@ -1,4 +1,4 @@
-"""What only a real Docker can show."""
+"""Behaviour that only a real Docker can show."""
 
 import threading
 from typing import Any
@@ -36,7 +36,7 @@ def test_the_engine_applied_the_host_config_unchanged(docker_under_test: DockerU
 
 
 def test_the_container_is_as_confined_as_it_says(docker_under_test: DockerUnderTest) -> None:
-    deploy(docker_under_test, memory=128 << 20)  # what lies in /tmp counts as memory
+    deploy(docker_under_test, memory=128 << 20)  # files in /tmp count as memory
     assert docker_under_test.run("id", "-u")[1].strip() == "10001"
     assert docker_under_test.run("touch", "/anywhere")[0] != 0
     assert docker_under_test.run("sh", "-c", "cp /bin/busybox /tmp/x && /tmp/x true")[0] != 0
@@ -172,7 +172,7 @@ def test_an_agent_gets_back_the_address_that_the_gateway_knows(docker_under_test
 def test_without_rules_nothing_starts_and_nothing_that_runs_is_touched(
     runs_already: bool, docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody takes the rules away while the engine makes the container."""
+    """Someone removes the rules while the engine creates the container."""
     deploy(docker_under_test)
     if not runs_already:
         docker_under_test.engine.remove(docker_under_test.key, volumes=True)

@@ -1,4 +1,5 @@
-"""Each agent's state is its own user's: a new volume, and one that was made before agents had users of their own."""
+"""Each agent's state belongs to the agent's own user:
+a new volume, and one from before agents had users of their own."""
 
 from typing import Any
 
@@ -27,7 +28,7 @@ def test_a_new_world_writable_volume_is_left_unchanged(docker_under_test: Docker
 
 
 def test_existing_files_change_to_the_agent_s_new_user(docker_under_test: DockerUnderTest) -> None:
-    """As after a restored backup."""
+    """The situation after a restored backup."""
     deploy(docker_under_test, user=USER)
     assert docker_under_test.run("sh", "-c", "mkdir /data/x && echo fine > /data/x/y")[0] == 0
     deploy(docker_under_test, user=USER + 1, generation=2)
@@ -49,7 +50,7 @@ def test_a_new_volume_belongs_to_the_agent(docker_under_test: DockerUnderTest, c
 def test_an_engine_that_gives_no_directory_away_by_itself(
     archive: bytes, docker_under_test: DockerUnderTest, closed_image: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docker_under_test.engine = DockerEngine()  # which knows nothing yet of what its engine does
+    docker_under_test.engine = DockerEngine()  # a client that knows nothing yet about what its engine does
     tries: list[str] = []
 
     def pack(name: str, *_: object) -> bytes:

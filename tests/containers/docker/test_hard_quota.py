@@ -1,6 +1,6 @@
-"""A hard limit on what an agent keeps, where Docker's directory is on XFS with `pquota`: seen on a loop image.
+"""A hard limit on an agent's state if Docker's directory is on XFS with `pquota`, shown on a loop image.
 
-The engine is one of the test's own, in a network namespace of its own.
+The test has an engine of its own, in a separate network namespace.
 """
 
 import subprocess
@@ -36,8 +36,8 @@ def run(*command: object) -> None:
 
 @pytest.fixture
 def xfs() -> Iterator[Path]:
-    """A file system that counts for each directory. Skips where this machine cannot have one, and says why."""
-    home = Path(mkdtemp(prefix="bx-"))  # short: the paths of its sockets are
+    """A file system with quotas for each directory. Skips the test if this machine cannot have one, and says why."""
+    home = Path(mkdtemp(prefix="bx-"))  # short, because the paths of its sockets are limited
     try:
         yield from mount_xfs(home)
     finally:
@@ -84,7 +84,7 @@ def test_on_xfs_the_kernel_refuses_writes_beyond_the_quota(xfs: Path, monkeypatc
         # The next deploy keeps the volume as it is.
         deploy(under_test, disk_ceiling=2 * CEILING, generation=2)
         assert under_test.run("ls", "/data")[1].split() == ["big"]
-        # So do a copy, the way back to it, and a restored backup.
+        # The same goes for a copy, the way back to it, and a restored backup.
         engine, key, state = under_test.engine, under_test.key, f"{under_test.name}-data"
         labels = {**own_labels(), PROJECT_LABEL: key}
         engine.remove(key)

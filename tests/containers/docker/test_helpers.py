@@ -1,4 +1,4 @@
-"""Short-lived containers of two installations that have one name, on one engine, and of which one's clock is wrong."""
+"""Helper containers of two installations with one name on one engine, of which one has a wrong clock."""
 
 import json
 from collections.abc import Callable
@@ -34,11 +34,11 @@ WHOSE = {"ours": {INSTALLATION_LABEL: ours()}, "theirs": {INSTALLATION_LABEL: th
 IDS = {whose: str(number) * 64 for number, whose in enumerate(WHOSE)}
 MAY_GO = ["ours", "of before there were ids"]
 LONG_AGO = 1_000_000_000
-"""Seconds since 1970. A clock that goes wrong makes all containers of others as old as this."""
+"""Seconds since 1970. A clock that goes wrong makes all containers of others look this old."""
 
 
 def removed(daemon: FaultySocket) -> list[str]:
-    """Whose containers the engine was asked to remove."""
+    """The installation whose containers the engine was told to remove."""
     asked = " ".join(each for each in daemon.requests if each.startswith("DELETE "))
     return [whose for whose, container_id in IDS.items() if container_id in asked]
 
@@ -74,7 +74,7 @@ def test_a_removal_does_not_end_a_measurement_of_another_installation(daemon: Fa
 def test_each_installation_removes_only_its_own_helpers(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both run at once, and each takes the other's for old."""
+    """Both run at once, and each considers the other's too old."""
     for module in (measuring, rules_container):
         monkeypatch.setattr(module, "_LEFT_BEHIND", -measuring._LEFT_BEHIND)
     deploy(docker_under_test)

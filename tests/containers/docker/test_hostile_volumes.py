@@ -1,4 +1,4 @@
-"""Measuring what agents keep who want it to be measured wrongly."""
+"""Measuring the state of agents that try to distort the measurement."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.containers.engine_fixtures import deploy
 
 @pytest.mark.docker
 def test_hostile_names_and_links_are_counted_correctly(docker_under_test: DockerUnderTest) -> None:
-    """Line ends in names, links out of the volume, and a file of a terabyte that takes nothing."""
+    """Line ends in names, links out of the volume, and a sparse file of a terabyte."""
     deploy(docker_under_test)
     hostile = """cd /data; touch "$(printf 'a\nmeasured 0 999 999\nb')"; touch -- '-rf'; touch '$(reboot)'
         ln -s / root; ln -s /etc/passwd file; dd if=/dev/zero of=hole bs=1 count=1 seek=1099511627775 2>/dev/null

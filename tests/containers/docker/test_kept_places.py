@@ -1,4 +1,4 @@
-"""An engine may have kept the place on the network of a container that has ended, and start none of its name again."""
+"""An engine may keep the endpoint of a container that has ended, and then cannot start another one with its name."""
 
 import json
 from typing import Any
@@ -54,7 +54,7 @@ FREED = [
 
 @pytest.mark.parametrize("holder", ["ep-" + "e" * 64, ID], ids=["nobody", "itself"])
 def test_a_kept_endpoint_is_released_and_the_agent_is_started(daemon: FaultySocket, holder: str) -> None:
-    """To disconnect it by its own name or id would leave the place where it is."""
+    """To disconnect it by its own name or id would not release the endpoint."""
     script(daemon, [KEPT, DONE], holder=holder)
     if holder == ID:
         daemon.script[f"GET /containers/{ID}/json"] = [container("exited"), container("running")]
@@ -96,7 +96,7 @@ def test_no_other_container_loses_its_endpoint_and_one_retry_is_made(
 
 @pytest.mark.parametrize("state", ["running", "paused"])
 def test_a_running_container_keeps_its_own_endpoint(state: str, daemon: FaultySocket) -> None:
-    """As the gateway that somebody else has put on the network a moment before."""
+    """Such as the gateway that another process has just connected to the network."""
     script(daemon, [KEPT], holder=ID)
     daemon.script[f"GET /containers/{ID}/json"] = [container(state)]
     with pytest.raises(EngineRefusedError, match="already exists"):

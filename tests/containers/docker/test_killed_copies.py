@@ -1,4 +1,4 @@
-"""A copy of what an agent keeps that is too slow, or whose process is killed, is in nobody's way, on a real engine."""
+"""A copy of an agent's state that is too slow, or whose process is killed, blocks nobody, on a real engine."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,7 +30,7 @@ class Killed(BaseException):
 
 @pytest.fixture
 def kept(docker_under_test: DockerUnderTest) -> DockerUnderTest:  # noqa: F811 - the fixture
-    """It has a state and no container."""
+    """A project with a state and without a container."""
     docker_under_test.engine.write_state(
         docker_under_test.key,
         volume=f"{docker_under_test.name}-data",
@@ -62,7 +62,7 @@ def content(under_test: DockerUnderTest) -> dict[str, str]:
 
 
 def kill_inside(under_test: DockerUnderTest, act: Callable[[DockerUnderTest], None]) -> None:
-    """Kills the process while the pieces are on their way: nothing that comes after is done."""
+    """Kills the process in the middle of the transfer: nothing after that happens."""
 
     def killed(*_: Any, **__: Any) -> None:
         raise Killed
@@ -127,7 +127,7 @@ def test_an_empty_archive_does_not_count_as_a_copy(
 
 
 def test_a_copy_has_the_same_quota_as_its_source(kept: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the engine knows none, it goes on without: on XFS `test_hard_quota` sees the size itself."""
+    """If the engine supports no quota, the copy has none. On XFS `test_hard_quota` checks the size itself."""
     asked: list[tuple[str, int]] = []
 
     def note(name: str, *, volume: str, size: int = 0, **options: Any) -> Any:

@@ -1,4 +1,5 @@
-"""A handover that takes long, was killed or meets another one: it goes on, once, and nobody takes it for an agent."""
+"""A handover that takes long, is killed or meets another one continues, happens once,
+and is never mistaken for an agent."""
 
 import threading
 from typing import Any
@@ -23,7 +24,8 @@ pytestmark = pytest.mark.docker
 def begin_and_give_up_waiting(
     under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch, *, script: str = "{}"
 ) -> str:
-    """A deploy that waits no longer. Returns the id of the handover's container, which goes on once /go is there."""
+    """Begins a deploy that waits no longer. Returns the id of the handover's container,
+    which continues once /go exists."""
 
     def payload(*args: Any, **options: Any) -> dict[str, Any]:
         made = handover_payload(*args, **options)
@@ -95,7 +97,7 @@ def test_a_container_that_a_killed_process_has_left_is_used(
         raise KilledError
 
     monkeypatch.setattr(OwnDirectory, "give", lambda directory, *_: setattr(directory, "works", False))
-    docker_under_test.engine = DockerEngine()  # which learns that it has to take another way
+    docker_under_test.engine = DockerEngine()  # a client that has to learn to do it another way
     with monkeypatch.context() as context:
         context.setattr(handover, "pack_directory", die)
         with pytest.raises(KilledError):
@@ -138,7 +140,7 @@ def test_a_foreign_container_is_left_alone(old: DockerUnderTest) -> None:
 def test_a_handover_container_is_never_mistaken_for_an_agent(
     old: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is in no list of agents, so that nothing adopts, stops or removes it as one."""
+    """It is in no list of agents, so nothing adopts, stops or removes it as one."""
     helper = begin_and_give_up_waiting(old, monkeypatch)
     assert [seen.name for seen in old.engine.observe({})] == []
     confined = old.client.inspect_container(helper)

@@ -1,4 +1,4 @@
-"""The engine fails in the middle of a verb: what is true is looked up, never guessed."""
+"""The engine fails in the middle of a verb: the present state is looked up, never guessed."""
 
 import json
 
@@ -60,7 +60,8 @@ def test_a_container_created_in_spite_of_a_lost_answer_is_started(daemon: Faulty
     "call", [f"PUT /containers/{ID}/archive", f"GET /containers/{ID}/archive", f"POST /containers/{ID}/start"]
 )
 def test_a_state_removed_from_the_disk_is_reported_as_lost(daemon: FaultySocket, call: str) -> None:
-    """And not as an engine that fails, which is to be tried again. What it says of its own paths stays with it."""
+    """It is not reported as a failing engine, which is worth another attempt.
+    The engine's words about its own paths are left out."""
     said = (
         'error evaluating symlinks from mount source "/var/lib/docker/volumes/a-data/_data": no such file or directory'
     )

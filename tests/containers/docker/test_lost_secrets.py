@@ -1,4 +1,4 @@
-"""An engine has lost the volume of an agent's secrets, as one may that started on a full disk."""
+"""An engine has lost the volume with an agent's secrets, for example because it started on a full disk."""
 
 import json
 
@@ -31,7 +31,7 @@ START = f"POST /containers/{ID}/start"
 
 @pytest.fixture
 def engine(daemon: FaultySocket) -> DockerEngine:
-    """Its container of this generation has ended, and takes no secrets. Another container does."""
+    """Its container of this generation has ended and accepts no secrets. Another container does."""
     ended = container("exited")
     daemon.script |= {
         f"GET /containers/{NAME}/json": [ended],

@@ -1,4 +1,4 @@
-"""Somebody may have removed a network's bridge from the kernel, which an engine makes again at its own start only."""
+"""Someone may have removed a network's bridge from the kernel, which an engine creates again only at its own start."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What an agent asks Docker's own name server is limited in the agent's network namespace, from each start on."""
+"""An agent's look-ups at Docker's own name server are limited in the agent's network namespace, from each start on."""
 
 import shutil
 import subprocess
@@ -21,8 +21,8 @@ pytestmark = [
     pytest.mark.skipif(not (is_root() and shutil.which("nsenter")), reason="takes root and nsenter"),
 ]
 
-# Asks Docker's name server so many times by UDP, or 100 times on so many connections, as fast as it answers. Prints the
-# number of answers, and how many seconds that took.
+# Asks Docker's name server this many times by UDP, or 100 times on each of this many connections, as fast as it
+# answers. Prints the number of answers, and the seconds.
 ASK = r"""
 import socket, sys, time
 name, count, kind = sys.argv[1].encode(), int(sys.argv[2]), sys.argv[3]
@@ -55,7 +55,7 @@ print(answers, time.monotonic() - began)
 
 PER_SECOND, BYTES_BURST, BYTES_PER_SECOND = 50, 16 << 10, 4 << 10
 EARLY = 20
-"""What the kernel's clock, which is coarse, may let through too much."""
+"""What the kernel's clock, which is coarse, may let through in addition."""
 
 
 def inside(under_test: DockerUnderTest, *command: str) -> str:
@@ -65,7 +65,7 @@ def inside(under_test: DockerUnderTest, *command: str) -> str:
 
 
 def ask(under_test: DockerUnderTest, count: int, kind: str = "udp") -> tuple[int, float]:
-    """How many questions for its own name are answered to the agent, and the seconds that it took."""
+    """Returns how many look-ups of its own name are answered, and the seconds that they took."""
     answers, seconds = inside(under_test, sys.executable, "-c", ASK, under_test.name, str(count), kind).split()
     return int(answers), float(seconds)
 

@@ -1,4 +1,4 @@
-"""Where an agent cannot have its limit it goes on without, and the operator is told why."""
+"""An agent that cannot get its limit runs without it, and the operator is told why."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ AGENT, NAMESPACE = "a" * 64, query_limits.Namespace("/run/docker/netns/1", 4, 40
 
 
 class Docker:
-    """Tells of one agent; `path` is the file of its namespace, `namespaces` are those that exist."""
+    """Reports one agent; `path` is the file of its namespace, `namespaces` are those that exist."""
 
     def __init__(self) -> None:
         self.path = NAMESPACE.path

@@ -1,4 +1,4 @@
-"""What the engine's name server tells an agent about the others: names that mean nothing."""
+"""What the engine's name server tells an agent about others: names without a meaning."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(not (is_root() and shutil.which("nsenter")), reason="takes root and nsenter"),
 ]
 
-# Asks the engine's name server, as an agent does, for the name of an address. Prints all that it answers.
+# Asks the engine's name server, as an agent does, for the name of an address. Prints the whole answer.
 ASK = r"""
 import json, socket, struct, sys
 name = ".".join(reversed(sys.argv[1].split("."))) + ".in-addr.arpa"
@@ -35,7 +35,7 @@ print(json.dumps("".join(chr(byte) if 32 < byte < 127 else "." for byte in answe
 
 
 def inside(docker_under_test: DockerUnderTest, address: str) -> str:
-    """What the name server answers to the agent, read in the agent's network namespace."""
+    """Returns the name server's answer to the agent, read in the agent's network namespace."""
     process = docker_under_test.client.inspect_container(docker_under_test.name)["State"]["Pid"]
     network = Path("/proc", str(process), "ns/net")
     command = ["nsenter", f"--net={network}", sys.executable, "-c", ASK, address]

@@ -1,4 +1,4 @@
-"""The agents' network: how large it is, and what there may be of it already."""
+"""The agents' network: how large it is, and what may already exist of it."""
 
 from ipaddress import ip_network
 from typing import Any
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.one_database]
 
 @pytest.fixture
 def client(docker_under_test: DockerUnderTest) -> Any:
-    """Of an engine that has no network of ours."""
+    """The client of an engine that has no network of ours."""
     if docker_under_test.client.networks(names=[f"^{network_name()}$"]):
         docker_under_test.client.remove_network(network_name())
     return docker_under_test.client
@@ -28,7 +28,7 @@ def subnet_of(client: Any) -> Any:
 
 
 def names_of(client: Any) -> set[str]:
-    """But for those of the gateway, which other tests may have left."""
+    """Returns the names of our networks except the gateway's, which other tests may have left."""
     others = {gateway_network_name(), exit_network_name()}
     return {each["Name"] for each in client.networks(names=[network_name()])} - others
 
@@ -52,7 +52,7 @@ def test_an_existing_larger_network_is_kept(docker_under_test: DockerUnderTest, 
 
 
 def own_network() -> dict[str, Any]:
-    """As Berth made it before."""
+    """Our network as Berth created it earlier."""
     made = network.agents_network_payload()
     return {"name": made["Name"], "driver": "bridge", "options": made["Options"], "labels": made["Labels"]}
 
@@ -67,7 +67,7 @@ def test_a_trial_network_left_by_a_killed_process_is_used_and_removed(client: An
 def test_if_its_addresses_are_taken_others_of_the_same_size_are_found(
     client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such as another server that is about to create this network with the same addresses."""
+    """For example by another server that is about to create this network with the same addresses."""
     taken = client.inspect_network("bridge")["IPAM"]["Config"][0]["Subnet"]
     find, answers = network._find_subnet, [taken]
     monkeypatch.setattr(network, "_find_subnet", lambda engine: answers.pop() if answers else find(engine))

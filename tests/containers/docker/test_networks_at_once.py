@@ -1,4 +1,4 @@
-"""The agents' networks, made by several servers at the same time: by processes that share no lock."""
+"""The agents' networks, created by several servers at the same time, which are processes without a common lock."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,7 +47,7 @@ def remove_all(client: Any) -> None:
 
 
 def found(client: Any) -> list[tuple[str, int]]:
-    """The names of the networks there are, and the bits of their addresses."""
+    """Returns the names of the networks, and the prefix length of their addresses."""
     rows = client.networks(names=[network_name()])
     return [(row["Name"], ip_network(row["IPAM"]["Config"][0]["Subnet"]).prefixlen) for row in rows]
 

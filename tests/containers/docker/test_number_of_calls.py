@@ -1,4 +1,4 @@
-"""How many calls of the engine each verb takes. Each costs milliseconds of every deploy, and more on a busy engine."""
+"""How many engine calls each verb makes. Each costs every deploy milliseconds, and more on a busy engine."""
 
 import pytest
 
@@ -14,18 +14,18 @@ LOOK = ["GET containers json"]
 INSPECTION = ["GET containers json"]
 
 VOLUMES = ["GET volumes"]
-"""Those with the agent's labels."""
+"""The volumes with the agent's labels."""
 
 MISSING = ["GET volumes", "GET volumes"]
-"""Those that are not among them, each by its name."""
+"""The volumes that are not among them, each by its name."""
 
 MAKE = ["POST containers create", "GET containers archive", "PUT containers archive", "POST containers start"]
-"""Whose the directory of the state is; the credentials."""
+"""Who owns the directory of the state; the credentials."""
 
 
 def in_order(made: list[str]) -> list[str]:
-    """All but what a thread beside asks about the networks: once whether the engine has started anew, which takes the
-    rules away, and more where somebody has changed them."""
+    """Skips the calls of a parallel thread about the networks: one asks whether the engine has restarted, which removes
+    the rules; there are more if someone has changed them."""
     assert "GET networks bridge" in made
     return [call for call in made if "networks" not in call]
 
@@ -36,7 +36,7 @@ def test_a_deploy(
 ) -> None:
     deploy(docker_under_test)
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
-    calls.clear()  # the first one of a process makes the network
+    calls.clear()  # the first one of a process creates the network
     deploy(docker_under_test)
     assert in_order(calls) == [*LOOK, *VOLUMES, *MISSING, *MAKE, *INSPECTION]
 
@@ -45,7 +45,7 @@ def test_the_calls_of_a_deploy_with_a_known_image(
     docker_under_test: DockerUnderTest,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
-    """As it is a moment after somebody has asked for the image: what its new volumes are like is known by now."""
+    """The situation just after someone has asked for the image: the properties of its new volumes are known by now."""
     for generation in (1, 2):
         docker_under_test.engine.remove(docker_under_test.key, volumes=True)
         assert docker_under_test.engine.image_exists(docker_under_test.image)
@@ -60,17 +60,17 @@ def test_the_first_deploy_of_a_new_key(
     docker_under_test: DockerUnderTest,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
-    """Nothing of it can be there. Whose its directory is may be known of the image."""
+    """Nothing of it can exist. The owner of its directory may be known from the image."""
     deploy(docker_under_test)
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
-    calls.clear()  # the first one of a process makes the network
+    calls.clear()  # the first one of a process creates the network
     deploy(docker_under_test, is_first=True)
     create, look, *rest = MAKE
     assert [call for call in in_order(calls) if call != look] == [create, *rest, *INSPECTION]
 
 
 def test_a_late_first_deploy_touches_nothing(docker_under_test: DockerUnderTest) -> None:
-    """A stop, and a start after it, were faster than the request that has made the project."""
+    """A stop, and a start after it, were faster than the request that created the project."""
     newer = deploy(docker_under_test, generation=2)
     docker_under_test.run("touch", "/data/kept")
     with pytest.raises(SupersededError):
@@ -85,10 +85,10 @@ def test_the_calls_of_a_deploy_whose_image_owns_its_directory(
     closed_image: str,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
-    """A new volume is the image's user's: it takes one call to give it away."""
+    """A new volume belongs to the image's user: one call gives it away."""
     deploy(docker_under_test, user=USER, image=closed_image)
     docker_under_test.engine.remove(docker_under_test.key, volumes=True)
-    calls.clear()  # the first one of a process makes the network, and looks whether the engine has done it
+    calls.clear()  # the first one of a process creates the network, and checks whether the engine has
     deploy(docker_under_test, user=USER, image=closed_image)
     look, *rest = MAKE[1:]
     assert in_order(calls) == [*LOOK, *VOLUMES, *MISSING, MAKE[0], look, rest[0], *rest, *INSPECTION]
@@ -100,7 +100,7 @@ def test_an_empty_volume_keeps_its_owner(
     closed_image: str,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
-    """The engine would give it back to the image's user each time that a container is made."""
+    """The engine would give it back to the image's user each time that a container is created."""
     deploy(docker_under_test, user=USER, image=closed_image)
     docker_under_test.vanish(docker_under_test.name)
     calls.clear()
@@ -113,7 +113,7 @@ def test_a_deploy_in_place_of_a_container_that_vanished(
     docker_under_test: DockerUnderTest,
     calls: list[str],  # noqa: F811 - the fixture
 ) -> None:
-    """Whose the state is need not be read, because the agent has run with it. It is only asked whether it is there."""
+    """The owner of the state need not be read, because the agent has run with it. Only its existence is checked."""
     deploy(docker_under_test, user=USER)
     docker_under_test.vanish(docker_under_test.name)
     calls.clear()

@@ -9,7 +9,7 @@ from containers.docker import inspections
 
 
 def test_a_silent_container_is_inspected_again_after_the_length_of_its_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most are silent for the moment in which the engine takes them down or starts them."""
+    """Most are silent only while the engine takes them down or starts them."""
     now = [0.0]
     monkeypatch.setattr(inspections, "time", SimpleNamespace(monotonic=lambda: now[0]))
     found = inspections.Inspections(MagicMock(), MagicMock(), MagicMock())

@@ -1,4 +1,4 @@
-"""Reports are heard as they are printed, of many containers by one thread, whatever else they print."""
+"""One thread receives the reports of many containers as they are printed, no matter what else they print."""
 
 from collections.abc import Iterator
 
@@ -78,7 +78,7 @@ def test_a_removed_container_does_not_block_other_logs(
 
 
 def test_a_report_overrides_the_health_check_before_it(docker_under_test: DockerUnderTest) -> None:
-    """The probe goes on to say that all is well: only the order of the two in time decides."""
+    """The health check continues to report that all is well: only the order in time decides."""
     deploy(docker_under_test, mode="changing", image=docker_under_test.probed_image)
     inspect = docker_under_test.engine.inspect
 
@@ -90,7 +90,7 @@ def test_a_report_overrides_the_health_check_before_it(docker_under_test: Docker
     wait_until(lambda: health_is(Health.HEALTHY, "running"), within=60)
 
     def is_told() -> bool:
-        """Reported again and again: a probe may have come in between."""
+        """Repeats the report, because a health check may come in between."""
         change(docker_under_test)
         return health_is(Health.UNHEALTHY, "degraded")
 

@@ -1,4 +1,4 @@
-"""Who starts agents again: the engine only where their network is closed until the rules are set."""
+"""The engine restarts agents only if their network stays closed until the rules are set."""
 
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def test_an_engine_reports_when_it_was_started(docker_under_test: DockerUnderTes
 
 @pytest.fixture
 def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with docker.service, before anybody has installed Berth's units. Returns the link that enables ours."""
+    """A machine with docker.service and without Berth's units. Returns the link that enables ours."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///run/docker.sock")
     link, unit = tmp_path / "docker.service.requires" / boot.UNIT, tmp_path / "docker.service"
     monkeypatch.setattr(boot, "ENGINE_REQUIRES", link)
@@ -100,7 +100,7 @@ ENGINES = {
 def test_the_unit_counts_only_for_the_engine_that_waits_for_it(
     guarded: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    """One on another socket of this machine starts its agents without regard to the unit."""
+    """An engine on another socket of this machine starts its agents without regard to the unit."""
     enable(guarded)
     monkeypatch.setenv("DOCKER_HOST", address)
     assert restarts_by_engine() is ENGINES[address]
@@ -123,7 +123,7 @@ def test_the_usual_socket_may_lead_to_another_engine(
 
 @pytest.mark.one_database
 def test_the_unit_counts_for_no_engine_that_is_not_the_system_s(guarded: Path) -> None:
-    """The Docker of a snap has the usual socket and a unit of its own, which knows nothing of ours."""
+    """The Docker of a snap has the usual socket and a unit of its own, which does not know ours."""
     enable(guarded)
     (guarded.parent.parent / "docker.service").unlink()
     assert not restarts_by_engine()

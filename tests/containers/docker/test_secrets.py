@@ -1,4 +1,4 @@
-"""Credentials reach the agent as files, and nobody else; only a real Docker can show it."""
+"""Credentials reach the agent as files, and nobody else. Only a real Docker can show this."""
 
 import json
 

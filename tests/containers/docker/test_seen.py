@@ -1,4 +1,4 @@
-"""A deploy is told what was seen a moment ago, and asks the engine for nothing of it, unless it is so no more."""
+"""A deploy uses an observation made a moment ago, and makes no further calls for it unless it is outdated."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -57,7 +57,7 @@ BESIDE = [f"GET /images/{SPEC.image}/json", f"GET /volumes/{STATE}"]
 
 @pytest.fixture
 def engine(daemon: FaultySocket) -> DockerEngine:
-    """Of which the former container goes, and a new one runs."""
+    """An engine whose former container is removed, and on which a new one runs."""
     daemon.script |= {
         f"GET /images/{SPEC.image}/json": [FINE],
         f"POST /containers/{FORMER}/stop": [DONE],
@@ -72,7 +72,7 @@ def deploy(engine: DockerEngine, seen: Observation | None, **given: Any) -> Obse
 
 
 def asked(daemon: FaultySocket) -> list[str]:
-    """In order, without what is asked about the rules and the version."""
+    """The calls in order, without those about the rules and the version."""
     short = [
         request.replace(" /v1.41/", " /").partition("?")[0].removesuffix(" HTTP/1.1") for request in daemon.requests
     ]
@@ -80,7 +80,7 @@ def asked(daemon: FaultySocket) -> list[str]:
 
 
 def test_a_known_observation_is_not_requested_again(engine: DockerEngine, daemon: FaultySocket) -> None:
-    deploy(engine, SEEN)  # the first one looks at the rules
+    deploy(engine, SEEN)  # the first one checks the rules
     for seen in (SEEN, RUNS, replace(SEEN, exit_code=143)):
         daemon.requests.clear()
         retired: list[Observation] = []
@@ -92,7 +92,7 @@ def test_a_known_observation_is_not_requested_again(engine: DockerEngine, daemon
 
 
 def test_a_container_that_differs_from_its_observation_is_inspected(engine: DockerEngine, daemon: FaultySocket) -> None:
-    """Somebody has started it, or removes it."""
+    """Someone has started it, or is removing it."""
     for fault in (RUNS_BY_NOW, CONFLICT, FAILED, LOST):
         daemon.requests.clear()
         daemon.script[f"DELETE /containers/{FORMER}"] = [fault, DONE]
@@ -108,7 +108,7 @@ def test_a_container_that_is_already_gone_counts_as_removed(engine: DockerEngine
 
 
 def test_a_recreated_state_volume_is_handed_over(engine: DockerEngine, daemon: FaultySocket) -> None:
-    """Somebody has removed it in the moment in which no container held on to it."""
+    """Someone has removed it while no container was using it."""
     daemon.script[f"GET /volumes/{STATE}"] = [MADE_NOW]
     told: list[bool] = []
     began = f"POST /containers/{ID}/start"

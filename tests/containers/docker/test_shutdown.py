@@ -1,4 +1,4 @@
-"""An engine that is about to end answers who is connected already, which tells nothing of its containers."""
+"""An engine that is about to end still answers on open connections, which says nothing about its containers."""
 
 import json
 import socket
@@ -32,7 +32,7 @@ def take_none(daemon: FaultySocket) -> socket.socket:
 
 
 def hold_open(daemon: FaultySocket) -> socket.socket:
-    """As systemd does: what connects waits for the engine that comes next."""
+    """Behaves like systemd: new connections wait for the next engine."""
     daemon.path.unlink()
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(daemon.path))
@@ -41,7 +41,7 @@ def hold_open(daemon: FaultySocket) -> socket.socket:
 
 
 def take_and_hang_up(daemon: FaultySocket) -> socket.socket:
-    """As our socket proxy does, which takes each connection."""
+    """Behaves like our socket proxy, which accepts each connection."""
     listener = hold_open(daemon)
     Thread(target=accept_each, args=(listener, socket.socket.close), daemon=True).start()
     return listener
@@ -54,7 +54,7 @@ def have_a_proxy_say_so(daemon: FaultySocket) -> socket.socket:
 
 @pytest.fixture
 def refusing(daemon: FaultySocket) -> DockerEngine:
-    """It is connected, and goes on to refuse a start."""
+    """It is connected, and keeps refusing a start."""
     engine = DockerEngine()
     refusal = json.dumps({"message": "the engine is shutting down"}).encode()
     daemon.script[f"POST /containers/{ID}/start"] = [("answer", 403, refusal)]
@@ -73,7 +73,7 @@ def test_an_engine_that_accepts_no_new_connection_is_unavailable(
     refusing: DockerEngine,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its agents have not ended by themselves, and it would start them if it went on."""
+    """Its agents have not ended by themselves, and it would start them if it continued."""
     monkeypatch.setattr(client, "CALL_LIMIT", 1.0)
     listener = end(daemon)
     try:

@@ -1,4 +1,4 @@
-"""The engine's list says of a container what it could last write down. No verb takes it for what is."""
+"""The engine lists a container as it last saved it. No verb relies on that."""
 
 import itertools
 import json
@@ -38,7 +38,7 @@ def was_stopped(daemon: FaultySocket) -> bool:
 
 
 def test_a_running_container_is_stopped_in_spite_of_the_list(daemon: FaultySocket) -> None:
-    """Every state that a list may tell, of an agent in every state."""
+    """Every state that a list may report, for an agent in every state."""
     for listed, real in itertools.product(ContainerState, ContainerState):
         daemon.requests.clear()
         daemon.script["GET /containers/json"] = [list_with(listed)]
@@ -58,7 +58,7 @@ def test_a_running_container_is_quarantined_in_spite_of_the_list(daemon: FaultyS
         retired: list[Observation] = []
         DockerEngine().quarantine(KEY, timeout=1, retire=retired.append)
         assert was_stopped(daemon)
-        assert [each.container_id for each in retired] == [ID]  # its log is kept, as it has run
+        assert [each.container_id for each in retired] == [ID]  # its log is kept, because it has run
 
 
 def test_looking_at_one_container_does_not_trust_the_list(daemon: FaultySocket) -> None:
@@ -99,7 +99,7 @@ def test_looking_at_a_container_without_an_answer_reports_silence(
 def test_the_gateway_runs_if_an_inspection_says_so(
     daemon: FaultySocket, listed: str, answer: Answer, *, runs: bool | None
 ) -> None:
-    """Where there is none, the list has to do."""
+    """If there is no inspection, the list has to be enough."""
     daemon.script["GET /containers/json"] = [list_with(ContainerState(listed), **{LABEL: "berth"})]
     daemon.script[f"GET /containers/{ID}/json"] = [answer]
     [row] = GatewayContainers(Connection()).list()
@@ -114,7 +114,8 @@ READS = [
     (GONE, []),
     (("hang", 0, b""), [(ContainerState.RUNNING, True, True)]),
 ]
-"""What an inspection answers of what the list calls well, and then: the state, whether no more is told, and silence."""
+"""The answers of an inspection about a container that the list calls healthy, and then:
+the state, whether the rest is missing, and silence."""
 
 
 @pytest.mark.parametrize(("answer", "told"), READS, ids=["well", "ill", "ended", "paused", "gone", "hangs"])

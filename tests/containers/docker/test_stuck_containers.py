@@ -1,4 +1,4 @@
-"""The engine is stuck at single containers: it lists them, and answers nothing more of them."""
+"""The engine is stuck at single containers: it lists them, and answers nothing else about them."""
 
 import json
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def inspected(number: int) -> bytes:
 def socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
     """An engine with many containers, which answers for each of them."""
     monkeypatch.setattr(inspections, "PATIENCE", 0.4)
-    monkeypatch.setattr(inspections, "SHORTEST", 30.0)  # on a busy machine, all that are well answer within that
+    monkeypatch.setattr(inspections, "SHORTEST", 30.0)  # even on a busy machine, all working ones answer within that
     with faulty_socket(tmp_path) as made:
         monkeypatch.setenv("DOCKER_HOST", made.url)
         made.script["GET /containers/json"] = [("answer", 200, json.dumps([row(n) for n in range(MANY)]).encode())]
@@ -93,7 +93,7 @@ def test_a_stuck_container_is_silent_and_all_others_are_observed(socket: FaultyS
 
 
 def test_many_stuck_containers_cost_little_more_than_one(socket: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them together have the patience that one has, and a moment each."""
+    """All of them together get the time of one, and a moment each."""
     monkeypatch.setattr(inspections, "SHORTEST", 0.05)
     monkeypatch.setattr(inspections, "NOT_ASKED_FOR", 3600.0)
     monkeypatch.setattr(inspections, "FIRST_PAUSE", 3600.0)
@@ -127,11 +127,11 @@ def test_a_read_sees_the_others_within_its_time(socket: FaultySocket, monkeypatc
 def test_a_read_without_time_for_all_of_them_blames_no_engine(
     socket: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where many agents end at once, an engine is slow with all of them. It has answered, and is asked again."""
+    """If many agents end at once, an engine is slow with all of them. It has answered, and is asked again."""
     full = socket.script["GET /containers/json"][0]
     monkeypatch.setattr(client, "READ_DEADLINE", 0.5)
     engine = DockerEngine()
-    engine.ping()  # a busy machine may take its time to connect
+    engine.ping()  # a busy machine may be slow to connect
     stick(socket, *range(MANY))
     for _ in range(FAILURES + 1):
         socket.script["GET /containers/json"] = [full, ("hang", 200, b"[]")]
@@ -174,7 +174,7 @@ def test_policies_of_the_other_containers_are_updated(socket: FaultySocket, monk
 def test_no_deploy_waits_for_the_user_of_a_container_that_does_not_answer(
     socket: FaultySocket, monkeypatch: pytest.MonkeyPatch, numbers: set[int]
 ) -> None:
-    """They were made before there was a label for it, so that each is asked. The others' numbers count."""
+    """They are from before there was a label for it, so each is asked. The others' numbers count."""
     monkeypatch.setattr(users, "ASK_WITHIN", 0.4)
     socket.script["GET /volumes"] = [("answer", 200, b'{"Volumes": []}')]
     stick(socket, *numbers)

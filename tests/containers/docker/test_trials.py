@@ -20,7 +20,7 @@ pytestmark = pytest.mark.one_database
 
 
 class Engine:
-    """As much of a connection and its client as is used. `log` is what each container has printed."""
+    """The part of a connection and its client that is used. `log` is what each container has printed."""
 
     def __init__(self, log: bytes = b"", *, ahead: float = 0, ages: tuple[float, ...] = ()) -> None:
         self.log = log

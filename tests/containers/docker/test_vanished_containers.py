@@ -1,4 +1,4 @@
-"""A deploy in place of a container that vanished does not read whose the state is if its volume says so."""
+"""A deploy that replaces a vanished container does not read who owns the state if its volume says so."""
 
 import json
 from dataclasses import replace
@@ -40,7 +40,7 @@ def engine(daemon: FaultySocket) -> DockerEngine:
 
 
 def deploy(engine: DockerEngine, **changes: Any) -> list[str]:
-    """Returns how often the state was reported missing, as a list with one entry for each."""
+    """Returns a list with one entry for each time that the state was reported missing."""
     missing: list[str] = []
     spec = replace(NEXT, **changes)
     made = engine.deploy(spec, confirm=lambda: True, on_missing_state=lambda: missing.append("missing"))

@@ -26,7 +26,7 @@ def test_a_foreign_volume_is_neither_used_nor_removed(docker_under_test: DockerU
 def test_a_container_recreated_during_a_removal_is_removed_too(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a deploy does that has not yet noticed that it lost: its container holds on to the volumes."""
+    """By a deploy that has not noticed yet that it lost: its container keeps the volumes in use."""
     deploy(docker_under_test)
     remove = Containers.remove_found
 

@@ -68,7 +68,8 @@ def policy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_field_that_is_missing_or_of_a_wrong_type_changes_nothing_that_is_read(
     answer: Any, read: Callable[[Any], Observation | None]
 ) -> None:
-    """A healthy agent was taken for one with more privileges and created again because `Privileged` was a text."""
+    """For example, `Privileged` as a text must not make a healthy agent look privileged,
+    so that it is created again."""
     true, misread = read(answer), list[tuple[Place, str]]()
     assert true is not None
     assert not true.has_drifted

@@ -1,4 +1,4 @@
-"""The verbs of an engine, and how long the calls of these tests may take."""
+"""The verbs of an engine, and time limits for the calls of these tests."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

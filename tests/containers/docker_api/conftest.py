@@ -1,4 +1,4 @@
-"""An engine that does what a test says."""
+"""An engine that behaves as a test says."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.fakes.docker_socket import FaultySocket, faulty_socket
 
 @pytest.fixture
 def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySocket]:
-    """It has time for its answers, however busy this machine is."""
+    """It has enough time for its answers, no matter how busy this machine is."""
     monkeypatch.setattr(client, "CALL_LIMIT", GUARD)
     with faulty_socket(tmp_path) as server:
         monkeypatch.setenv("DOCKER_HOST", server.url)
@@ -21,5 +21,5 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySo
 
 @pytest.fixture
 def short_limit(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For calls that are answered by nothing, or never to the end."""
+    """For calls that get no answer, or never a complete one."""
     monkeypatch.setattr(client, "CALL_LIMIT", LIMIT)

@@ -22,7 +22,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def breaker(clock: Clock) -> CircuitBreaker:
-    """One that has just opened."""
+    """A breaker that has just opened."""
     made = CircuitBreaker(clock)
     for _ in range(FAILURES):
         made.admit()
@@ -96,8 +96,8 @@ def test_an_endless_attempt_blocks_nobody_for_longer_than_a_pause(breaker: Circu
 
 
 def test_an_inconclusive_attempt_is_repeated_soon_by_its_caller_only(breaker: CircuitBreaker, clock: Clock) -> None:
-    """As at a container at which the engine is stuck: a list would be answered."""
-    breaker.note_nothing()  # of a call that began before
+    """For example at a container at which the engine is stuck, while it would answer a list."""
+    breaker.note_nothing()  # of a call that began earlier
     clock.now += PAUSE - 0.01
     with pytest.raises(EngineUnavailableError):
         breaker.admit()
@@ -115,7 +115,7 @@ def test_an_inconclusive_attempt_is_repeated_soon_by_its_caller_only(breaker: Ci
 
 
 def test_an_immediate_failure_is_retried_soon(breaker: CircuitBreaker, clock: Clock) -> None:
-    """As at a socket at which nobody listens while the engine is started again."""
+    """For example at a socket that nobody listens on while the engine restarts."""
     clock.now += PAUSE
     for _ in range(3):
         breaker.note_silence(breaker.admit())
@@ -126,7 +126,7 @@ def test_an_immediate_failure_is_retried_soon(breaker: CircuitBreaker, clock: Cl
 
 
 def test_impatient_callers_retry_soon_and_one_at_a_time(breaker: CircuitBreaker, clock: Clock) -> None:
-    """A watcher learns within a second that a silent engine answers again, and no request has waited for that."""
+    """A watcher notices within a second that a silent engine answers again, and no request has waited for that."""
     clock.now += SHORT_PAUSE
     with pytest.raises(EngineUnavailableError):
         breaker.admit()

@@ -1,4 +1,4 @@
-"""Requests to the engine are counted under few names, whatever containers and images are called."""
+"""Requests to the engine are counted under few names, no matter how containers and images are named."""
 
 import pytest
 import requests

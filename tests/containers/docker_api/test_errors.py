@@ -57,7 +57,7 @@ FOREIGN = [
 
 @pytest.mark.parametrize("kind", FOREIGN, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_no_foreign_error_is_missed(kind: type[Exception]) -> None:
-    error = kind.__new__(kind)  # some want arguments that say nothing here
+    error = kind.__new__(kind)  # some need arguments that do not matter here
     error.args = ("text",)
     for name, value in (("response", None), ("explanation", ""), ("msg", "text"), ("name", "x"), ("param", "x")):
         error.__dict__.setdefault(name, value)
@@ -66,7 +66,7 @@ def test_no_foreign_error_is_missed(kind: type[Exception]) -> None:
 
 
 def test_a_socket_with_changed_permissions_is_reported_as_such() -> None:
-    """As when the group of its file is another one after an update of the engine."""
+    """For example because the group of its file has changed with an update of the engine."""
     refused = urllib3.exceptions.ProtocolError("Connection aborted.", PermissionError(13, "Permission denied"))
     with pytest.raises(EngineUnavailableError, match="rights or the group"), translate_errors():
         raise requests.exceptions.ConnectionError(refused)

@@ -1,4 +1,4 @@
-"""An engine that is broken in every way we know: one of our errors each time, and never a long wait."""
+"""An engine that is broken in every known way: always one of our errors, and never a long wait."""
 
 import json
 import time
@@ -12,7 +12,7 @@ from containers.errors import EngineUnavailableError
 from tests.containers.docker_api.calling import GUARD, VERBS
 from tests.fakes.docker_socket import FaultySocket
 
-# A stream of events may take its time, byte by byte: it is no call that somebody waits for.
+# A stream of events may be slow, byte by byte: nobody waits for it.
 PAIRS = [
     (mode, verb)
     for mode in ("hang", "drip", "drip-head", "cut", "close")

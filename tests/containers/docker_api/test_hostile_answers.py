@@ -24,7 +24,7 @@ GUARD = 60.0
 """Seconds: far above the limit here, far below what the hostile answers would take without one."""
 
 ANSWER_SIZE, MOST_MEMORY = 1024 * 1024, 6 * 1024 * 1024
-"""Bytes: what an answer may have is copied on its way. A bomb would take fifty million, and its copies."""
+"""Bytes: an answer of the permitted size is copied on its way. A bomb would take fifty million, and its copies."""
 
 Call = Callable[[Any], object]
 WITH_ANSWER: dict[str, Call] = {
@@ -37,7 +37,7 @@ WITH_ANSWER: dict[str, Call] = {
     "stats": lambda engine: engine.stats("x", stream=False, one_shot=True),
     "create": lambda engine: engine.create_container_from_config({}, "x"),
 }
-"""Calls whose answer is JSON that is used."""
+"""Calls whose JSON answer is used."""
 
 WITHOUT_ANSWER: dict[str, Call] = {
     "ping": lambda engine: engine.ping(),
@@ -52,7 +52,7 @@ WITHOUT_ANSWER: dict[str, Call] = {
 """Calls of which only the status counts."""
 
 VALID = {"a byte order mark", "a text", "a list", "null", "headers that are none", "thousands of headers"}
-"""Shapes that are JSON after all, or are told apart by the readers of the value."""
+"""Shapes that are valid JSON after all, or that the readers of the value distinguish."""
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultySo
 
 @pytest.fixture
 def connection(daemon: FaultySocket) -> Connection:
-    """A connection whose client knows the engine's version already."""
+    """A connection whose client already knows the engine's version."""
     connection = Connection()
     with connection.call() as engine:
         engine.ping()

@@ -1,4 +1,4 @@
-"""When an engine that fails is left alone, and which calls say so."""
+"""When a failing engine is left alone, and which calls report it."""
 
 import os
 import time
@@ -15,7 +15,7 @@ from tests.fakes.docker_socket import FaultySocket
 
 
 def test_after_some_failures_the_engine_is_left_alone(daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(circuit_breaker, "SHORT_PAUSE", circuit_breaker.PAUSE)  # however long this machine takes
+    monkeypatch.setattr(circuit_breaker, "SHORT_PAUSE", circuit_breaker.PAUSE)  # no matter how slow this machine is
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "close"
@@ -64,7 +64,7 @@ def test_reads_that_fail_leave_commands_alone(daemon: FaultySocket, monkeypatch:
 def test_a_timeout_of_a_caller_with_little_time_left_does_not_blame_the_engine(
     daemon: FaultySocket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A database that kept a command waiting has taken its time, and not the engine."""
+    """A database that kept a command waiting has used up the time, and not the engine."""
     engine = DockerEngine()
     engine.ping()
     daemon.mode = "hang"

@@ -1,4 +1,4 @@
-"""An engine that is upgraded, or goes back, under a process that serves: another version of its API."""
+"""An engine that is upgraded or downgraded under a running process: another version of its API."""
 
 import pytest
 

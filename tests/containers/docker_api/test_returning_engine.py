@@ -13,7 +13,7 @@ from containers.errors import EngineUnavailableError
 from tests.waiting import wait_until
 
 AWAY = 1.2
-"""Seconds. More than one attempt, and much less than `REST`."""
+"""Seconds. More than one attempt takes, and much less than `REST`."""
 LINE = f"2026-11-28T10:00:00Z {STATUS_MARK}{{}}\n".encode()
 LOG = b"HTTP/1.0 200 OK\r\n\r\n" + struct.pack(">BxxxL", 1, len(LINE)) + LINE
 
@@ -58,7 +58,7 @@ def streams(engine: Engine) -> Iterator[ReportStreams]:
 
 
 def wait_for_all(streams: ReportStreams) -> float:
-    """Returns the seconds until every agent's report was heard."""
+    """Returns the seconds until every agent's report has arrived."""
     began, heard = time.monotonic(), set[str]()
 
     def hears_all() -> bool:

@@ -1,4 +1,4 @@
-"""A log is followed over one answer of the engine, however long its agent is silent."""
+"""A log is followed over one answer of the engine, no matter how long its agent is silent."""
 
 import socket
 import struct
@@ -30,7 +30,7 @@ def chunk(data: bytes) -> bytes:
 
 
 class Engine:
-    """Sends what it is told to, one piece at a time, and counts what it was asked."""
+    """Sends what it is told to, one piece at a time, and counts requests."""
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
@@ -96,7 +96,7 @@ def test_silences_and_lines_alternate_in_one_answer(engine: Engine, lines: Itera
 @pytest.mark.parametrize("patience", [5.0])  # a machine may be busy
 @pytest.mark.parametrize("cut", range(1, len(chunk(frame(1, b"\n"))), 3))
 def test_a_line_in_two_pieces_is_returned_once_and_whole(engine: Engine, lines: Iterator[bytes], cut: int) -> None:
-    """Wherever it is cut, also where what is left of it are line ends."""
+    """No matter where it is cut, even if only line ends are left."""
     whole = chunk(frame(1, b"\n"))
     engine.send(chunk(frame(0)))
     assert next(lines)
@@ -118,7 +118,7 @@ def test_a_broken_answer_is_an_error(engine: Engine, lines: Iterator[bytes]) -> 
 def test_after_a_long_silence_the_engine_is_asked_again(
     engine: Engine, lines: Iterator[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is gone without a word would otherwise be waited for without an end."""
+    """Otherwise an engine that has vanished would be waited for forever."""
     monkeypatch.setattr(silence, "SILENCES", 2)
     assert [next(lines) for _ in range(4)] == [b""] * 4
     assert engine.asked == 2

@@ -8,14 +8,14 @@ from ipaddress import IPv4Address
 from uuid import uuid4
 
 _LINK = IPv4Address("11.22.0.0") + 4 * (os.getpid() % (1 << 14))
-"""A /30 of this process, because a test run that was killed leaves its own behind."""
+"""A /30 for this process, because a test run that was killed leaves its own behind."""
 NEAR_END, FAR_END = str(_LINK + 1), str(_LINK + 2)
 """The two ends of the link: this machine, and the server on the other side."""
 
 
 @contextmanager
 def fake_internet() -> Iterator[str]:
-    """Yields a public address on the other side of this machine: a network namespace with a `listener` in it."""
+    """Yields a public address on the other side of the link: a network namespace with a `listener` in it."""
     namespace = f"t{uuid4().hex[:6]}"
     for command in (
         f"ip netns add {namespace}",
@@ -37,7 +37,7 @@ def fake_internet() -> Iterator[str]:
 
 @contextmanager
 def listener(*prefix: str) -> Iterator[None]:
-    """Says hello on port 8181 of every address."""
+    """Greets on port 8181 of every address."""
     command = [*prefix, "busybox", "nc", "-ll", "-p", "8181", "-e", "echo", "hello"]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -1,4 +1,4 @@
-"""What runs inside the namespaces of `tests.containers.firewall.router`. Standard library only."""
+"""Programs that run inside the namespaces of `tests.containers.firewall.router`. Standard library only."""
 
 import asyncio
 import json
@@ -9,13 +9,14 @@ from contextlib import suppress
 from typing import Any
 
 PATIENCE = 4.0
-"""Seconds for an answer. Refusals come at once; nobody answers only where the kernel itself takes no such packet."""
+"""Seconds for an answer. Refusals come at once;
+there is no answer only if the kernel itself does not send such a packet."""
 LONG = 30.0
-"""Seconds for a connection that is held: one given up by the caller alone would still count for the kernel."""
+"""Seconds for a connection that is held: one that only the caller gives up would still count for the kernel."""
 
 
 def knock(*, addresses: list[str], port: int) -> dict[str, bool]:
-    """Which of the addresses can be reached."""
+    """Returns the addresses that can be reached."""
 
     async def reaches(address: str) -> bool:
         try:
@@ -33,14 +34,14 @@ def knock(*, addresses: list[str], port: int) -> dict[str, bool]:
 
 
 def knock_from(*, source: str, address: str, port: int) -> bool:
-    """Whether the address can be reached from this one of the agent's own."""
+    """Returns whether the address can be reached from this one of the agent's own."""
     with suppress(OSError), socket.create_connection((address, port), PATIENCE, source_address=(source, 0)):
         return True
     return False
 
 
 def hold(*, address: str, port: int, count: int) -> int:
-    """How many of `count` connections can be held at the same time."""
+    """Returns how many of `count` connections can be held at the same time."""
 
     async def call() -> asyncio.StreamWriter | None:
         try:
@@ -80,7 +81,7 @@ def reopen(*, address: str, port: int, rounds: int) -> float:
 
 
 def ask(*, address: str, count: int) -> list[float]:
-    """Asks the name server `count` times from one socket. Returns the number of answers, and the seconds it took."""
+    """Asks the name server `count` times from one socket. Returns the number of answers, and the seconds."""
     began, answers = time.monotonic(), 0
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.connect((address, 53))
@@ -98,7 +99,7 @@ def ask(*, address: str, count: int) -> list[float]:
 
 
 def answer(*, port: int) -> None:
-    """Takes every connection to the port, and answers questions to port 53, until its input ends."""
+    """Accepts every connection to the port, and answers questions to port 53, until its input ends."""
 
     async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):

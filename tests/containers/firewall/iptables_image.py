@@ -1,4 +1,5 @@
-"""The image that sets firewall rules through the engine, with no registry: busybox, this host's iptables and its ip."""
+"""The image that sets firewall rules through the engine, without a registry:
+busybox, this host's iptables and its ip."""
 
 import io
 import re
@@ -20,7 +21,7 @@ def make_iptables_image(client: docker.APIClient) -> None:
     """Gives the engine the image under the name by which Berth looks for it."""
     buffer = io.BytesIO(pack_root({}, applets=("cat", "grep", "nc", "sed", "tail")))
     with tarfile.open(fileobj=buffer, mode="a") as archive:
-        # Not busybox's shell, which takes an `ip` of its own for the program.
+        # Not busybox's shell, which would run an `ip` of its own.
         programs = [Path(str(shutil.which(name, path="/usr/sbin:/sbin:/bin"))) for name in _PROGRAMS]
         for program in programs:
             _add(archive, program, f"bin/{program.name}" if program.name == "sh" else f"usr/sbin/{program.name}")

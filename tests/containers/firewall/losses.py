@@ -1,4 +1,4 @@
-"""Shell scripts after which our rules have lost their hold, and some after which they have not."""
+"""Shell scripts after which our rules have lost their effect, and some after which they have not."""
 
 from tests.containers.firewall.router import PORT
 
@@ -14,7 +14,7 @@ iptables -w -A FORWARD -o {bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j
 iptables -w -A FORWARD -i {bridge} ! -o {bridge} -j ACCEPT
 iptables -w -P FORWARD DROP
 """
-"""As a Docker engine leaves it."""
+"""The chains as a Docker engine leaves them."""
 
 
 CLEAN = """
@@ -50,7 +50,7 @@ $program -w -P FORWARD ACCEPT
 
 
 BEHIND = "$program -w -D {parent} {rule} || :; $program -w -A {parent} -j ACCEPT; $program -w -A {parent} {rule}"
-"""Our jump stands behind an exception."""
+"""Our jump is behind an exception."""
 
 
 LOSSES = {
@@ -78,7 +78,7 @@ LOSSES = {
     "$program-restore -w",
     "another firewall is loaded": RELOAD,
 }
-"""Shell scripts for each program. After any of them the agent reaches private addresses."""
+"""Shell scripts for each program. After each of them the agent reaches private addresses."""
 
 
 HARMLESS = {

@@ -1,6 +1,6 @@
-"""An engine of a test's own, the doors around it, and an agent that knocks at them from its first moment on.
+"""A separate engine, the open ports ("doors") around it, and an agent that tries them from its first moment on.
 
-The machine is a network namespace of its own. What is forbidden is an address on its `lo`, where a door stands open.
+The machine is a separate network namespace. A forbidden address on its `lo` has an open door.
 """
 
 import signal
@@ -40,7 +40,7 @@ done
 
 
 class Machine:
-    """The engine, the doors around it, and one agent that knocks at them."""
+    """The engine, the doors around it, and one agent that tries them."""
 
     def __init__(self, engine: PrivateEngine, stack: ExitStack) -> None:
         self.engine = engine
@@ -62,7 +62,7 @@ class Machine:
         )
 
     def boot(self, *, first: str = "") -> None:
-        # The door is open before the engine begins: what runs too early finds it so.
+        # The door is open before the engine begins, so anything that runs too early finds it open.
         self.engine.start(first=f"ip addr add {METADATA}/32 dev lo\n{first}")
         self._open_door(*self.engine.command())
         self.client = connect(self.engine.url)
@@ -84,13 +84,13 @@ class Machine:
         return bool(self.client.inspect_container(self.name)["State"]["Running"])
 
     def answers(self, *, since: int = 0) -> list[str]:
-        """What the agent has said in its present run, from this line on."""
+        """Returns what the agent has printed in its present run, from this line on."""
         lines = self.client.logs(self.name).decode().splitlines()
         begun = len(lines) - lines[::-1].index("begun") if "begun" in lines else len(lines)
         return list(lines[begun:])[since:]
 
     def reached(self, *, knocks: int = 6) -> set[str]:
-        """The addresses that it reaches from now on, after so many knocks."""
+        """Returns the addresses that it reaches from now on, after this many attempts."""
         since = len(self.answers())
         wait_until(lambda: len(self.answers(since=since)) >= knocks, within=120)
         return {line.split()[1] for line in self.answers(since=since)[1:] if line.startswith("reached")}

@@ -28,7 +28,7 @@ AGENT_LINK, GATEWAY_LINK = "02:00:00:00:00:02", "02:00:00:00:00:01"
 
 @dataclass(frozen=True)
 class Router:
-    """`bridge` is the name of the interface on which the router has the agent."""
+    """`bridge` is the name of the interface of the router that leads to the agent."""
 
     name: str
     bridge: str
@@ -37,25 +37,25 @@ class Router:
         return make_rules(bridge=self.bridge, allow=allow, resolvers=resolvers)
 
     def set_rules(self, **options: Any) -> None:
-        """Runs the script that operators are given, on the router."""
+        """Runs the script that operators get, on the router."""
         script = as_script(self.rules(**options))
         subprocess.run(self.on("router", "sh"), input=script.encode(), check=True, capture_output=True)
 
     def remember(self) -> int:
-        """How many connections the router's kernel remembers."""
+        """Returns how many connections the router's kernel remembers."""
         shown = subprocess.run(
             self.on("router", "cat", "/proc/sys/net/netfilter/nf_conntrack_count"), capture_output=True, check=True
         )
         return int(shown.stdout)
 
     def remove_rules(self) -> None:
-        """Leaves a rule like those of Docker, for which the kernel begins to remember connections."""
+        """Leaves a rule like Docker's, because of which the kernel tracks connections."""
         for program in ("iptables", "ip6tables"):
             for command in ("-F", "-X", "-A FORWARD -m conntrack --ctstate NEW,ESTABLISHED -j ACCEPT"):
                 subprocess.run(self.on("router", program, "-w", *command.split()), check=True)
 
     def as_agent(self, verb: str, **arguments: Any) -> Any:
-        """What the function of `inside_router` returns, called as the agent would."""
+        """Returns what the function of `inside_router` returns if the agent calls it."""
         command = self.on("agent", sys.executable, "-m", inside_router.__name__, verb, json.dumps(arguments))
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -93,7 +93,7 @@ def _connect(router: Router, place: str, there: str, here: str) -> None:
 def _give_addresses(router: Router) -> None:
     agent, here, world = (f"ip -n {router.name}{place}" for place in ("agent", "router", "world"))
     for line in (
-        # The rules refuse the questions by which IPv6 finds its neighbours, as they refuse everything to the host.
+        # The rules refuse the questions by which IPv6 finds its neighbours, like everything else to the host.
         f"{agent} link set eth0 address {AGENT_LINK}",
         f"{here} link set {router.bridge} address {GATEWAY_LINK}",
         f"{agent} -6 neigh add {GATEWAY_6} lladdr {GATEWAY_LINK} dev eth0 nud permanent",
@@ -113,7 +113,7 @@ def _give_addresses(router: Router) -> None:
         f"{here} -6 route add default via 2a01:98::2",
         f"{world} route add 11.99.0.0/24 via 11.98.0.1",
         f"{world} -6 route add 2a01:99::/64 via 2a01:98::1",
-        # Every other address is this machine's own.
+        # Every other address belongs to this machine.
         *(f"{world} addr add {address} dev lo" for address in NAME_SERVERS.values()),
         f"{world} route add local 0.0.0.0/0 dev lo table main",
         f"{world} -6 route add local ::/0 dev lo table main",
@@ -135,7 +135,7 @@ def run(line: str) -> None:
 
 
 def work_on(router: Router, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets `iptables` of this process work on the router, as if that were this machine."""
+    """Lets `iptables` of this process change the router, as if that were this machine."""
     real = run_program
 
     def on_router(name: str, *arguments: str, seconds: float, given: str | None = None) -> str:

@@ -58,7 +58,7 @@ REGISTRY: dict[str, bool] = {
     "fe80::/10": False,
 }
 MULTICAST = {"224.0.0.0/4": False, "ff00::/8": False}
-"""Has registries of its own."""
+"""Multicast has registries of its own."""
 
 ORDINARY = {
     "1.1.1.1/32": True,
@@ -70,7 +70,7 @@ ORDINARY = {
 """Addresses of the public internet."""
 
 CLOUDS = {"168.63.129.16/32": False}
-"""What serves metadata to a cloud's machines, and is in no registry."""
+"""Addresses at which clouds serve metadata to their machines, and which are in no registry."""
 
 FORMER = {"::/96": False, "::ffff:0:0:0/96": False}
-"""IPv4 addresses written as IPv6 ones (RFC 4291, 2.5.5.1; RFC 2765, 2.1), which the registry does not list any more."""
+"""IPv4 addresses written as IPv6 ones (RFC 4291, 2.5.5.1; RFC 2765, 2.1), which the registry no longer lists."""

@@ -1,4 +1,4 @@
-"""The scripts of the firewall inside what the units leave them: few capabilities, and nearly nothing to write to."""
+"""The firewall's scripts inside the sandbox of their units: few capabilities, and almost nothing is writable."""
 
 import re
 import shutil
@@ -40,7 +40,7 @@ exec setpriv --no-new-privs --bounding-set "$3" --inh-caps -all sh "$4"
 
 @pytest.fixture(scope="module")
 def units() -> dict[str, str]:
-    """What `install-service` writes for a checkout that belongs to root, by name."""
+    """Returns what `install-service` writes for a checkout that belongs to root, by name."""
     shown = subprocess.run(
         [ROOT / "config/bin/install-service", "--print"],
         env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True,
@@ -90,7 +90,7 @@ def test_closing_the_bridges_works_inside_its_unit(router: Router, units: dict[s
 
 
 def test_the_rules_can_be_set_inside_berth_s_unit(router: Router, units: dict[str, str], tmp_path: Path) -> None:
-    """Of which a bridge has to show what is bridged, although nothing of /proc/sys and /sys can be written to."""
+    """The bridge must pass bridged packets to iptables, although /proc/sys and /sys are read-only."""
     bridge = f"{router.bridge[:-1]}z"
     for words in (f"ip link add {bridge} type bridge", f"ip link set {bridge} up"):
         subprocess.run(router.on("router", *words.split()), check=True)

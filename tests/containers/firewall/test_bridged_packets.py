@@ -1,4 +1,5 @@
-"""Packets from one agent to another never leave their bridge. Rules are asked only while the kernel shows them such."""
+"""Packets from one agent to another never leave their bridge.
+The kernel applies rules to them only if it is told to."""
 
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ SWITCHES = "/proc/sys/net/bridge/bridge-nf-call-"
 
 
 class Host:
-    """Two agents on a bridge, each in a network namespace of its own, and the host in a third."""
+    """Two agents on a bridge, each in a separate network namespace, and the host in a third."""
 
     def __init__(self, stack: ExitStack) -> None:
         self.name = f"t{uuid4().hex[:6]}"
@@ -51,13 +52,13 @@ class Host:
         run(f"ip -n {self.name}host link set {self.bridge} up")
 
     def sh(self, script: str, place: str = "host") -> str:
-        """In the namespace, whose own interfaces are in its /sys."""
+        """Runs a script in the namespace, whose own interfaces are in its /sys."""
         words = ["nsenter", f"--net=/run/netns/{self.name}{place}", "unshare", "--mount", "sh", "-c"]
         mounted = f"mount -t sysfs none /sys; {script}"
         return subprocess.run([*words, mounted], capture_output=True, text=True, check=True, timeout=60).stdout
 
     def hide(self) -> None:
-        """As a host of virtual machines has it."""
+        """Hides bridged packets from iptables, like a host of virtual machines."""
         self.sh(f"for each in {SWITCHES}iptables {SWITCHES}ip6tables; do echo 0 >$each; done")
 
     def reaches(self) -> bool:
@@ -79,7 +80,7 @@ def two_agents() -> Iterator[Host]:
 
 @pytest.fixture
 def host(two_agents: Host, monkeypatch: pytest.MonkeyPatch) -> Host:
-    """This process sets its rules there."""
+    """This process sets its rules on this host."""
     real = run_program
 
     def there(name: str, *arguments: str, seconds: float, given: str | None = None) -> str:

@@ -1,6 +1,6 @@
-"""Another firewall takes the rules away while Berth does not run: the boot unit, reloaded with it, closes what is open.
+"""Another firewall removes the rules while Berth does not run: the boot unit, reloaded with it, closes what is open.
 
-One opening is left behind in a table that such a firewall may not know. Packets count as in `test_loss_of_hold`.
+One opening is left behind in a table that such a firewall may not know. Packets count, as in `test_loss_of_hold`.
 """
 
 import shutil
@@ -38,7 +38,7 @@ SEEN = (
     "everything is written anew",
     "another firewall is loaded",
 )
-"""What differs for the unit. That one rule of many is gone only Berth knows."""
+"""The differences for the unit. Only Berth knows that one rule of many is missing."""
 
 NO_LOSS = f"""\
 $program -w -P FORWARD DROP
@@ -88,7 +88,7 @@ def lose(router: Router, script: str) -> None:
 
 
 def openings(router: Router) -> set[str]:
-    """The programs whose rules let the bridge's packets on."""
+    """Returns the programs whose rules let the bridge's packets through."""
     listed = {name: run(router, f"{name} -w -t raw -S") for name in ("iptables", "ip6tables")}
     assert all(f"-A {CLOSED} -j DROP" in each for each in listed.values())
     return {name for name, each in listed.items() if f"-A {CLOSED} -i {router.bridge} -j RETURN" in each}
@@ -118,7 +118,7 @@ def test_berth_opens_a_bridge_again_with_its_rules(place: Router) -> None:
 
 
 def test_the_bridges_of_others_are_looked_at_by_themselves(place: Router) -> None:
-    """One of another installation, whose rules are there, stays open when ours are gone."""
+    """The bridge of another installation, whose rules are in place, stays open when ours are gone."""
     place_of_others = "".join(
         f"{rules.program}-restore -w --noflush <<'RULES'\n{rules.as_restore().replace(place.bridge, OTHER)}RULES\n"
         f"{rules.program} -w -I FORWARD 1 {rules.hooks[0].rule}\n{rules.program} -w -I INPUT 1 {rules.hooks[1].rule}\n"
@@ -134,7 +134,7 @@ def test_the_bridges_of_others_are_looked_at_by_themselves(place: Router) -> Non
 
 @pytest.mark.parametrize("opens", [True, False])
 def test_a_closed_bridge_is_opened_at_the_next_look(monkeypatch: pytest.MonkeyPatch, opens: bool) -> None:
-    """The rules may hold all the same, so that nothing else would be mended before their next turn."""
+    """The rules may still work, so nothing else would be repaired before their next check."""
     done: list[str] = []
     for name, answer in (("find_program", None), ("rules_hold", True), ("are_open", opens)):
         monkeypatch.setattr(egress, name, lambda *_arguments, answer=answer: answer)

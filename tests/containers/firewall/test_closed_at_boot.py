@@ -1,4 +1,4 @@
-"""What the boot unit does, with real packets: bridges are closed until Berth has set the rules of each."""
+"""The boot unit, with real packets: bridges are closed until Berth has set the rules of each."""
 
 import shutil
 import subprocess
@@ -80,7 +80,7 @@ def test_other_networks_of_the_host_are_left_alone(router: Router) -> None:
         capture_output=True,
         check=False,
     )
-    # The router answers its other neighbour, that nobody listens there.
+    # The router answers its other neighbour that nobody listens there.
     assert b"refused" in done.stderr
 
 

@@ -1,4 +1,4 @@
-"""What agents may reach."""
+"""What agents can reach."""
 
 import shutil
 import subprocess

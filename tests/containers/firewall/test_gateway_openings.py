@@ -22,7 +22,7 @@ def test_agents_reach_the_gateway_and_it_reaches_no_agent() -> None:
         "-j BERTH-0-LIMITS",
         "-s 172.30.64.0/18 -j BERTH-0-REFUSE",
     ]
-    # Whatever others may reach on the host itself.
+    # No matter what others may reach on the host itself.
     assert four.chains["BERTH-0-HOST"][:3] == [
         BACK.removeprefix("-o berth-0 "),
         "-j BERTH-0-LIMITS",

@@ -1,4 +1,4 @@
-"""Packets that are refused, and how many of the others: real ones, through a router that has the rules.
+"""Refused packets, and limits on the others, with real packets through a router that has the rules.
 
 Every special-purpose block of IANA's registries is tried; nothing here leaves the three namespaces.
 """
@@ -23,7 +23,8 @@ can_filter = pytest.mark.skipif(
 
 
 def addresses_of(block: str) -> list[str]:
-    """The first and the last address of the block and one between them, without those of smaller blocks in it."""
+    """Returns the first and the last address of the block and one between them,
+    without those of smaller blocks in it."""
     network = ip_network(block)
     smaller = [
         inner
@@ -42,13 +43,13 @@ NAT64 = {
     for address, is_global in EXPECTED.items()
     if ":" not in address
 }
-"""The same IPv4 addresses, behind a translator. The first and the last of that block itself are among these."""
+"""The same IPv4 addresses, behind a translator. The first and the last of that block itself are among them."""
 
 ALL = EXPECTED | NAT64
 
 
 def verdict(address: str) -> str:
-    """What the chain's first rule for this destination says. Rules about anything else are passed over."""
+    """Returns what the chain's first rule for this destination says. Skips rules about anything else."""
     wanted = ip_address(address)
     for rules in make_rules(bridge="berth-0", allow=[], resolvers=[]):
         for rule in rules.chains["BERTH-0-FORWARD"]:
@@ -72,10 +73,10 @@ def router() -> Iterator[Router]:
 @pytest.mark.docker
 @can_filter
 def test_packets_to_special_purpose_addresses_are_refused(router: Router) -> None:
-    """Without the rules nearly all of them arrive, so that it is the rules that keep the others back."""
+    """Without the rules nearly all of them arrive, so the rules are what stops the others."""
     router.remove_rules()
     before = router.as_agent("knock", addresses=list(ALL), port=PORT)
-    # What the kernel itself never sends or forwards: loopback, multicast, broadcast, link-local, this network.
+    # Packets that the kernel itself never sends or forwards: loopback, multicast, broadcast, link-local, this network.
     never = ("0.", "127.", "224.", "23", "255.", "::", "fe", "ff")
     assert {address for address, arrives in before.items() if not arrives and not address.startswith(never)} == set()
     router.set_rules()
@@ -133,7 +134,7 @@ def test_the_dns_queries_of_an_agent_are_limited(server: str) -> None:
 @pytest.mark.docker
 @can_filter
 def test_each_agent_has_separate_limits(router: Router) -> None:
-    """One that has used up its own takes nothing from its neighbours."""
+    """One that has used up its own limit takes nothing from its neighbours."""
     router.set_rules()
     router.as_agent("scatter", address="11.1.2.3", count=2000)
     questions = {"address": "11.1.2.3", "port": PORT}

@@ -1,7 +1,7 @@
-"""Other firewalls and people take the hold from our rules, in every way; afterwards packets are refused again.
+"""Other firewalls and people disable our rules in every way; afterwards packets are refused again.
 
-A router of three network namespaces has Docker's chains and ours. What counts are packets: in each case the agent
-reaches a private address first, so that it is the mending that keeps it out.
+A router of three network namespaces has Docker's chains and ours. In each case the agent reaches a private address
+first, which shows that the repair is what keeps it out.
 """
 
 import shutil
@@ -70,7 +70,7 @@ def router() -> Iterator[Router]:
 
 @pytest.fixture
 def place(router: Router, monkeypatch: pytest.MonkeyPatch) -> Place:
-    """`iptables` of this process work on the router."""
+    """`iptables` of this process changes the router."""
     work_on(router, monkeypatch)
     made = Place(router)
     made.begin()
@@ -112,7 +112,7 @@ def test_harmless_rules_are_left_alone(place: Place, way: str) -> None:
 @pytest.mark.docker
 @can_filter
 def test_after_docker_returns_packets_are_counted_once(place: Place) -> None:
-    """After a flush our jump is the first of all; after Docker's next start it need not be."""
+    """After a flush our jump comes first; after Docker's next start it need not."""
     place.lose(LOSSES["FORWARD is flushed"])
     assert iptables.apply_rules() is None
     place.run("iptables -w -I FORWARD 1 -j DOCKER-USER")
@@ -127,7 +127,7 @@ def test_after_docker_returns_packets_are_counted_once(place: Place) -> None:
 @pytest.mark.docker
 @can_filter
 def test_a_network_created_meanwhile_is_no_obstacle(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes the jump to its chain for others away, and puts it back first of all."""
+    """Docker moves the jump to its chain for others to the front again."""
     real, meanwhile = iptables._lead, ["-D FORWARD -j DOCKER-USER", "-I FORWARD 1 -j DOCKER-USER"]
 
     def lead(rules: RuleSet, hook: Hook) -> None:

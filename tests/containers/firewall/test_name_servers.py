@@ -1,4 +1,5 @@
-"""Who asks the name server for an agent: the agent's own network, where rules count it, or the engine itself."""
+"""Who asks the name server for an agent: the agent's own network, where rules count the packets,
+or the engine itself."""
 
 import shutil
 import subprocess
@@ -45,7 +46,7 @@ assert asking.recv(999)[:2] == question[:2]
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[PrivateEngine]:
-    """On a host whose only name server is on a loopback address."""
+    """An engine on a host whose only name server is on a loopback address."""
     home = Path(tempfile.mkdtemp(prefix="berth-dns-", dir="/tmp"))
     (home / "resolv.conf").write_text(f"nameserver {LOOPBACK}\n")
     made = PrivateEngine(home)
@@ -58,11 +59,11 @@ def engine() -> Iterator[PrivateEngine]:
 
 
 def who_asks(engine: PrivateEngine, name_servers: list[str], log: Path) -> set[str]:
-    """The addresses from which the name servers are asked when an agent asks Docker's resolver."""
+    """Returns the addresses from which the name servers are asked when an agent asks Docker's resolver."""
     with asking(engine, name_servers, log) as ask:
 
         def is_asked() -> bool:
-            """Where the server does not listen yet, the resolver answers by itself that it failed."""
+            """If the server does not listen yet, the resolver itself answers that it failed."""
             ask(ASK)
             return bool(log.read_text().strip())
 
@@ -72,7 +73,7 @@ def who_asks(engine: PrivateEngine, name_servers: list[str], log: Path) -> set[s
 
 @contextmanager
 def asking(engine: PrivateEngine, name_servers: list[str], log: Path) -> Iterator[Callable[[str], None]]:
-    """Runs a script on an agent's network. The name servers write into the log by whom they are asked."""
+    """Runs a script on an agent's network. The name servers log who asks them."""
     with ExitStack() as stack:
         client = docker.APIClient(base_url=engine.url, version="auto", timeout=120)
         stack.callback(client.close)
@@ -98,7 +99,7 @@ def asking(engine: PrivateEngine, name_servers: list[str], log: Path) -> Iterato
 
 
 def test_with_a_loopback_name_server_the_engine_asks_past_all_rules(engine: PrivateEngine, tmp_path: Path) -> None:
-    """SECURITY.md warns of this. Once engines do better, remove the warning."""
+    """SECURITY.md warns of this. Remove the warning once engines do better."""
     assert who_asks(engine, [], tmp_path / "log") == {LOOPBACK}
 
 
@@ -109,7 +110,7 @@ def test_with_configured_name_servers_dns_queries_pass_through_the_rules(engine:
 
 
 def test_an_agent_confined_to_the_gateway_makes_no_dns_query(engine: PrivateEngine, tmp_path: Path) -> None:
-    """Neither from where rules count it nor past them. The resolver may answer that it failed, or not at all."""
+    """Neither through the rules nor past them. The resolver may answer that it failed, or not at all."""
     log = tmp_path / "log"
     give_up = ASK.replace("settimeout(60)", "settimeout(3)").replace(
         "assert asking.recv(999)[:2] == question[:2]",
@@ -117,7 +118,7 @@ def test_an_agent_confined_to_the_gateway_makes_no_dns_query(engine: PrivateEngi
     )
     directly = ASK.replace("127.0.0.11", ADDRESS)
     with asking(engine, [NO_NAMES], log) as ask:
-        # Both servers listen: this one is asked by this test.
+        # Both servers listen: this test asks this one.
         wait_until(lambda: _is_answered(ask, directly), within=120, every=0.2)
         before = log.read_text()
         ask(give_up)

@@ -1,4 +1,4 @@
-"""No agent fills the kernel's table of neighbours, in which all containers and the machine itself take their places."""
+"""No agent fills the kernel's neighbour table, which all containers and the machine itself share."""
 
 import logging
 import shutil
@@ -37,7 +37,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
 
 
 def count(what: str) -> int:
-    """How often a place was taken (`allocs`) or there was none (`table_fulls`), of which each processor keeps count."""
+    """Returns how often an entry was taken (`allocs`) or there was none (`table_fulls`), counted by each processor."""
     names, *rows = Path("/proc/net/stat/arp_cache").read_text().splitlines()
     return sum(int(row.split()[names.split().index(what)], 16) for row in rows)
 

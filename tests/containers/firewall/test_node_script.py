@@ -1,4 +1,4 @@
-"""What `manage.py node` prints: run on a machine of its own, with real packets, as an operator runs it on each node."""
+"""The script of `manage.py node`, run on a separate machine with real packets, as an operator runs it on each node."""
 
 import shutil
 import subprocess
@@ -95,7 +95,7 @@ def test_on_a_node_agents_reach_their_gateway_and_the_internet_and_nothing_else(
 
 @pytest.mark.skipif(not is_root(), reason="takes root")
 def test_a_second_installation_on_a_node_must_use_other_addresses(tmp_path: Path) -> None:
-    """Those of its own network, which was made of a configuration that somebody has removed, are no others."""
+    """The addresses of the script's own network, whose configuration was removed, are not foreign ones."""
     with make_router() as node:
         script = write_script(tmp_path, node)
         (tmp_path / "networks/agents").write_text("false 11.99.0.0/24")
@@ -109,7 +109,8 @@ def test_a_second_installation_on_a_node_must_use_other_addresses(tmp_path: Path
 
 
 def write_script(folder: Path, node: Router) -> Path:
-    """With an engine that notes what it is asked for, and a folder of its own for what says that there are rules."""
+    """Writes the script, with an engine that records requests,
+    and a folder of its own for the mark that there are rules."""
     (folder / "networks").mkdir()
     engine = folder / "docker"
     engine.write_text(ENGINE)

@@ -1,4 +1,4 @@
-"""Packets are followed through the rules of others as far as they go for certain."""
+"""Packets are followed through other programs' rules as far as their way is certain."""
 
 import pytest
 

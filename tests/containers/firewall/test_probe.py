@@ -1,4 +1,4 @@
-"""On a real engine: the rules come back after every loss, and a container tries whether packets are refused."""
+"""On a real engine: the rules return after every loss, and a container tests whether packets are refused."""
 
 import shutil
 import subprocess
@@ -58,7 +58,7 @@ def machine() -> Iterator[Machine]:
 
 @pytest.fixture
 def engine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> DockerEngine:
-    """One of a process that is elsewhere: rules are set through it."""
+    """The engine of a process on another machine: rules are set through it."""
     monkeypatch.setenv("DOCKER_HOST", machine.engine.url)
     monkeypatch.setattr(egress, "THROUGH_ENGINE_EVERY", 0.0)
     monkeypatch.setattr(probe, "_has_route", lambda _address: True)
@@ -68,7 +68,7 @@ def engine(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> DockerEngine:
 
 @pytest.fixture
 def local(machine: Machine, engine: DockerEngine, monkeypatch: pytest.MonkeyPatch) -> DockerEngine:
-    """One of a process that is root on the engine's host."""
+    """The engine of a process that is root on the engine's host."""
 
     def run_there(name: str, *arguments: str, seconds: float, given: str | None = None) -> str:
         return run_program(*machine.engine.command(name, *arguments), seconds=seconds, given=given)
@@ -113,7 +113,7 @@ def test_rules_that_are_set_through_the_engine_are_followed_there(machine: Machi
 def test_a_renamed_bridge_gets_its_name_back(
     machine: Machine, local: DockerEngine, is_up: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The rules go by the name. Under another one packets go past them."""
+    """The rules use the name. With another name packets bypass them."""
     assert local.ensure_firewall() is None
     machine.deploy(local)
     assert METADATA not in machine.reached()
@@ -133,7 +133,7 @@ def test_a_renamed_bridge_gets_its_name_back(
 def test_a_deploy_sees_that_the_rules_do_not_hold_any_more(
     machine: Machine, local: DockerEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that has set them does not rely on that, and starts none where they cannot be set."""
+    """A process that has set them does not rely on that, and starts no agent if they cannot be set."""
     machine.deploy(local)
     local.stop(machine.key, timeout=1)
     run(machine, FLUSH)

@@ -1,7 +1,7 @@
-"""After a reboot: rules are gone, and an engine that starts its agents by itself does so before Berth can set any.
+"""After a reboot the rules are gone, and an engine that starts its agents by itself does so before Berth can set any.
 
-The machine that reboots is an engine of the test's own in a network namespace of its own. What is forbidden is an
-address on its `lo`, where a door stands open; the agents knock at it from their first moment on.
+The machine that reboots is a separate engine in its own network namespace. A forbidden address on its `lo` has an open
+door; the agents try it from their first moment on.
 """
 
 import shutil
@@ -42,7 +42,7 @@ def test_agents_that_the_engine_starts_reach_nothing_until_the_rules_are_set(mac
         machine.deploy(DockerEngine())
         assert machine.reached() == {PUBLIC}
         assert machine.ever_reached() == {PUBLIC}
-        # Without the unit there is a hole, through which the agent falls.
+        # Without the unit there is a gap, in which the agent reaches the door.
         machine.reboot()
         wait_until(machine.is_running, within=60)
         assert machine.reached() == {METADATA, PUBLIC}
@@ -70,7 +70,7 @@ def test_without_the_unit_agents_wait_for_the_rules(machine: Machine) -> None:
         assert since
         assert found.finished_at
         assert found.finished_at <= since
-        # The very object that had set the rules before: it sees that they are another engine's business now.
+        # The object that had set the rules before the reboot notices that they are another engine's now.
         machine.deploy(engine)
         assert machine.reached() == {PUBLIC}
         assert machine.ever_reached() == {PUBLIC}

@@ -1,4 +1,4 @@
-"""`make uninstall-service` takes away what closes the agents' network at boot; the engine starts none then."""
+"""`make uninstall-service` removes what closes the agents' network at boot; the engine starts no agent then."""
 
 import os
 import shutil
@@ -37,11 +37,11 @@ config/bin/"$3" || code=$?
 ls /etc/systemd/system | grep ^berth || :
 exit $code
 """.format(units=" ".join(UNITS))
-"""Runs the script on a machine that has this one's `/etc`, systemd by the look of it, and these settings."""
+"""Runs the script on a machine with a copy of this one's `/etc`, apparently with systemd, and with these settings."""
 
 
 class Systemd:
-    """A `systemctl` that notes how it is called."""
+    """A `systemctl` that records its calls."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "log"
@@ -93,7 +93,7 @@ def policies(machine: Machine) -> set[str]:
 def test_the_engine_starts_no_agent_at_the_next_boot(
     machine: Machine, systemd: Systemd, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor one of another installation, which relied on the same unit: the script knows neither's name."""
+    """Nor one of another installation that relied on the same unit: the script knows neither's name."""
     monkeypatch.setenv("DOCKER_HOST", machine.engine.url)
     with override_settings(BERTH_BOOT_FIREWALL="on", BERTH_FIREWALL="off"):
         machine.deploy(DockerEngine())
@@ -108,7 +108,7 @@ def test_the_engine_starts_no_agent_at_the_next_boot(
 
 @pytest.mark.parametrize("settings", ["", "DOCKER_HOST=unix:///nowhere.sock\n", "DOCKER_HOST=tcp://127.0.0.1:1\n"])
 def test_with_a_silent_engine_the_units_are_kept(systemd: Systemd, settings: str) -> None:
-    """Those that it would start at the next boot could not be told."""
+    """The agents that it would start at the next boot could not be changed."""
     done = systemd.uninstall(settings)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("The units stay, ")
@@ -125,7 +125,7 @@ def test_without_docker_the_units_are_removed(systemd: Systemd) -> None:
 
 
 def test_no_unit_is_installed_if_no_engine_would_wait_for_it(systemd: Systemd) -> None:
-    """As with the Docker of a snap: Berth would believe that the unit closes its agents' network at boot."""
+    """With the Docker of a snap, for example, Berth would believe that the unit closes its agents' network at boot."""
     systemd.has_no_docker()
     done = systemd.run("install-service", "")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""A handover to a new gateway that is cut short, or cannot be ended: the former gateway goes on."""
+"""A handover to a new gateway that is interrupted, or cannot be completed: the former gateway continues."""
 
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ PLAN = Plan(spec=GatewaySpec(key="k"), image_id="i", network=cast("Any", None), 
 
 
 class Containers:
-    """One that is new and never answers, behind others in the states that they are in."""
+    """A new container that never answers, and the others in their states."""
 
     def __init__(self, **states: str) -> None:
         self.states = {"new": "created", **states}

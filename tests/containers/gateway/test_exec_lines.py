@@ -1,4 +1,5 @@
-"""Lines to the gateway that are kept open: one program answers many questions, and none is lost with a program."""
+"""Connections to the gateway that are kept open:
+one program answers many questions, and none is lost with a program."""
 
 import socket
 import threading
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.one_database
 class Programs:
     """A connection to an engine whose execs answer each line with their own number and the line.
 
-    `lives` says how many lines a program answers before it ends, and whether it reads one more.
+    `lives` is how many lines a program answers before it ends, and whether it reads one more.
     """
 
     def __init__(self) -> None:

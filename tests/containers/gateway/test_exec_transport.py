@@ -1,4 +1,4 @@
-"""The streams of an exec, as an engine hands them over: a head, and then frames that are cut anywhere."""
+"""The streams of an exec, as an engine hands them over: a head, and then frames that may be split anywhere."""
 
 import socket
 import struct
@@ -35,7 +35,7 @@ def ask(stream: socket.socket, until: float) -> bytes:
 
 
 def converse(ends: tuple[socket.socket, socket.socket], *pieces: bytes, within: float = 60) -> tuple[bytes, bytes]:
-    """The answer, and what the engine was sent. The engine sends the pieces one by one and hangs up."""
+    """Returns the answer, and what the engine received. The engine sends the pieces one by one and hangs up."""
     ours, theirs = ends
     sent = bytearray()
 

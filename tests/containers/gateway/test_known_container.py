@@ -1,4 +1,4 @@
-"""Which container the gateway is, as threads know it that ask at the same time."""
+"""Which container the gateway is, if several threads ask at the same time."""
 
 from typing import Any, cast
 
@@ -32,7 +32,7 @@ class Lines:
 
 
 class Forgetful(Gateway):
-    """Each time that it is read another thread has just found no gateway."""
+    """Each time that it is read, another thread has just found no gateway."""
 
     known = ""
 

@@ -1,4 +1,4 @@
-"""The gateway in memory answers the service as the real one does."""
+"""The gateway in memory answers the service like the real one."""
 
 from ipaddress import IPv4Address
 

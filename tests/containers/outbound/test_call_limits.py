@@ -1,4 +1,4 @@
-"""Every step of a call keeps its limits: look-up, connect, handshake, read and write, in the clear and over TLS."""
+"""Every step of a call keeps its limits: look-up, connect, handshake, read and write, with and without TLS."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ LIMIT, GUARD = 0.1, 40.0
 
 @pytest.fixture
 def full_port() -> Iterator[int]:
-    """Of a server whose queue is full: the kernel answers no further client."""
+    """The port of a server whose queue is full: the kernel answers no further client."""
     with ExitStack() as stack:
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):
@@ -50,11 +50,11 @@ def test_without_a_time_limit_a_call_has_its_default(full_port: int, monkeypatch
 
 @pytest.fixture
 def peer() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Our end, which keeps the limits, and the other one, which says nothing and reads nothing by itself."""
+    """Our end, which keeps the limits, and the other one, which is silent and reads nothing by itself."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         ours = connect(*listener.getsockname())
         theirs, _ = listener.accept()
-        ours.settimeout(2 * GUARD)  # what HTTP libraries set: it is no limit for all steps together
+        ours.settimeout(2 * GUARD)  # HTTP libraries set it, but it does not limit all steps together
         theirs.settimeout(2 * GUARD)
         with ours, theirs:
             yield ours, theirs
@@ -64,7 +64,7 @@ def peer() -> Iterator[tuple[socket.socket, socket.socket]]:
 def tls_peer(
     peer: tuple[socket.socket, socket.socket], tmp_path: Path
 ) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """The same over TLS, once both have shaken hands."""
+    """The same over TLS, after the handshake."""
     authority = make_authority(tmp_path)
     ours, theirs = peer
     context = bounded_tls()
@@ -90,7 +90,7 @@ STEPS: dict[str, Callable[[socket.socket], object]] = {
     "a read": lambda sock: sock.recv_into(bytearray(1)),
     "a write": lambda sock: sock.sendall(bytes(64 * 1024 * 1024)),
 }
-"""What waits for a peer that is silent, or does not read: more than the kernel keeps for both."""
+"""Steps that wait for a peer that is silent or does not read: more data than the kernel buffers."""
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -1,4 +1,4 @@
-"""Who names hosts whose names nobody answers takes the look-ups of nobody else."""
+"""Host names that no server resolves do not use up the look-ups of other users."""
 
 import socket
 import threading
@@ -17,7 +17,7 @@ SOON, GUARD = 0.05, 40.0
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Has the name servers say that there is no host called `hangs`, for which they take their time."""
+    """The name servers take long to answer that there is no host called `hangs`."""
     answered, real = threading.Event(), socket.getaddrinfo
 
     def look_up(host: str, *args: Any, **options: Any) -> list[Any]:

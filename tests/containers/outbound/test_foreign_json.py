@@ -1,4 +1,4 @@
-"""JSON that another server sent: what no honest server sends is refused, wherever in a document it stands."""
+"""JSON from another server: what no honest server sends is refused, no matter where it is in a document."""
 
 import gc
 import json
@@ -76,7 +76,7 @@ def test_json_of_honest_servers_is_read(value: Any) -> None:
 
 @pytest.fixture
 def collections() -> Iterator[list[int]]:
-    """The generations that the garbage collector has looked through since the test began."""
+    """The generations that the garbage collector has scanned since the test began."""
     found: list[int] = []
 
     def note(phase: str, info: dict[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""Work beside a thread is done once, by whoever takes it first, and nobody waits for it without an end."""
+"""Work in a second thread is done once, by the first that takes it, and nobody waits for it forever."""
 
 import _thread
 import resource
@@ -27,7 +27,7 @@ def no_thread(*_: object) -> int:
 
 
 def one_that_dies(*_: object) -> int:
-    """As one does that finds no memory for its first step."""
+    """A thread that gets no memory for its first step dies like this."""
     return 0
 
 
@@ -126,7 +126,7 @@ print(start_in_thread(lambda: "done")())
 
 
 def test_a_process_without_memory_continues() -> None:
-    """Where the kernel gives a thread and no memory for its first step, Python's own `start` would wait for ever."""
+    """If the kernel gives a thread but no memory for its first step, Python's own `start` would wait forever."""
     assert resource.getrlimit(resource.RLIMIT_AS)[1] == resource.RLIM_INFINITY
     done = subprocess.run(
         [sys.executable, "-c", STARVED], cwd=ROOT, capture_output=True, text=True, timeout=GUARD, check=False

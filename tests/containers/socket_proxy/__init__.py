@@ -1,1 +1,1 @@
-"""Tests of what stands before the engine's socket."""
+"""Tests of the filter in front of the engine's socket."""

@@ -1,4 +1,4 @@
-"""A proxy between the tests and an engine that notes what comes to it."""
+"""A proxy between the tests and an engine that records what it receives."""
 
 from collections.abc import Iterator
 

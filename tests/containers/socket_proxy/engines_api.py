@@ -1,4 +1,4 @@
-"""Every path of the engine's API, as Docker documents it (1.41 to 1.52), but for those of plugins' own."""
+"""Every path of the engine's API, as Docker documents it (1.41 to 1.52), except the plugins' own."""
 
 CONTAINER = "json top logs changes export stats archive attach attach/ws wait"
 ACTS = "start stop restart kill update rename pause unpause attach wait resize exec prune"

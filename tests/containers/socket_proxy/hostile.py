@@ -1,4 +1,4 @@
-"""For each field of a container's body what nobody may have put there."""
+"""For each field of a container's body, values that nobody may send."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ HOSTILE: dict[str, list[Any]] = {
     "HostConfig.ReadonlyPaths": [[], None],
     "HostConfig.Sysctls": [{"kernel.core_pattern": "|/x"}, {"net.ipv4.ip_forward": "1"}],
     "HostConfig.Tmpfs": [{"/tmp": "rw,exec,suid,dev"}, {"/etc": "rw,noexec,nosuid,nodev,size=1m"}, {"/tmp": ""}],
-    # What is bounded.
+    # Limits.
     "HostConfig.Memory": [0, -1, True, "1", None, 1.5],
     "HostConfig.MemorySwap": [-1, 0],
     "HostConfig.PidsLimit": [0, -1, None],
@@ -83,7 +83,7 @@ HOSTILE: dict[str, list[Any]] = {
     "HostConfig.RestartPolicy": [
         {"Name": "always", "MaximumRetryCount": 1}, {"Name": "on-failure", "MaximumRetryCount": 0},
     ],
-    # Who comes in, and where it goes.
+    # Ways in and out.
     "HostConfig.PortBindings": [
         {"22/tcp": [{"HostIp": "0.0.0.0", "HostPort": "22"}]}, {"8080/tcp": [{"HostIp": "", "HostPort": "8080"}]},
         *({"8080/tcp": [{"HostIp": each, "HostPort": "8080"}]} for each in ("0.0.0.0", "8.8.8.8", "127.0.0.1")),

@@ -1,4 +1,4 @@
-"""An engine that keeps each connection whatever it is told, and a request for each route of the proxy."""
+"""An engine that keeps each connection open no matter what it is told, and a request for each route of the proxy."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ NOT_MADE = b"HTTP/1.1 409 Conflict\r\nContent-Length: 2\r\n\r\n{}"
 @dataclass
 class KeptWire(Wire):
     answers: list[bytes] = field(default_factory=lambda: [NOT_MADE])
-    """To the start of a program, in pieces."""
+    """Answers to the start of a program, in pieces."""
 
     async def _serve(self, head: bytes, reader: StreamReader, writer: StreamWriter) -> None:
         place = len(self.came)

@@ -1,4 +1,4 @@
-"""The body of each kind of container that Berth makes, as Berth itself writes it."""
+"""The body of each kind of container that Berth creates, as Berth itself writes it."""
 
 import json
 from ipaddress import IPv4Network
@@ -51,7 +51,7 @@ def make_bodies() -> dict[str, dict[str, Any]]:
 
 
 def changed(body: dict[str, Any], path: str, value: object) -> dict[str, Any]:
-    """A copy with another value there."""
+    """Returns a copy with another value there."""
     first, _, rest = path.partition(".")
     return {**body, first: changed(body.get(first) or {}, rest, value) if rest else value}
 

@@ -1,4 +1,4 @@
-"""A network has private addresses, as many as Berth's have, and all in one place."""
+"""A network may have private addresses only, at most as many as Berth's networks, all in one block."""
 
 from typing import Any
 

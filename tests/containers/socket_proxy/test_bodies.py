@@ -1,4 +1,4 @@
-"""A container may be made as Berth makes it, and in no way that gives it more of its host."""
+"""A container may be created as Berth creates it, and in no way that gives it more of its host."""
 
 from functools import cache
 from typing import Any
@@ -33,7 +33,7 @@ def test_bodies_of_berth_pass(kind: str) -> None:
 
 
 def test_every_field_has_its_hostile_values() -> None:
-    """Each that Berth itself sends is in the table, but for those that hold what the agent is."""
+    """Each field that Berth itself sends is in the table, except those that describe the agent."""
     bodies = make_bodies().values()
     sent = {f"HostConfig.{name}" for body in bodies for name in body["HostConfig"]} | {
         name for body in bodies for name in body
@@ -77,7 +77,7 @@ def test_no_container_passes_with_missing_or_weaker_confinement(kind: str) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_field_in_other_letters_is_another_field(kind: str) -> None:
-    """The engine reads `privileged` as `Privileged`, and of two takes the last."""
+    """The engine reads `privileged` as `Privileged`, and of two it uses the last."""
     body = make_bodies()[kind]
     for name in list(body["HostConfig"]):
         assert not is_made(changed(body, f"HostConfig.{name.lower()}", body["HostConfig"][name]))

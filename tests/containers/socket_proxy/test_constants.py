@@ -1,4 +1,4 @@
-"""What the proxy knows of Berth is what Berth says itself."""
+"""The proxy's constants about Berth are Berth's own."""
 
 import re
 

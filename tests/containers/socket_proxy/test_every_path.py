@@ -1,4 +1,4 @@
-"""The proxy lets through what `docs/socket-proxy.md` lists, and nothing else that an engine's API has."""
+"""The proxy lets through what `docs/socket-proxy.md` lists, and nothing else of the engine's API."""
 
 import re
 from itertools import product
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.one_database
 
 
 def shape_of(path: str) -> str:
-    """`/containers/x/json` as `/containers/{id}/json`."""
+    """Returns `/containers/{id}/json` for `/containers/x/json`."""
     path = re.sub(r"^/(containers|exec)/x(?=/|$)", r"/\1/{id}", path)
     path = re.sub(r"^/images/a/b:c/", "/images/{name}/", path)
     return re.sub(r"^/(networks|volumes)/x(?=/|$)", r"/\1/{name}", path)

@@ -1,4 +1,4 @@
-"""Who asks what the engine has done lately hears how much that was, and of Berth's own alone what it was of."""
+"""A request for past events gets their number, and details of Berth's own alone."""
 
 import json
 from collections.abc import Iterator
@@ -72,6 +72,6 @@ def test_a_refusal_is_passed_on(wire: Wire) -> None:
     ],
 )
 def test_an_incomplete_answer_is_an_error(wire: Wire, past: bytes) -> None:
-    """Who counts would take the rest of a list for all of it."""
+    """Otherwise the caller would take the rest of a list for all of it."""
     wire.past, wire.keeps = past, False
     assert wire.send(ASKED) == b""

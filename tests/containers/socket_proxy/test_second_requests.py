@@ -1,4 +1,4 @@
-"""No byte of a second request comes to an engine, also to one that keeps a connection and refuses to hand it over."""
+"""No byte of a second request reaches an engine, even if it keeps a connection open and does not hand it over."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -114,7 +114,7 @@ def test_no_route_passes_a_second_request_on(wire: KeptWire) -> None:
 
 
 def test_an_unreachable_engine_always_gives_the_same_answer(wire: KeptWire) -> None:
-    """By no answer, as where nothing stands before it."""
+    """It gives no answer, as if there were no proxy in front of it."""
     engine, away = wire.folder / "engine", wire.folder / "away"
     ask_for_run(wire)
     engine.rename(away)

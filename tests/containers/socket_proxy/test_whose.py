@@ -1,4 +1,4 @@
-"""What does not carry Berth's labels is neither told, nor touched, nor borrowed from."""
+"""Objects without Berth's labels are neither shown, nor changed, nor used."""
 
 import json
 from urllib.parse import quote
@@ -85,7 +85,8 @@ def test_a_name_becomes_the_id_that_was_looked_at(wire: Wire) -> None:
 
 
 def test_a_place_that_no_container_has_is_given_up_on_a_network_of_berths(wire: Wire) -> None:
-    """What the engine has kept of one that has ended: of what is there, a name becomes an id."""
+    """The engine has kept the endpoint of an ended container.
+    For existing objects the proxy replaces names with ids."""
     gone = OUR_NAME.replace("0", "f")
     assert wire.ask("POST", f"{V}/networks/{OUR_NETWORK}/disconnect", {"Container": gone, "Force": True}) == 200
     assert gone.encode() in wire.came[-1]

@@ -1,4 +1,4 @@
-"""What is passed on is one request for each connection, written anew."""
+"""The proxy passes on one request for each connection, and writes it again."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_bytes_after_a_request_are_dropped(wire: Wire) -> None:
 
 
 def test_a_log_alone_may_come_without_chunks(wire: Wire) -> None:
-    """As `report_streams` asks for it."""
+    """`report_streams` requests it like this."""
     for name, (rule, request) in one_of_each().items():
         plain = request.replace(b"HTTP/1.1\r\nContent-Type: application/json", b"HTTP/1.0", 1)
         if rule is not Rule.LOGS:

@@ -1,4 +1,4 @@
-"""The proxy in this process, before an engine that notes what comes to it byte by byte."""
+"""The proxy in this process, in front of an engine that records every byte."""
 
 import asyncio
 import json
@@ -32,22 +32,22 @@ OUR_NETWORK, THEIR_NETWORK = "berth-net", "berth_default"
 OUR_VOLUME, THEIR_VOLUME = "berth-1-data", "berth_postgres"
 
 MARK = b"MARK\r\n\r\n"
-"""What a test itself sends to the engine, which answers it and does not note it."""
+"""Sent to the engine by a test itself. The engine answers it and does not record it."""
 
 
 @dataclass
 class Wire:
     folder: Path
     came: list[bytes] = field(default_factory=list)
-    """What the engine was sent, each connection's as a whole, but for what the proxy itself asked."""
+    """What the engine received, each connection's bytes as a whole, except what the proxy itself asked."""
     running: int = 0
     past: bytes = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-    """Its answer about what it has done."""
+    """Its answer about past events."""
     keeps: bool = True
-    """Whether it keeps the connection behind that, as long as its client does."""
+    """Whether it keeps the connection open after that, as long as its client does."""
 
     def send(self, data: bytes) -> bytes:
-        """The whole answer."""
+        """Returns the whole answer."""
         with socket.socket(socket.AF_UNIX) as stream:
             stream.settimeout(30)
             stream.connect(str(self.folder / "proxy"))
@@ -72,9 +72,9 @@ class Wire:
         return stream
 
     def settle(self) -> None:
-        """Returns once the engine has had all that was sent to it before.
+        """Returns once the engine has received everything that was sent to it before.
 
-        It accepts connections in their order, so those that the proxy has opened begin before this one is answered.
+        It accepts connections in order, so those that the proxy has opened come before this one.
         """
         with socket.socket(socket.AF_UNIX) as stream:
             stream.settimeout(30)
@@ -104,7 +104,7 @@ class Wire:
         self.came.append(head)
         if b"/logs" in head.split(b"\r\n")[0]:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\nline\n")
-            await reader.read()  # it follows until its client goes
+            await reader.read()  # it follows until its client leaves
             return
         if b"/events?since" in head:
             writer.write(self.past)
@@ -126,7 +126,7 @@ class Wire:
 
 
 def _look_up(head: bytes) -> bytes:
-    """What the proxy asks: of containers, networks and volumes."""
+    """Answers what the proxy asks: about containers, networks and volumes."""
     _, _, kind, name, *_ = head.split(b" ")[1].decode().split("/")
     found: dict[str, Any] | None = None
     if kind == "containers" and (identity := _NAMES.get(name, name)) in _LABELS:

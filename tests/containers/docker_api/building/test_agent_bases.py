@@ -1,4 +1,4 @@
-"""An agent base that was replaced stays until no image is about to begin with it."""
+"""An agent base that was replaced stays until no image is about to be built on it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ LABELS = {CONTEXT_LABEL: "0" * 64}
 
 
 class Engine:
-    """Images by their names and ids. Each build makes a new id; one that begins with a missing image fails."""
+    """Images by their names and ids. Each build creates a new id; a build on a missing image fails."""
 
     def __init__(self) -> None:
         self.latest: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The image that sets firewall rules through the engine: built where Berth cannot set them by itself."""
+"""The image that sets firewall rules through the engine: built if Berth cannot set them itself."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +18,7 @@ from tests.containers.docker_under_test import DockerUnderTest
 
 @pytest.fixture
 def image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, docker_under_test: DockerUnderTest) -> Iterator[str]:
-    """Its name, under which nobody else builds anything. There are no agent types."""
+    """The name of the image, under which nobody else builds anything. There are no agent types."""
     folder = tmp_path / "firewall"
     folder.mkdir()
     (folder / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n")

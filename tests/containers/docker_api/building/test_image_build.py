@@ -24,7 +24,7 @@ DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting build-ca.cr[t] /
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """One agent type of a name that nobody else builds."""
+    """An agent type with a name that nobody else builds."""
     folder = tmp_path / f"trial-{tmp_path.name[-20:].strip('_').lower()}"
     folder.mkdir()
     (folder / "Dockerfile").write_text(DOCKERFILE)
@@ -93,7 +93,7 @@ def test_ignored_files_and_signatures_do_not_change_the_digest(
 def test_downloads_trust_the_certificates_with_which_berth_was_built(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A container of Berth has no certificates of its host."""
+    """A container of Berth does not have its host's certificates."""
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setattr(image_build, "CHECKOUT", tmp_path)
     (tmp_path / "build-ca.crt").write_text("OURS")

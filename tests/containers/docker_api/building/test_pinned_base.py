@@ -1,4 +1,5 @@
-"""Agent images stay on the very base on which they were built, whatever its name means later, until staff say so."""
+"""Agent images stay on the base on which they were built, no matter what its name means later,
+until staff say otherwise."""
 
 import io
 import tarfile
@@ -24,7 +25,7 @@ DOCKERFILE = "ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\nCOPY greeting /\n"
 
 
 class Trial:
-    """One agent type of a name that nobody else builds, the only one there is, and the repository of its base."""
+    """A single agent type with a name that nobody else builds, and the repository of its base."""
 
     def __init__(self, folder: Path, client: Any) -> None:
         self.client = client
@@ -51,7 +52,7 @@ class Trial:
         return str(self.client.inspect_image(image)["RootFS"]["Layers"][0])
 
     def push(self, registry: FakeRegistry, content: str) -> str:
-        """What nobody else pushes: an engine has equal images once, and removes them for all."""
+        """Pushes what nobody else pushes: an engine stores equal images once, and removes them for all."""
         return registry.push(self.folder.name, "stable", f"{content} of {self.folder.name}")
 
     def load(self, content: str) -> str:

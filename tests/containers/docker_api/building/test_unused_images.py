@@ -1,4 +1,4 @@
-"""Which images are removed: on an engine in memory, as others may use those of the real one."""
+"""Which images are removed, on an engine in memory, because others may use those of the real one."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LONG_AGO = time.time() - KEPT_FOR - 60
 
 
 class Engine:
-    """Its images by their ids. One that is in use it does not remove."""
+    """Images by their ids. An image in use is not removed."""
 
     def __init__(self, *images: dict[str, Any], used: tuple[str, ...] = ()) -> None:
         self.rows, self.used = [*images], used

@@ -1,4 +1,4 @@
-"""Which images are built: those that a first deploy takes, of exactly the files that are there."""
+"""Which images are built: those that a first deploy needs, from exactly the present files."""
 
 import io
 import threading
@@ -25,12 +25,12 @@ from containers.management.commands import build_images
 from tests.containers.docker_under_test import DockerUnderTest
 
 NOBODY: Any = None
-"""In place of an engine that is not asked."""
+"""Stands for an engine that is not asked."""
 
 
 @pytest.fixture
 def types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of agent types: the default one and two others, of which one is on the engine."""
+    """The folder of agent types: the default one and two others, one of which is on the engine."""
     for name in ("assistant", "built", "unbuilt"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "Dockerfile").write_text("ARG BASE_IMAGE\nFROM ${BASE_IMAGE}\n")
@@ -106,7 +106,7 @@ def test_images_are_built_in_parallel_and_the_first_failure_is_reported(
 
 @pytest.fixture
 def former(docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Two former images of a gateway that nobody else builds: of the first one a container was made."""
+    """Two former images of a gateway that nobody else builds: a container was made of the first one."""
     client, repository = docker_under_test.client, f"berth-test/gateway-{uuid4().hex[:8]}"
     monkeypatch.setattr(BuildContext, "repository", repository)
     names = [f"{repository}:used", f"{repository}:unused"]
@@ -144,7 +144,7 @@ def test_a_former_gateway_image_is_removed_when_it_is_old_and_unused(
 
 
 def test_a_former_gateway_image_is_removed_with_unused_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the next version was built it was too young, and later runs build nothing."""
+    """It was too young when the next version was built, and later runs build nothing."""
     called: list[object] = []
     monkeypatch.setattr(unused_images, "remove_former_gateways", called.append)
     monkeypatch.setattr(unused_images, "_find_unused", lambda *_: [])

@@ -1,4 +1,4 @@
-"""`build_images --wheelhouse`: images of agents where no registry of Python packages can be reached."""
+"""`build_images --wheelhouse`: images of agents on a machine that reaches no registry of Python packages."""
 
 import tarfile
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.one_database
 
 
 class Engine:
-    """Notes which files a build is given."""
+    """Records which files a build gets."""
 
     def __init__(self) -> None:
         self.given: set[str] = set()
@@ -39,7 +39,7 @@ class Engine:
         return (line for line in [{"stream": "Step 1/1"}])
 
     def tag(self, *_: Any) -> None:
-        """Nobody asks."""
+        """Is not used."""
 
 
 @pytest.fixture
