@@ -8,7 +8,7 @@ from pathlib import Path
 BUSYBOX = Path("/bin/busybox")
 AGENT_USER = 10001
 DATA_MODE = 0o777
-"""Of /data: anybody may write there, so that an agent's user need not be given its new volume."""
+"""The mode of /data: everyone may write there, so that an agent's user need not be given its new volume."""
 
 _DIRECTORIES = (
     ("bin", 0o755, 0),
@@ -20,7 +20,8 @@ _DIRECTORIES = (
 
 
 def pack_root(programs: Mapping[str, str], *, applets: Iterable[str], data_mode: int = DATA_MODE) -> bytes:
-    """A tar archive with the programs, scripts for /bin/sh, at the top, and busybox under each applet's name."""
+    """Returns a tar archive with the programs, scripts for /bin/sh, at the top,
+    and busybox under each applet's name."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, mode, owner in (*_DIRECTORIES, ("data", data_mode, AGENT_USER)):

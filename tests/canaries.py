@@ -1,7 +1,7 @@
 """Credentials that must never come out again, and the nets that catch them when they do.
 
-Every project and user in a test is created with these. Every answer, every log line and the database file of the
-whole suite are searched for them.
+Every project and user in a test is created with these. Every answer, every log line and the database file of the whole
+suite are searched for them.
 """
 
 import logging
@@ -16,7 +16,7 @@ CANARY_OTHER_API_KEY = "sk-canary1provider1api1key1w9Hc6Xf"
 CANARY_OF_SERVER = "canary0of0a0server0of0tools0r7Yk5Nb"
 CANARY_PASSWORD = "canary-0-password-0-of-alice-m8Gs"
 
-# The hints, which are the last four characters, may be shown: what is searched for is what stands before them.
+# The hints, which are the last four characters, may be shown: the nets search for what comes before them.
 _NEEDLES = tuple(
     credential[-20:-4]
     for credential in (
@@ -34,7 +34,7 @@ leaks: list[str] = []
 
 
 def find_canary(text: str | bytes) -> str | None:
-    """The part of a canary that the text holds, if it holds one."""
+    """Returns the part of a canary that the text contains, or None."""
     haystack = text if isinstance(text, bytes) else text.encode(errors="replace")
     return next((needle for needle in _NEEDLES if needle.encode() in haystack), None)
 
@@ -45,10 +45,10 @@ def search(text: str | bytes, *, place: str) -> None:
 
 
 class CanaryHandler(logging.Handler):
-    """Searches records as they are before the formatter redacts anything.
+    """Searches records before the formatter redacts anything.
 
-    An event loop tells here, and by no warning, of what was left: tasks at its end, errors that nobody asked for,
-    sessions that are not closed. Of a browser's, whose pages end in the middle of what they do, that is no fault.
+    An event loop reports unfinished work only here: tasks at its end, unretrieved errors, unclosed sessions. A
+    browser's loop may report them, because its pages end in the middle of their work.
     """
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -59,7 +59,7 @@ class CanaryHandler(logging.Handler):
 
 
 class CanaryMiddleware:
-    """Searches status line, headers and body of every answer, streams as they pass."""
+    """Searches status line, headers and body of every answer; streams while they pass."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

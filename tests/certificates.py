@@ -1,4 +1,4 @@
-"""A certificate for localhost, which signs itself, for fakes that speak TLS."""
+"""A self-signed certificate for localhost, for fakes that speak TLS."""
 
 import ssl
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Small servers of tests that run as processes of their own, such as in another network namespace."""
+"""Small servers of tests that run as separate processes, for example in another network namespace."""
 
 import subprocess
 from collections.abc import Iterator

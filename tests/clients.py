@@ -19,7 +19,7 @@ Call = Callable[..., Any]
 
 
 def make_person(name: str) -> User:
-    """Adds the person of this name to the database, with their rights. Staff have let them take every plan."""
+    """Adds the person of this name to the database, with their rights and with every plan allowed."""
     person = UserFactory.create(email=email_of(name), **PEOPLE[name])
     Allowance.objects.bulk_create(Allowance(user=person, plan=plan) for plan in Plan.objects.only("slug"))
     return person
@@ -40,7 +40,7 @@ def api_of(user: User) -> SessionClient:
 
 
 def browser_of(user: User | None, **options: Any) -> Client:
-    """A client with the cookies of a signed-in user, or of a visitor where `user` is None."""
+    """A client with the cookies of a signed-in user, or of a visitor if `user` is None."""
     client = Client(**options)
     if user:
         client.force_login(user)
@@ -94,7 +94,7 @@ def call(client: Client) -> Call:
 
 @pytest.fixture
 def phone(monkeypatch: pytest.MonkeyPatch) -> Phone:
-    """A telephone with an authenticator app, whose clock is also the service's."""
+    """A phone with an authenticator app, whose clock is also the service's."""
     phone = Phone()
     monkeypatch.setattr("django_otp.oath.time", lambda: phone.now)
     return phone

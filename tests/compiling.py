@@ -1,4 +1,4 @@
-"""A plugin of pytest that imports all tests and makes none of them: what is compiled for them is kept.
+"""A pytest plugin that imports all tests and runs none, so that their compiled files are kept.
 
 python -m pytest -p tests.compiling
 """

@@ -1,20 +1,20 @@
-"""What a test has to do with the database."""
+"""How tests use the database."""
 
 import pytest
 
 
 def commits(item: pytest.Item) -> bool:
-    """Whether what the test writes is not rolled back, but taken away after it."""
+    """Whether the test's changes are committed, and removed after it, instead of being rolled back."""
     marker = item.get_closest_marker("django_db")
     is_marked = marker is not None and bool(marker.kwargs.get("transaction"))
     return is_marked or bool({"transactional_db", "live_server"} & set(getattr(item, "fixturenames", ())))
 
 
 def touches_database(item: pytest.Item) -> bool:
-    """More than a page does, which looks the same over any database; its views are tested without a browser, too.
+    """More than a page does, which looks the same with any database, and whose views have tests without a browser.
 
-    `one_database` marks tests that store something on their way to what they are about: SQLite is enough for them, or,
-    where they take long and PostgreSQL is the stricter one, that.
+    `one_database` marks tests whose subject does not depend on the database. They run on SQLite or, if they take long
+    and PostgreSQL is stricter, on that.
     """
     if "browser" in item.path.parts:
         return False

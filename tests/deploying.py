@@ -1,4 +1,4 @@
-"""Creating a project: by the service, which is most tests' beginning, or over the API."""
+"""Creates projects: through the service, with which most tests begin, or over the API."""
 
 from typing import Any
 
@@ -17,16 +17,16 @@ PROJECT = {
     "telegramToken": CANARY_TELEGRAM_TOKEN,
     "apiKey": CANARY_API_KEY,
 }
-"""A good request."""
+"""A valid request."""
 
 
 def token_of_bot(number: int) -> str:
-    """A bot token with a canary in it, as that of any other bot."""
+    """Returns a bot token with a canary in it, for any bot."""
     return f"{number}:{CANARY_TELEGRAM_TOKEN.partition(':')[2]}"
 
 
 def deploy_project(api: APIClient, **fields: Any) -> Project:
-    """Deploys `PROJECT` with other values for the given fields. Returns the row that was made.
+    """Deploys `PROJECT` with other values for the given fields. Returns the new row.
 
     For the owner of a session the service is called as the API would call it, at half the cost.
     """

@@ -1,7 +1,8 @@
-"""Taking away what a test has committed.
+"""Removes what a test has committed.
 
-Django empties every table and then makes the permissions and the content types anew, as after a migration: 65 ms of a
-processor for each test, and twenty times the work of a database for sixty tables of which five have rows.
+Django empties every table and then creates the permissions and the content types again, as after a migration. That
+takes 65 ms of processor time for each test, and twenty times the database's work, for sixty tables of which five have
+rows.
 """
 
 from typing import Any
@@ -12,11 +13,11 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase
 
 KEPT = {ContentType._meta.db_table, Permission._meta.db_table}
-"""No test changes what they say: which models there are."""
+"""Tables that no test changes: they say which models exist."""
 
 
 def empty_tables(*_: Any) -> None:
-    """Deletes every row of every table but those; the tables may refer to each other."""
+    """Deletes every row of every other table; the tables may refer to each other."""
     quote = connection.ops.quote_name
     tables = sorted(set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - KEPT)
     used = " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {quote(table)})" for table in tables)

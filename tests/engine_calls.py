@@ -1,4 +1,4 @@
-"""Notes what Docker is asked for."""
+"""Records the requests to Docker."""
 
 import re
 from typing import Any
@@ -9,12 +9,12 @@ import pytest
 from containers.docker_api.client import DockerClient
 
 _NAMES = re.compile(r"^t-|[0-9a-f]{20}|:|^berth-test$")
-"""Of containers, volumes and images."""
+"""Names of containers, volumes and images."""
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the engine is asked for, such as `POST start`."""
+    """The requests to the engine, such as `POST start`."""
     asked: list[str] = []
     request = DockerClient.request
 

@@ -1,4 +1,4 @@
-"""The Docker engine of the tests: the one that `DOCKER_HOST` names. docker-py's own client does not look at that."""
+"""The Docker engine of the tests, which `DOCKER_HOST` names. docker-py's own client ignores that variable."""
 
 import os
 from contextlib import suppress
@@ -22,19 +22,19 @@ USUAL = "unix:///var/run/docker.sock"
 
 
 def connect(address: str | None = None, *, timeout: int = 120) -> docker.APIClient:
-    """`address` is that of another engine than the usual. Raises `DockerException` where no engine answers."""
+    """`address` names another engine than the usual one. Raises `DockerException` if no engine answers."""
     options = {"base_url": address} if address else kwargs_from_env()
     place = str(options.get("base_url") or USUAL)
-    # docker-py leaves a socket open that it cannot connect.
+    # docker-py does not close a socket that it cannot connect.
     if place.startswith("unix://") and not Path(place.removeprefix("unix://")).exists():
         raise docker.errors.DockerException(f"There is no engine at {place}.")
     return docker.APIClient(version="auto", timeout=timeout, **options)
 
 
 def remove_networks(client: Any, instance: str) -> None:
-    """The networks of this instance, with their firewall rules and its gateway, of whichever installation they are."""
+    """Removes the networks of this instance, with their firewall rules and its gateway, of any installation."""
     for helper in client.containers(all=True, filters={"label": [f"{LABEL}={instance}"]}):
-        with suppress(docker.errors.APIError):  # a probe of a watcher that was killed, which may end by itself
+        with suppress(docker.errors.APIError):  # a probe of a killed watcher, which may end by itself
             client.remove_container(helper["Id"], force=True)
     for gateway in client.containers(all=True, filters={"label": [f"{GATEWAY_LABEL}={instance}"]}):
         client.remove_container(gateway["Id"], force=True)
@@ -42,15 +42,17 @@ def remove_networks(client: Any, instance: str) -> None:
         client.remove_volume(volume["Name"], force=True)
     for network in client.networks(filters={"label": [f"{INSTANCE_LABEL}={instance}"]}):
         bridge = network["Options"].get("com.docker.network.bridge.name")
-        with suppress(AssertionError):  # Docker 20.10 may keep it for ever, which is no fault of Berth's
+        with suppress(AssertionError):  # Docker 20.10 may keep it forever, which is not Berth's fault
             wait_until(partial(_remove_network, client, network["Id"]), within=20.0)
         if bridge:
             remove_bridge(bridge)
 
 
 def remove_bridge(name: str) -> None:
-    """The interface, which an engine that ends leaves, and older ones forget, with its firewall rules."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")  # the rules depend on some, also past pytest
+    """Removes the interface with its firewall rules. An ending engine leaves it, and older engines forget it."""
+    os.environ.setdefault(
+        "DJANGO_SETTINGS_MODULE", "tests.settings"
+    )  # the rules depend on some, also outside of pytest
     remove_rules(name)
     if is_here(name):
         with suppress(ProgramError):
@@ -58,7 +60,7 @@ def remove_bridge(name: str) -> None:
 
 
 def remove_images(client: Any, instance: str) -> None:
-    """Those that tests have made for this instance alone."""
+    """Removes the images that tests have made for this instance alone."""
     for name in names_of_images(client):
         if instance in name:
             with suppress(docker.errors.APIError):  # others may have built on it
@@ -66,12 +68,13 @@ def remove_images(client: Any, instance: str) -> None:
 
 
 def names_of_images(client: Any) -> list[str]:
-    """Of those of tests."""
+    """Returns the names of the images of tests."""
     return [name for each in client.images() for name in each["RepoTags"] or [] if name.startswith("berth-test/")]
 
 
 def _remove_network(client: Any, network: str) -> bool:
-    """Whether it is gone. An engine at which many end at once may keep the endpoint of one for a while, or for ever."""
+    """Returns whether it is gone. An engine on which many containers end at once may keep an endpoint for a while, or
+    forever."""
     with suppress(docker.errors.NotFound):
         for endpoint in (client.inspect_network(network).get("Containers") or {}).values():
             with suppress(docker.errors.APIError):
@@ -86,11 +89,11 @@ def _remove_network(client: Any, network: str) -> bool:
 
 
 def address_of_host() -> str:
-    """The address under which containers reach this machine: that of the engine's default bridge."""
+    """Returns the address under which containers reach this machine: that of the engine's default bridge."""
     client = connect()
     try:
         pool = client.inspect_network("bridge")["IPAM"]["Config"][0]
     finally:
         client.close()
-    # Older engines do not name the gateway, which is the first address.
+    # Older engines do not name the gateway, which has the first address.
     return str(pool.get("Gateway") or next(ip_network(pool["Subnet"]).hosts()))

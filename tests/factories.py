@@ -1,4 +1,4 @@
-"""People and things for tests. Everyone's password is the canary, so that one that leaks is noticed."""
+"""Users and API keys for tests. Everyone's password is the canary, so that a leaked one is noticed."""
 
 import logging
 from datetime import timedelta
@@ -12,7 +12,7 @@ from accounts.credentials.api_keys import digest_key, hint_key, make_key
 from accounts.models import ApiKey, Scope, User
 from tests.canaries import CANARY_PASSWORD
 
-# At DEBUG it describes each step, which takes half of the time that it takes to make a user.
+# At DEBUG it describes each step, which takes half of the time for creating a user.
 logging.getLogger("factory").setLevel(logging.WARNING)
 
 
@@ -33,7 +33,7 @@ class UserFactory(DjangoModelFactory[User]):
 
 
 class ApiKeyFactory(DjangoModelFactory[ApiKey]):
-    """Of a key that was made here, `plain_key` knows the key itself."""
+    """For a key that was created here, `plain_key` is the key itself."""
 
     class Meta:
         model = ApiKey

@@ -17,17 +17,18 @@ from containers.programs import ProgramError, run_program
 from tests.engines import remove_bridge
 
 BRIDGE = re.compile(rb"\b(?:berth|bexit|btry)-[0-9a-f]{8}\b")
-"""As Berth names them (`containers/firewall/bridge.py`), in a file of the engine's own format."""
+"""How Berth names them (`containers/firewall/bridge.py`), in a file of the engine's own format."""
 
 
 def forgotten_bridges(folder: Path) -> list[str]:
-    """Also those that it has taken away itself, whose names may still stand in its file."""
+    """Returns the names in its file, including those of interfaces that it has removed itself."""
     written = folder / "network/files/local-kv.db"
     return sorted({name.decode() for name in BRIDGE.findall(written.read_bytes())}) if written.exists() else []
 
 
 def dead_rules(saved: str, *, living: set[str]) -> Iterator[list[str]]:
-    """The arguments of iptables that take away each rule for a bridge that is gone. `saved` is of iptables-save."""
+    """Returns the iptables arguments that remove each rule for a bridge that is gone.
+    `saved` is the output of iptables-save."""
     table = ""
     for line in saved.splitlines():
         if line.startswith("*"):
@@ -39,7 +40,7 @@ def dead_rules(saved: str, *, living: set[str]) -> Iterator[list[str]]:
 def remove_dead_rules() -> None:
     living = {each.name for each in Path("/sys/class/net").iterdir()}
     for program in ("iptables", "ip6tables"):
-        with suppress(ProgramError):  # there is no such program, or another has just taken the rule away
+        with suppress(ProgramError):  # there is no such program, or another one has just removed the rule
             for words in dead_rules(run_program(f"{program}-save", seconds=20.0), living=living):
                 run_program(program, *words, seconds=20.0)
 

@@ -1,4 +1,4 @@
-"""Ids of installations, as the settings name them, for processes that are not to read them from their database."""
+"""Ids of installations, as the settings name them, for processes that must not read them from their database."""
 
 
 def ours() -> str:

@@ -1,7 +1,8 @@
-"""The instances that tests have on a Docker engine: each is noted with the process that tests, before it is used.
+"""The instance names that tests use on a Docker engine. Each is recorded with the process of the tests before it is
+used.
 
-What a test leaves behind whose process was killed is taken away by the next run: containers, volumes, networks, the
-firewall rules of their bridges, and images, of those instances alone that such a note names.
+The next run removes what a test of a killed process has left: containers, volumes, networks, the firewall rules of
+their bridges, and images, of the recorded instances alone.
 """
 
 import fcntl
@@ -25,7 +26,7 @@ LABELS = (INSTANCE_LABEL, GATEWAY_LABEL)
 
 
 def note_instance(name: str) -> str:
-    """Notes that this process is about to use the name, which it returns; before, takes away what others have left."""
+    """Records that this process is about to use the name, and returns it. First removes what others have left."""
     engine = _engine()
     if engine and "/" not in name:
         _note(_notes(), name, engine)
@@ -34,7 +35,8 @@ def note_instance(name: str) -> str:
 
 @cache
 def _engine() -> str:
-    """The usual engine by id and address, or nothing where none answers. On the way, once a process: what is left."""
+    """Returns the usual engine by id and address, or nothing if none answers.
+    Once per process, removes what others have left."""
     with suppress(docker.errors.DockerException):
         client = connect()
         try:
@@ -48,7 +50,7 @@ def _engine() -> str:
 
 
 def take_away_what_is_left(client: Any, notes: Path, engine: str) -> list[str]:
-    """Returns the names of the instances whose process does not live any more."""
+    """Returns the names of the instances whose process has ended."""
     with _alone(notes):
         left = [note.name for note in notes.iterdir() if _is_left(note, engine)]
         if left:
@@ -72,7 +74,7 @@ def _note(notes: Path, name: str, engine: str) -> None:
 
 
 def _is_left(note: Path, engine: str) -> bool:
-    """Whether it is of this engine, and of a process that has ended."""
+    """Whether it is on this engine, and its process has ended."""
     try:
         noted = json.loads(note.read_text())
         here, there = _process(os.getpid()), _process(int(noted["pid"]))
@@ -84,17 +86,17 @@ def _is_left(note: Path, engine: str) -> bool:
 
 
 def _process(pid: int) -> dict[str, Any]:
-    """What tells a process from each other one, also from those that had its id before or get it later."""
+    """Identifies a process, also among those that had or will have the same id."""
     began = ""
     with suppress(OSError):
-        # The 22nd field of the file; the second one may hold spaces and brackets of its own.
+        # The 22nd field of the file; the second one may contain spaces and brackets.
         began = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return {"pid": pid, "began": began, "boot": boot, "pids": str(Path("/proc/self/ns/pid").readlink())}
 
 
 def _instances(client: Any) -> set[str]:
-    """The names of which anything is on the engine."""
+    """Returns the names of instances of which anything is on the engine."""
     found = [
         *client.containers(all=True),
         *(client.volumes()["Volumes"] or []),

@@ -1,4 +1,4 @@
-"""What a real service leaves on purpose, because its agents outlive it, and a test has to take away."""
+"""Removes what a real service leaves on purpose, because its agents outlive it."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -11,15 +11,14 @@ from tests.engines import connect, remove_images, remove_networks
 
 
 def remove_leftovers(environment: Mapping[str, str]) -> None:
-    """Containers, volumes, network and firewall rules of the instance that the environment names, and what services
-    that were killed have counted.
-    """
+    """Removes containers, volumes, network and firewall rules of the instance that the environment names,
+    and the counts of killed services."""
     sweep_folders()
     remove_from_engine(environment["BERTH_INSTANCE"])
 
 
 def remove_from_engine(instance: str) -> None:
-    """Whatever carries the instance's label, and images that are named after it; nothing where no engine answers."""
+    """Removes everything with the instance's label, and images named after it. Does nothing if no engine answers."""
     chosen = {"label": [f"berth.instance={instance}"]}
     with suppress(docker.errors.DockerException):
         client = connect()

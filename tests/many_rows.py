@@ -1,4 +1,4 @@
-"""Copies of a project's row by the thousand, which the database makes by itself in one statement."""
+"""Thousands of copies of a project's row, which the database makes in one statement."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from projects.models import Project
 connection: Any = ConnectionProxy(connections, "default")
 
 AT_ONCE = 5000
-"""Rows of one statement."""
+"""Rows per statement."""
 
 _COUNTING = "WITH RECURSIVE n(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM n WHERE number < %s)"
 _PER_VENDOR = {

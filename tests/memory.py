@@ -1,4 +1,4 @@
-"""Measures how much memory Python takes for something, whatever else the process holds."""
+"""Measures how much memory Python uses for something, no matter what else the process uses."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ class Peak:
 
 @contextmanager
 def measure_memory() -> Iterator[Peak]:
-    """The peak of what is allocated inside, in bytes; known at the end."""
+    """Measures the peak of the memory allocated inside, in bytes; known at the end."""
     peak = Peak()
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]

@@ -1,6 +1,6 @@
-"""An SQLite database of this version that nobody has used yet, to be copied: the migrations take seconds.
+"""An unused SQLite database of this version, to be copied, because the migrations take seconds.
 
-python -m tests.migrated FILE    makes one, for those that are told of it by BERTH_TEST_MIGRATED
+python -m tests.migrated FILE    makes one, for processes that have its path in BERTH_TEST_MIGRATED
 """
 
 import atexit
@@ -17,11 +17,11 @@ import django
 from tests.paths import ROOT
 
 MADE = "BERTH_TEST_MIGRATED"
-"""The variable with the path of one, where somebody has made it for several processes."""
+"""The variable with the path of a database that was made for several processes."""
 
 
 def copy_migrated(data: Path) -> None:
-    """Into a data directory that has no database yet."""
+    """Copies it into a data directory that has no database yet."""
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.copy2(migrated(), data / "berth.sqlite3")
 

@@ -1,6 +1,6 @@
 """The people of all tests: Alice owns, Bob is the stranger, Sam is staff, Ada is an admin.
 
-Everybody's password is `tests.canaries.CANARY_PASSWORD`. This module needs no Django.
+Everyone's password is `tests.canaries.CANARY_PASSWORD`. This module needs no Django.
 """
 
 PEOPLE: dict[str, dict[str, bool]] = {"alice": {}, "bob": {}, "sam": {"staff": True}, "ada": {"admin": True}}

@@ -1,4 +1,4 @@
-"""What every error answer of the API has to be (RFC 9457, and the shape that `decisions.md` gives it)."""
+"""The format of every error answer of the API: RFC 9457, with the fields that all of ours have."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ MEMBERS = {"type", "title", "status", "detail", "code", "request_id"}
 
 
 def assert_problem(answer: Any, status: int, code: str, *, field: str | None = None) -> dict[str, Any]:
-    """The answer is the problem document of this status and code, and names `field` where one is given."""
+    """Asserts that the answer is the problem document of this status and code, and names `field` if one is given."""
     assert answer.status_code == status, answer.content
     assert answer["Content-Type"] == "application/problem+json"
     document: dict[str, Any] = answer.json()
@@ -24,12 +24,12 @@ def assert_problem(answer: Any, status: int, code: str, *, field: str | None = N
 
 
 def codes_of(answer: Any) -> set[tuple[str | None, str]]:
-    """Field and code of each error."""
+    """Returns field and code of each error."""
     return {(error["field"], error["code"]) for error in answer.json()["errors"]}
 
 
 def errors_of(answer: Any) -> list[dict[str, Any]]:
-    """The errors of a 400 for a bad body."""
+    """Returns the errors of a 400 for a bad body."""
     assert_problem(answer, 400, "invalid")
     errors: list[dict[str, Any]] = answer.json()["errors"]
     return errors

@@ -1,7 +1,7 @@
 """Berth from compose.yaml, in a copy of the checkout, with images that are built on this machine.
 
-Debian's docker.io has no compose plugin. This takes the distribution's `docker-compose` (1.29.2 in bookworm; `apt-get
-install docker-compose`), or `docker compose` where there is one.
+Debian's docker.io has no compose plugin. This uses the distribution's `docker-compose` (1.29.2 in bookworm; `apt-get
+install docker-compose`), or `docker compose` if there is one.
 """
 
 import os
@@ -24,7 +24,7 @@ BUILD_LIMIT, LIMIT = 1800, 600
 
 
 def compose_command() -> list[str]:
-    """Raises `RuntimeError` where there is none."""
+    """Raises `RuntimeError` if there is none."""
     if shutil.which("docker-compose"):
         return ["docker-compose"]
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode == 0:
@@ -40,7 +40,7 @@ class Installation:
         (checkout / ".env").write_text("".join(f"{name}={value}\n" for name, value in environment.items()))
 
     def compose(self, *words: str, within: int = LIMIT) -> str:
-        """What it has printed. Raises `CalledProcessError`."""
+        """Returns the output. Raises `CalledProcessError`."""
         done = subprocess.run(
             [*compose_command(), "--project-name", self.name, *words],
             cwd=self.checkout,
@@ -55,7 +55,7 @@ class Installation:
         return done.stdout
 
     def build(self) -> None:
-        """With the engine's host's network, by which this machine reaches its packages."""
+        """Builds in the network of the engine's host, by which this machine reaches its packages."""
         tag, base = self.environment["BERTH_TAG"], f"PYTHON_IMAGE={DEBIAN_BASE}"
         build = ["docker", "build", "--quiet", "--network", "host", "--build-arg"]
         folder = ROOT / "tests/compose/postgres"
@@ -70,7 +70,7 @@ class Installation:
 
 @contextmanager
 def installed(folder: Path, port: int, **variables: str) -> Iterator[Installation]:
-    """It is built, and not up yet. At the end all that it made is gone, but for the layers of images."""
+    """The images are built, and nothing runs yet. At the end everything is removed except layers of images."""
     tag = f"test-{secrets.token_hex(4)}"
     copy_checkout(folder)
     if certificates := find_certificates():

@@ -15,7 +15,7 @@ LIMIT = 300
 
 
 class Stack:
-    """What `Walk` asks of an installation."""
+    """The part of an installation that `Walk` uses."""
 
     def __init__(self, node: SwarmNode, folder: Path, images: str) -> None:
         self.node, self.folder, self.name = node, folder, STACK
@@ -36,7 +36,7 @@ class Stack:
         return done.stdout
 
     def prepare(self, **variables: str) -> None:
-        """As the head of stack.yaml says, with this node's own socket."""
+        """Does what the head of stack.yaml says, with this node's own socket."""
         socket, text = self.node.url.removeprefix("unix://"), (ROOT / "stack.yaml").read_text()
         (self.folder / "stack.yaml").write_text(text.replace(f"source: {SOCKET}", f"source: {socket}"))
         (self.folder / "stack.env").write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
@@ -58,7 +58,7 @@ class Stack:
         return self.docker("ps", "-q", "-f", f"name={STACK}_{service}").split()[0]
 
     def run_node_script(self) -> None:
-        """Where the walk keeps no files of its node's rules among those of this machine."""
+        """Runs the script so that it writes no files of its node's rules among those of this machine."""
         script = self.docker("exec", self.container("web"), "python", "manage.py", "node")
         for place, here in {"/run/berth-node": f"{self.node.home}/rules", "/run/systemd": "/nowhere"}.items():
             script = script.replace(place, here)

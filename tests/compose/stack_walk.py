@@ -47,14 +47,14 @@ class StackWalk(Walk):
         wait_until(self.is_ready, within=LIMIT, every=1, what=self.installation.describe)
 
     def call(self, method: str, path: str, body: Any = None) -> Answer:
-        """Says what the Swarm did with the web server if nobody listens at its port."""
+        """If nobody listens at its port, says what the Swarm did with the web server."""
         try:
             return super().call(method, path, body)
         except OSError as error:
             raise AssertionError(f"{method} {path}: {error}\n{self.installation.describe()}") from error
 
     def kill(self, service: str) -> None:
-        """With -9, all of its processes; the Swarm starts it again."""
+        """Kills all of its processes with -9; the Swarm starts it again."""
         killed = self.installation.container(service)
         self.installation.docker("kill", "--signal", "KILL", killed)
         wait_until(lambda: self._is_another(service, killed), within=LIMIT, every=1)
@@ -72,7 +72,7 @@ class StackWalk(Walk):
 
 @contextmanager
 def begun(images: str) -> Iterator[tuple[StackWalk, str]]:
-    """Everything of this process is in the network between the nodes from then on, the fakes too."""
+    """From then on everything of this process is in the network between the nodes, including the fakes."""
     bot, key = f"{secrets.randbelow(10**9) + 10**9}:{secrets.token_hex(16)}", f"sk-s-{secrets.token_hex(16)}"
     with ExitStack() as stack:
         home = Path(tempfile.mkdtemp(prefix="bs-"))
@@ -105,7 +105,7 @@ def begun(images: str) -> Iterator[tuple[StackWalk, str]]:
 
 @contextmanager
 def built_images() -> Iterator[str]:
-    """The tag that they have."""
+    """Returns the tag of the images."""
     tag = f"test-{secrets.token_hex(4)}"
     with tempfile.TemporaryDirectory(prefix="berth-stack-") as name:
         folder = Path(name)

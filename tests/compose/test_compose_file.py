@@ -1,4 +1,4 @@
-"""compose.yaml gives every variable to Berth, and the engine's socket to nobody who serves."""
+"""compose.yaml passes every variable to Berth, and gives the engine's socket only to the proxy."""
 
 import re
 import shutil
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.one_database
 COMPOSE = ROOT / "compose.yaml"
 OF_A_WATCHER = {"BERTH_WATCHER_PORT"}
 FIXED = {"DATABASE_URL", "BERTH_DATA_DIR", "BERTH_HOST", "BERTH_PORT", "BERTH_ROLE", "DOCKER_HOST"} | OF_A_WATCHER
-"""Where things are in the containers, which is compose's to say."""
+"""Paths in the containers, which only compose.yaml sets."""
 SERVICE = ("setup", "web", "watcher")
 SOCKET = "/var/run/docker.sock"
 NEEDED = {"POSTGRES_PASSWORD": "secret", "DOCKER_GID": "999"}
@@ -29,7 +29,7 @@ def services() -> dict[str, Any]:
 
 
 def variables() -> set[str]:
-    """All that docs/configuration.md lists."""
+    """Returns all variables in docs/configuration.md."""
     tables = (ROOT / "docs/configuration.md").read_text()
     return set(
         re.findall(
@@ -47,7 +47,7 @@ def test_every_variable_of_env_reaches_berth(services: dict[str, Any], name: str
     assert len(variables()) > 40
     assert FIXED - {"BERTH_ROLE"} - OF_A_WATCHER <= environment.keys()
     assert (environment.keys() >= OF_A_WATCHER) is (name == "watcher")
-    # What is said beside that file says the same, or a default.
+    # A value set next to that file repeats it, or is a default.
     beside = {name: str(value) for name, value in environment.items() if name not in FIXED}
     assert all(re.fullmatch(rf"\$\{{{name}:-[^}}]*\}}", value) for name, value in beside.items())
     head = COMPOSE.read_text().partition("services:")[0]
@@ -94,7 +94,7 @@ def test_the_images_can_be_built_without_buildkit() -> None:
 
 @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="There is no docker-compose here.")
 def test_compose_itself_accepts_the_file(tmp_path: Path) -> None:
-    """With each variable in `.env`; and it says so where one that is needed is missing."""
+    """With each variable in `.env`; and it reports a required one that is missing."""
     shutil.copy(COMPOSE, tmp_path)
     said = {name: f"said-{name}" for name in variables() - FIXED} | NEEDED
     (tmp_path / ".env").write_text("".join(f"{name}={value}\n" for name, value in said.items()))

@@ -1,4 +1,4 @@
-"""A release is pinned by commits, may do no more than it has to, and is made of what says the same everywhere."""
+"""A release pins everything by commit, has only the rights that it needs, and has one version everywhere."""
 
 import re
 import shutil
@@ -39,13 +39,13 @@ def test_it_signs_the_images_of_both_architectures() -> None:
     targets = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     assert {each["target"] for each in job["strategy"]["matrix"]["include"]} == set(targets) - {"build"}
     assert "cosign sign" in job["steps"][-1]["run"]
-    # What somebody else may write, as the name of a tag, comes to no shell but as a variable.
+    # Text that others may write, such as the name of a tag, reaches a shell only as a variable.
     assert not any("${{" in step.get("run", "") for step in job["steps"])
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """One that may be released as 1.2.3."""
+    """A checkout that may be released as 1.2.3."""
     (tmp_path / "config/bin").mkdir(parents=True)
     shutil.copy(ROOT / "config/bin/check-release", tmp_path / "config/bin")
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
@@ -55,7 +55,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def write_dockerfile(checkout: Path, *versions: str) -> None:
-    """An image of each version, or one without a label where it is empty, after the stage that builds."""
+    """Writes an image for each version, or one without a label if it is empty, after the stage that builds."""
     stages = [
         f"FROM python AS image{number}\n" + (f'LABEL org.opencontainers.image.version="{version}"\n' if version else "")
         for number, version in enumerate(versions)

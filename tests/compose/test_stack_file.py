@@ -1,4 +1,4 @@
-"""stack.yaml gives every variable of its `stack.env` to Berth, whose gateway is on, and `docker stack` takes it."""
+"""stack.yaml passes every variable of its `stack.env` to Berth, turns the gateway on, and `docker stack` accepts it."""
 
 import os
 import re
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.one_database
 
 STACK = ROOT / "stack.yaml"
 SET_BY_THE_FILE = {"BERTH_ENGINE", "BERTH_DRAIN_SECONDS"}
-"""Beside those of where things are, which any such file sets."""
+"""Set in addition to paths, which any such file sets."""
 NEEDED = {"BERTH_IMAGE": "registry.example/berth@sha256:0", "DOCKER_GID": "999"}
 
 
@@ -34,7 +34,7 @@ def test_every_variable_of_stack_env_reaches_berth(services: dict[str, Any], nam
     beside = {each.removesuffix("_FILE") for each in service["environment"]}
     keys = {"BERTH_SECRET_KEY", "BERTH_TOKEN_KEY", "BERTH_ENCRYPTION_KEYS"}
     assert beside <= FIXED | SET_BY_THE_FILE | keys
-    # What is said beside that file counts, so it says nothing that an operator may choose.
+    # A value set next to that file takes precedence, so none of them may be one that an operator chooses.
     assert not any("$" in str(value) for value in service["environment"].values())
     head = STACK.read_text().partition("version:")[0]
     assert all(each in head for each in beside - keys)
@@ -51,9 +51,8 @@ def test_only_managers_run_services_with_the_engine_s_socket(services: dict[str,
 
 @pytest.mark.parametrize("name", ["web", "watcher"])
 def test_a_busy_machine_does_not_get_berth_killed(services: dict[str, Any], name: str) -> None:
-    """A Swarm kills a task after three failed checks, if the file names no other number. Each check starts an
-    interpreter: it took 0.7 s on two cores at a load of 20, and 5 s with a fiftieth of a core.
-    """
+    """A Swarm kills a task after three failed checks unless the file sets another number. Each check starts an
+    interpreter: it took 0.7 s on two cores at a load of 20, and 5 s with a fiftieth of a core."""
     check = services[name]["healthcheck"]
     assert int(check["timeout"].removesuffix("s")) >= 30
     assert check["retries"] >= 6
@@ -69,7 +68,7 @@ def test_the_head_of_the_file_names_each_secret(services: dict[str, Any]) -> Non
 
 
 def test_the_node_script_is_printed_by_a_web_server_and_runs_on_every_node(services: dict[str, Any]) -> None:
-    """`docker ps` on another node finds none."""
+    """`docker ps` on another node finds no web server."""
     assert "node.role == manager" in services["web"]["deploy"]["placement"]["constraints"]
     step = STACK.read_text().partition("# 5. ")[2].partition("# 6. ")[0]
     printed, _, run = step.partition("> berth-node.sh\n")

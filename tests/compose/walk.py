@@ -57,7 +57,7 @@ class Walk:
         body = {"name": "In compose", "telegramToken": self.bot, "apiKey": key}
         answers: list[Answer] = []
 
-        def is_taken() -> bool:  # the gateway may have to come first
+        def is_taken() -> bool:  # the gateway may have to start first
             answers.append(self.call("POST", "/api/projects?wait=30", body))
             return answers[-1].status != 503
 
@@ -118,7 +118,7 @@ def begun() -> Iterator[tuple[Walk, str]]:
 
 
 def find_leftovers(client: docker.APIClient, instance: str) -> list[str]:
-    """Names of what carries the instance's or the project's name."""
+    """Returns the names of everything that has the instance's or the project's name."""
     everything = [
         *(each["Names"][0] for each in client.containers(all=True)),
         *(each["Name"] for each in client.volumes()["Volumes"] or []),

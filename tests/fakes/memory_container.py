@@ -20,7 +20,7 @@ from containers.vocabulary import (
 
 @dataclass
 class MemoryContainer:
-    """One container and everything a test may want to look at."""
+    """One container and everything that tests check."""
 
     name: str
     labels: dict[str, str]
@@ -43,9 +43,9 @@ class MemoryContainer:
     is_silent: bool = False
     has_drifted: bool = False
     listed_as: ContainerState | None = None
-    """What the list goes on to say while the engine takes the container down."""
+    """The state that the list still shows while the engine takes the container down."""
     written: Observation | None = None
-    """What the list says of it for as long as the engine cannot write down what has changed since."""
+    """The state that the list shows while the engine cannot save changes."""
 
     @property
     def is_ours(self) -> bool:
@@ -73,7 +73,7 @@ class MemoryContainer:
 
     @property
     def without_report(self) -> Observation:
-        """As it is, without what the report says of its health."""
+        """The container without the report's effect on its health."""
         return replace(
             self.briefly,
             state=self.state,
@@ -90,7 +90,7 @@ class MemoryContainer:
 
     @property
     def briefly(self) -> Observation:
-        """What a list call says: nothing beyond state and health."""
+        """The details of a list call: only state and health."""
         return self.written or Observation(
             name=self.name,
             container_id=self.container_id,

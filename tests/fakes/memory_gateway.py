@@ -31,12 +31,12 @@ class MemoryTransport:
         return self.answer(line)
 
     def prepare(self, *, within: float) -> None:
-        """There is nothing to be done before."""
+        """Nothing has to be prepared."""
 
 
 @dataclass
 class GatewayContainer:
-    """The gateway's container, as a test may look at it."""
+    """The gateway's container, as tests see it."""
 
     spec: GatewaySpec
     container_id: str = field(default_factory=lambda: secrets.token_hex(32))
@@ -45,10 +45,10 @@ class GatewayContainer:
 
 
 class RunsMemoryGateway(MemoryNames):
-    """`gateway_program` is what it keeps and answers; `gateway_container` is None while there is none.
+    """`gateway_program` keeps the entries and answers; `gateway_container` is None if there is none.
 
-    `subnet` may be changed: somebody has removed the network. `taken` are addresses that somebody else has on it.
-    `knows_sources` is what the engine says of its firewall.
+    `subnet` may be changed, as if someone had removed the network. `taken` are foreign addresses on it. `knows_sources`
+    is what the engine says about its firewall.
     """
 
     def reset(self) -> None:
@@ -82,7 +82,7 @@ class RunsMemoryGateway(MemoryNames):
         return GatewayAddress(host=str(host), knows_sources=self.knows_sources, warning=warning)
 
     def _ensure_container(self, spec: GatewaySpec) -> str:
-        """What is wrong where the one that runs goes on in the place of another."""
+        """Returns what is wrong if the running one continues instead of another."""
         there = self.gateway_container
         is_running = there is not None and there.is_up
         has_image = (spec.image or GATEWAY_IMAGE) in self.images
@@ -133,7 +133,7 @@ class RunsMemoryGateway(MemoryNames):
         self._answer("remove_gateway")
 
     def stop_gateway(self) -> None:
-        """Somebody stops its container behind our back. What it keeps stays."""
+        """Stops its container behind the service's back. Its data stay."""
         with self._changed:
             if self.gateway_container is not None:
                 self.gateway_container.is_up = False
@@ -157,13 +157,13 @@ class RunsMemoryGateway(MemoryNames):
             raise FirewallMissingError
 
     def _check_network(self, container: MemoryContainer) -> MemoryContainer:
-        """As the engine refuses to put it on a network that has no such address."""
+        """Refuses to connect it, like an engine, to a network without such an address."""
         if container.spec is not None and container.has_drifted:
             self._check_address(container.spec)
         return container
 
     def _check_address(self, spec: ContainerSpec) -> None:
-        """As the engine refuses what it cannot give."""
+        """Refuses an address, like an engine, that it cannot give."""
         if spec.address is None:
             return
         if not AgentsNetwork(subnet=self.subnet).has(spec.address, spec.reach):

@@ -1,4 +1,4 @@
-"""The images of the engine in memory: their names in `images`, and what is said of them in `described`."""
+"""The images of the engine in memory: their names in `images`, and their facts in `described`."""
 
 from collections.abc import Callable, Collection
 
@@ -9,7 +9,7 @@ from tests.fakes.memory_streams import MemoryStreams
 
 
 def try_well(spec: ContainerSpec, token: str, key: str) -> TrialRun:
-    """What comes of an image that keeps the contract."""
+    """Returns the runs of an image that keeps the contract."""
     given = spec.secrets
     if given.get("telegram_bot_token", token) != token:
         return TrialRun(exit_code=20)
@@ -34,7 +34,7 @@ class MemoryImages(MemoryStreams):
         return self.find_image(image) is not None
 
     def find_image(self, name_or_id: str) -> str | None:
-        """The id of the image. Those in `former_images` have lost their names."""
+        """Returns the id of the image. Those in `former_images` have lost their names."""
         ids = {name: self.describe_known(name).image_id for name in self.images}
         known = {*ids.values(), *self.former_images}
         return ids.get(name_or_id) or (name_or_id if name_or_id in known else None)

@@ -1,4 +1,4 @@
-"""The list of the engine in memory, and when it differs from what an inspection tells."""
+"""The list of the engine in memory, and when it differs from an inspection."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from tests.fakes.memory_images import MemoryImages
 
 
 class MemoryLists(MemoryImages):
-    """As Docker, it writes down how containers are, lists them from that, and cannot where its disk is full."""
+    """Like Docker, it lists the last saved states, and cannot save any while its disk is full."""
 
     def reset(self) -> None:
         with self._changed:
@@ -18,13 +18,13 @@ class MemoryLists(MemoryImages):
             self._gone: list[MemoryContainer] = []
 
     def fill_disk(self) -> None:
-        """From now on the list says of each container that there is what it says now, whatever becomes of it."""
+        """From now on the list shows the present state of each existing container, no matter what happens to it."""
         with self._changed:
             for each in self.containers.values():
                 each.written = each.briefly
 
     def free_disk(self, *names: str) -> None:
-        """The list tells the truth again, of these containers or of all. Docker writes of each when it changes next."""
+        """The list is right again about these containers or about all. Docker saves each one when it changes next."""
         with self._changed:
             for each in self.containers.values():
                 each.written = None if not names or each.name in names else each.written

@@ -1,4 +1,4 @@
-"""The engine in memory limits what agents ask its name server, of which it has none."""
+"""The engine in memory limits look-ups at its name server, which does not exist."""
 
 from collections.abc import Collection
 
@@ -7,7 +7,7 @@ from tests.fakes.memory_states import MemoryStates
 
 
 class MemoryNames(MemoryStates):
-    """`limited` are the ids of the containers that have the limit; `names_warning` is what it says of them."""
+    """`limited` are the ids of the limited containers; `names_warning` is what it says about them."""
 
     def reset(self) -> None:
         with self._changed:

@@ -1,4 +1,4 @@
-"""What the volumes of the engine in memory hold."""
+"""The contents of the volumes of the engine in memory."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""What the engine in memory tells while it happens: logs, events and reports."""
+"""The streams of the engine in memory: logs, events and reports."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from tests.fakes.memory_container import MemoryContainer
 
 
 class MemoryReports:
-    """Hears of the reports of the containers in memory."""
+    """Receives the reports of the containers in memory."""
 
     def __init__(self, engine: EngineDials, seen: int) -> None:
         self._engine = engine
@@ -34,7 +34,7 @@ class MemoryReports:
 
 
 class MemoryStreams(EngineDials):
-    """The part of the engine in memory that is followed."""
+    """The streams of the engine in memory."""
 
     def logs(
         self, key: str, *, tail: int | None = None, since: datetime | None = None, follow: bool = False, of: str = ""

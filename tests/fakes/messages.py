@@ -1,4 +1,4 @@
-"""What a fake server is asked and what it answers, faults included."""
+"""Requests to a fake server and its answers, including faults."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,8 @@ class Request:
     gone: Callable[[], bool] = field(repr=False)  # has the client hung up?
 
     def fields(self) -> dict[str, Any]:
-        """The parameters, wherever the client put them: query, JSON, form or multipart. ValueError for bad JSON."""
+        """The parameters, no matter where the client put them: query, JSON, form or multipart.
+        Raises ValueError for bad JSON."""
         kind = self.headers.get("content-type", "").lower()
         found: dict[str, Any] = dict(self.query)
         if "json" in kind and self.body:
@@ -56,7 +57,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Streamed(Answer):
-    """An answer that comes in pieces. The pieces end early where the client hangs up."""
+    """An answer that comes in pieces. They end early if the client hangs up."""
 
     pieces: Iterable[bytes] = ()
 
@@ -69,7 +70,7 @@ GARBAGE = Answer(200, b'\x00\xff{"ok": tru')
 
 @dataclass
 class Fault:
-    """What happens instead of an answer. `answer=None` hangs until healed or until the client gives up."""
+    """Replaces an answer. `answer=None` hangs until healed or until the client gives up."""
 
     answer: Answer | None
     only: str | None = None  # the method or kind of request it is for; None: all

@@ -29,7 +29,7 @@ from tests.fakes.provider_contents import find_bad_part, transcription
 from tests.fakes.provider_dials import BREAK, ProviderDials
 from tests.fakes.provider_streams import EVENTS, stream, stream_calls
 
-# What /control/fail may turn.
+# The failures that /control/fail may set.
 DIALS: tuple[str, ...] = ("add_key", "reject", "accept", "no_credit", "add_model", "remove_model", "reply_with")
 DIALS += ("hold", "release", "rate_limit", "break_down", "garbage", "stall", "heal")
 
@@ -77,7 +77,7 @@ class FakeProvider(ProviderDials):
             known = asked.key in self._keys and asked.key not in self._rejected
             penniless = asked.key in self._penniless
             missing = asked.model and asked.model.removesuffix("/endpoints") in self._missing_models
-        listing = asked.kind == "models" and asked.vendor == "openrouter"  # public there
+        listing = asked.kind == "models" and asked.vendor == "openrouter"  # this address is public
         if not known and not listing:
             return key_rejected(asked)
         if missing:
@@ -118,13 +118,13 @@ class FakeProvider(ProviderDials):
         return Streamed(200, b"", EVENTS, pieces=stream(asked, self._paced(pieces)))
 
     def _take_calls(self, asked: Asked) -> list[tuple[str, dict[str, Any]]] | None:
-        """Where it may call any."""
+        """Calls tools if the model may call any."""
         choice = str(asked.body.get("tool_choice", "auto"))
         with self.changed:
             return self._calls.pop(0) if self._calls and asked.body.get("tools") and "none" not in choice else None
 
     def _paced(self, pieces: list[str]) -> Iterator[str]:
-        """Each piece when the test lets it through."""
+        """Sends each piece when the test lets it through."""
         for number, piece in enumerate(pieces):
             with self.changed:
                 while number >= self._let_through and not self.closing.is_set():

@@ -1,4 +1,4 @@
-"""What OpenAI, OpenRouter and Anthropic answer, each in its own shapes and words."""
+"""The answers of OpenAI, OpenRouter and Anthropic, each in its own format and words."""
 
 import time
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from tests.fakes.messages import BAD_GATEWAY, Answer, Request
 
 @dataclass(frozen=True)
 class Asked:
-    """One request that came, refused ones included."""
+    """A request, including refused ones."""
 
     vendor: str  # openai, openrouter or anthropic
     kind: str  # chat, models or key
@@ -57,7 +57,7 @@ def describe_model(asked: Asked, name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 1_700_000_000, "owned_by": "fake"}
 
 
-# The vendors' errors, in their own shapes and words.
+# The vendors' errors, in their own format and words.
 
 
 def refuse_with(asked: Asked, status: int, words: str, kind: str, code: str | None, **headers: str) -> Answer:
@@ -78,7 +78,7 @@ def key_rejected(asked: Asked) -> Answer:
     if not key:
         words = "You didn't provide an API key. You need to provide your API key in an Authorization header."
         return refuse_with(asked, 401, words, "invalid_request_error", None)
-    shown = f"{key[:8]}{'*' * max(len(key) - 12, 3)}{key[-4:]}"  # OpenAI does echo so much of it
+    shown = f"{key[:8]}{'*' * max(len(key) - 12, 3)}{key[-4:]}"  # OpenAI echoes this much of it
     words = f"Incorrect API key provided: {shown}. You can find your API key at https://platform.openai.com/api-keys."
     return refuse_with(asked, 401, words, "invalid_request_error", "invalid_api_key")
 

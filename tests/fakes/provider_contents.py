@@ -1,4 +1,4 @@
-"""Pictures, files and sounds that a provider is asked about, and what it refuses of them."""
+"""Pictures, files and sounds in questions to a provider, and which of them it refuses."""
 
 import base64
 import binascii
@@ -13,20 +13,21 @@ _ADDRESS = re.compile(r"data:([\w./+-]+);base64,([A-Za-z0-9+/=]*)")
 
 
 def files_in(asked: Asked) -> list[tuple[str, bytes]]:
-    """The kind and the content of each file in the last question. ValueError for what no provider takes."""
+    """Returns the kind and the content of each file in the last question.
+    Raises ValueError for what no provider accepts."""
     content = asked.messages[-1].get("content") if asked.messages else None
     parts = content if isinstance(content, list) else []
     return [_decode(part) for part in parts if part.get("type") not in ("text", "tool_result")]
 
 
 def calls_in(asked: Asked) -> list[str]:
-    """The ids of the calls in what was asked."""
+    """Returns the ids of the calls in the request."""
     openai = [call["id"] for message in asked.messages for call in message.get("tool_calls") or []]
     return openai + [block["id"] for block in _blocks(asked, "tool_use")]
 
 
 def results_in(asked: Asked) -> dict[str, str]:
-    """What the tools have answered, by the ids of the calls."""
+    """Returns the answers of the tools by the ids of their calls."""
     openai = {each["tool_call_id"]: each["content"] for each in asked.messages if each.get("role") == "tool"}
     return openai | {block["tool_use_id"]: block["content"] for block in _blocks(asked, "tool_result")}
 
@@ -48,7 +49,7 @@ def _decode(part: dict[str, Any]) -> tuple[str, bytes]:
 
 
 def find_bad_part(asked: Asked) -> str | None:
-    """Each call of a tool has its answer, as providers demand it."""
+    """Checks that each call of a tool has its answer, as providers demand."""
     called, answered = calls_in(asked), results_in(asked)
     if called != list(answered):
         return "An assistant message with 'tool_calls' must be followed by tool messages."

@@ -1,4 +1,4 @@
-"""What a test sets up, asks and breaks at the fake provider."""
+"""What a test sets up, reads and breaks at the fake provider."""
 
 import time
 from typing import Any
@@ -19,7 +19,7 @@ LISTED_MODELS = (
 
 ALL = 1 << 30
 BREAK = "\0break"
-"""A piece in whose place the connection ends."""
+"""A piece at which the connection ends."""
 
 
 class ProviderDials(FakeServer):
@@ -38,21 +38,21 @@ class ProviderDials(FakeServer):
         self._pieces: list[str] | None = None
         self._let_through = ALL
         self.streams = True
-        """Whether it does where it is asked to; some gateways pass over that."""
+        """Whether it streams on request; some gateways ignore that."""
         self._held: set[str] = set()
 
     @property
     def api_base(self) -> str:
         return f"{self.url}/v1"
 
-    # What a test sets up and asks.
+    # Settings and reads of a test.
 
     def add_key(self, key: str) -> None:
         with self.changed:
             self._keys.add(key)
 
     def add_model(self, model: str) -> None:
-        """List a model. Unlisted ones answer too, unless `remove_model` was called for them."""
+        """Lists a model. Unlisted ones answer too, unless `remove_model` was called for them."""
         with self.changed:
             self._models.append(model)
             self._missing_models.discard(model)
@@ -62,12 +62,12 @@ class ProviderDials(FakeServer):
             self._missing_models.add(model)
 
     def reply_with(self, text: str | None) -> None:
-        """A fixed answer; None: echo again."""
+        """Sets a fixed answer; None means to echo again."""
         with self.changed:
             self._reply = text
 
     def reply_in_pieces(self, *pieces: str, let_through: int = ALL) -> None:
-        """Streams this answer, and only so many pieces of it until `let_through` or `heal`."""
+        """Streams this answer, but only this many pieces of it until `let_through` or `heal`."""
         with self.changed:
             self._pieces, self._let_through = list(pieces), let_through
 
@@ -77,17 +77,18 @@ class ProviderDials(FakeServer):
             self.changed.notify_all()
 
     def call_tools(self, *steps: list[tuple[str, dict[str, Any]]]) -> None:
-        """Answers the next questions that come with tools by calling some: in each step those with these arguments."""
+        """Answers the next questions with tools by calling some: in each step those with these arguments."""
         with self.changed:
             self._calls = list(steps)
 
     def transcribe_as(self, text: str | None) -> None:
-        """What every sound says; None: there is no such path, as at a server that transcribes nothing."""
+        """Sets the transcript of every sound; with None the path is missing,
+        as at a server that transcribes nothing."""
         with self.changed:
             self._transcript = text
 
     def hold(self, question: str) -> None:
-        """Answer this question only after `release` or `heal`."""
+        """Answers this question only after `release` or `heal`."""
         with self.changed:
             self._held.add(question)
 
@@ -97,12 +98,12 @@ class ProviderDials(FakeServer):
             self.changed.notify_all()
 
     def asked(self, kind: str | None = "chat") -> list[Asked]:
-        """Requests of a kind: "chat", "models", "key"; None: all."""
+        """Returns requests of a kind: "chat", "models", "key"; None means all."""
         with self.changed:
             return [asked for asked in self._asked if kind in (None, asked.kind)]
 
     def wait_for_request(self, *, kind: str | None = "chat", after: int = 0, timeout: float = 10) -> Asked:
-        """The request with index `after` of `asked(kind)`. TimeoutError if it does not come."""
+        """Returns the request with index `after` of `asked(kind)`. Raises TimeoutError if it does not come."""
         until = time.monotonic() + timeout
         with self.changed:
             while len(fits := [a for a in self._asked if kind in (None, a.kind)]) <= after:
@@ -111,7 +112,7 @@ class ProviderDials(FakeServer):
                 self.changed.wait(left)
             return fits[after]
 
-    # What a test breaks. `only` limits a failure to "chat", "models" or "key"; `times` to so many requests.
+    # Failures. `only` limits a failure to "chat", "models" or "key"; `times` to this many requests.
 
     def reject(self, key: str) -> None:
         with self.changed:
@@ -124,7 +125,7 @@ class ProviderDials(FakeServer):
             self._penniless.discard(key)
 
     def no_credit(self, key: str) -> None:
-        """The key is right and its owner has no money. Lists of models still answer, as the vendors' do."""
+        """The key is right and its owner has no money. Lists of models still answer, like the vendors'."""
         with self.changed:
             self._penniless.add(key)
 
@@ -136,18 +137,18 @@ class ProviderDials(FakeServer):
         self._fault("down", {"status": status}, Fault(None, only, times))
 
     def answer_with(self, status: int, document: object, only: str | None = None, times: int | None = None) -> None:
-        """Any other answer, word for word."""
+        """Gives any other answer, unchanged."""
         self._fault("fixed", {}, Fault(Answer.json(status, document), only, times))
 
     def garbage(self, only: str | None = None, times: int | None = None) -> None:
         self._fault("fixed", {}, Fault(GARBAGE, only, times))
 
     def stall(self, only: str | None = None, times: int | None = None) -> None:
-        """Accept the request and never answer."""
+        """Accepts requests and never answers."""
         self._fault("stall", {}, Fault(None, only, times))
 
     def heal(self) -> None:
-        """End every dialled failure, held and fixed answers; keys are accepted again and models are back."""
+        """Ends every failure, held and fixed answers; keys are accepted again and models are back."""
         with self.changed:
             for dialled in (self._faults, self._rejected, self._penniless, self._missing_models, self._held):
                 dialled.clear()

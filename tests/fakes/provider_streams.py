@@ -52,7 +52,7 @@ def _anthropic(asked: Asked, pieces: Iterator[str]) -> Iterator[bytes]:
 
 
 def stream_calls(asked: Asked, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[bytes]:
-    """Calls of tools, their arguments in pieces."""
+    """Streams calls of tools, with their arguments in pieces."""
     number = len(asked.messages)
     for place, (name, arguments) in enumerate(calls):
         written = json.dumps(arguments)

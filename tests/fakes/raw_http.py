@@ -6,7 +6,7 @@ PIECE = 65536
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """One request with its body, made to be the only one of its connection to the engine."""
+    """Returns one request with its body, rewritten as the only one of its connection to the engine."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = connection.recv(PIECE)

@@ -1,4 +1,4 @@
-"""A registry of images on a loopback address, which engines take without TLS: enough for pulls by tag and by digest."""
+"""A registry of images on a loopback address, which engines use without TLS: enough for pulls by tag and by digest."""
 
 import gzip
 import hashlib
@@ -24,7 +24,7 @@ class FakeRegistry(FakeServer):
         return f"{self.host}:{self.port}/{repository}"
 
     def push(self, repository: str, tag: str, content: str) -> str:
-        """Lets the tag name an image that holds one file with this content. Returns the digest of its manifest."""
+        """Lets the tag name an image that contains one file with this content. Returns the digest of its manifest."""
         layer = _pack(content)
         config = {
             "architecture": "amd64",

@@ -1,4 +1,4 @@
-"""An SMTP server that takes mails, and at one step of the conversation does what a broken one does."""
+"""An SMTP server that accepts mails, and misbehaves at one step of the conversation."""
 
 import contextlib
 import socket
@@ -10,7 +10,7 @@ from email import message_from_bytes
 from email.message import Message
 
 STEPS = ("connect", "EHLO", "STARTTLS", "MAIL", "RCPT", "DATA", "text", "QUIT")
-"""At which the server speaks. `text` is the end of the mail, which it takes there."""
+"""The steps at which the server speaks. At `text`, the end of the mail, it accepts the mail."""
 
 _WELL = {
     "connect": "220 mail.example",
@@ -23,7 +23,7 @@ _WELL = {
 
 @dataclass
 class SmtpServer:
-    """`misbehave[step]` is a text that is said instead, or a function that does something to the connection."""
+    """`misbehave[step]` is the text of another answer, or a function that does something to the connection."""
 
     port: int = 0
     misbehave: dict[str, "str | Callable[[socket.socket, threading.Event], None]"] = field(default_factory=dict)
@@ -84,13 +84,13 @@ def hang_up(found: socket.socket, closed: threading.Event) -> None:
 
 
 def drip(found: socket.socket, closed: threading.Event) -> None:
-    """A line that never ends, a byte at a time."""
+    """Sends a line that never ends, byte by byte."""
     while not closed.wait(0.02):
         found.sendall(b"2")
 
 
 def babble(found: socket.socket, closed: threading.Event) -> None:
-    """An answer that never ends, as fast as it is read."""
+    """Sends an answer that never ends, as fast as it is read."""
     while not closed.is_set():
         found.sendall(b"250-more to come\r\n" * 100)
 

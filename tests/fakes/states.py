@@ -1,4 +1,4 @@
-"""The volume of an agent's state as a tar archive, as an engine gives it."""
+"""The volume of an agent's state as a tar archive, like an engine's."""
 
 import io
 import tarfile
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 
 def pack_state(files: Mapping[str, str], *, user: int = 10001) -> bytes:
-    """An archive of `data` with these files in it."""
+    """Returns an archive of `data` with these files in it."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         root = tarfile.TarInfo("data/")
@@ -20,7 +20,7 @@ def pack_state(files: Mapping[str, str], *, user: int = 10001) -> bytes:
 
 
 def unpack_state(pieces: Iterable[bytes]) -> dict[str, str]:
-    """The files in it, by their names below `data`."""
+    """Returns the files in it, by their names below `data`."""
     with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as archive:
         files = {member.name.removeprefix("data/"): archive.extractfile(member) for member in archive if member.isreg()}
         return {name: content.read().decode() for name, content in files.items() if content}

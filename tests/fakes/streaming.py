@@ -1,6 +1,7 @@
-"""A model provider that streams as OpenAI and Anthropic do, and keeps its own count of what it has sold.
+"""A model provider that streams like OpenAI and Anthropic, and counts what it has sold.
 
-One word is one token. A call is sold when its answer begins to be made; of a stream the words that were sent are.
+One word is one token. A call is sold when its answer begins to be generated; of a stream, the words that were sent are
+sold.
 """
 
 import json
@@ -17,7 +18,7 @@ LIMITS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 
 @dataclass
 class Sale:
-    """What one call was sold for."""
+    """The price of one call."""
 
     model: str
     input: int
@@ -32,16 +33,16 @@ class StreamingProvider(FakeServer):
         super().__init__(host)
         self.sales: list[Sale] = []
         self.words = 10
-        """Words of an answer that nobody limits."""
+        """Words of an answer without a limit."""
         self.obeys = True
-        """Whether it writes no more than it is asked for."""
+        """Whether it writes no more than requested."""
         self.break_after: int | None = None
         """Words after which streams break off."""
         self.tells_usage = True
         self.answers_as = ""
-        """The model that answers, whichever was asked."""
+        """The model that answers, no matter which was requested."""
         self.gate = threading.Event()
-        """Streams stop in front of their third word until it is set."""
+        """Streams stop before their third word until this is set."""
         self.gate.set()
         self.answer_with: Answer | None = None
 
@@ -107,7 +108,7 @@ class StreamingProvider(FakeServer):
 
 
 def _count(body: dict[str, Any]) -> int:
-    """Words of what was asked, wherever it stands."""
+    """Counts the words of the request, wherever they are."""
     parts = [body.get("system"), body.get("input"), *(each.get("content") for each in body.get("messages") or ())]
     return sum(len(str(part).split()) for part in parts if part)
 

@@ -104,7 +104,7 @@ class FakeTelegram(TelegramDials):
             raise ApiError(409, "Conflict: terminated by setWebhook request")
 
     def _control(self, verb: str, fields: dict[str, Any]) -> Answer:
-        """The same for a program in another process. `token` may be left out while there is one bot."""
+        """The same for a program in another process. `token` may be omitted while there is one bot."""
         token = str(fields.pop("token", None) or next(iter(self._bots), ""))
         try:
             return Answer.json(200, self._command(verb, token, fields))

@@ -8,7 +8,7 @@ from tests.fakes.messages import Fault
 
 @dataclass(frozen=True)
 class Sent:
-    """A message a bot has sent (or an edit of one)."""
+    """A message that a bot has sent (or an edit of one)."""
 
     chat_id: int
     text: str
@@ -20,7 +20,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a private chat shows of a message that is being made."""
+    """What a private chat shows of an unfinished message."""
 
     draft_id: int
     text: str
@@ -44,7 +44,7 @@ class Polls:
 
 @dataclass(frozen=True)
 class File:
-    """What a user has sent. Telegram may say another size than it has."""
+    """A file that a user has sent. Telegram may report another size than it has."""
 
     file_id: str
     content: bytes = field(repr=False)
@@ -71,7 +71,7 @@ class Bot:
     chats: dict[int, dict[str, Any]] = field(default_factory=dict)
     blocked: set[int] = field(default_factory=set)
     drafts: dict[int, Draft] = field(default_factory=dict)
-    allowed: frozenset[str] | None = None  # kinds of updates that it has asked for
+    allowed: frozenset[str] | None = None  # kinds of updates that it has requested
     sent: list[Sent] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)

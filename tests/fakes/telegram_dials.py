@@ -1,4 +1,4 @@
-"""What a test plays, asks and breaks at the fake Telegram: bots, people and failures."""
+"""What a test sets up, reads and breaks at the fake Telegram: bots, people and failures."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class TelegramDials(FakeServer):
         super().__init__(host, port)
         self._bots: dict[str, Bot] = {}
 
-    # What a test plays: bots and people.
+    # Bots and people.
 
     def add_bot(self, token: str, username: str | None = None) -> Bot:
         with self.changed:
@@ -33,7 +33,7 @@ class TelegramDials(FakeServer):
         language: str | None = None,
         **extra: Any,
     ) -> int:
-        """A user writes to the bot; returns the update id. `extra` adds or (with None) drops fields of the message.
+        """A user writes to the bot. Returns the update id. `extra` adds or (with None) drops fields of the message.
 
         A chat with a number below 0 is a group, as at Telegram. There `user_id` says who speaks.
         """
@@ -56,7 +56,7 @@ class TelegramDials(FakeServer):
             return self._update(bot, "message", {k: v for k, v in message.items() if v is not None})
 
     def edit(self, token: str, update_id: int, text: str) -> int:
-        """A user changes the text or the caption of this update's message to another, which may be the same."""
+        """A user changes the text or the caption of this update's message to another one, which may be the same."""
         with self.changed:
             bot = self._bots[token]
             message = bot.history[update_id]
@@ -73,7 +73,7 @@ class TelegramDials(FakeServer):
             return self._update(bot, "stopped_message_generation", pressed)
 
     def _update(self, bot: Bot, kind: str, what: dict[str, Any]) -> int:
-        """Where the bot has said which kinds of updates it wants, it gets no others."""
+        """If the bot has said which kinds of updates it wants, it gets no others."""
         number = bot.next_update
         bot.next_update += 1
         bot.history[number] = what
@@ -82,7 +82,7 @@ class TelegramDials(FakeServer):
         self.changed.notify_all()
         return number
 
-    # What a test asks.
+    # Reads.
 
     def sent(self, token: str, chat_id: int | None = None) -> list[Sent]:
         with self.changed:
@@ -97,7 +97,8 @@ class TelegramDials(FakeServer):
         containing: str = "",
         chat_id: int | None = None,
     ) -> Sent:
-        """The first of `sent(token, chat_id)[after:]` that contains the words. TimeoutError if none comes."""
+        """Returns the first of `sent(token, chat_id)[after:]` that contains the words.
+        Raises TimeoutError if none comes."""
 
         def found() -> Sent | None:
             return next((sent for sent in self.sent(token, chat_id)[after:] if containing in sent.text), None)
@@ -105,7 +106,7 @@ class TelegramDials(FakeServer):
         return self._wait(found, timeout, f"no message containing {containing!r}")
 
     def wait_for_poll(self, token: str, *, after: int = 0, timeout: float = 10) -> Polls:
-        """Wait until more than `after` getUpdates requests have come."""
+        """Waits until more than `after` getUpdates requests have come."""
 
         def found() -> Polls | None:
             return self._polls(token) if len(self._bots[token].polls) > after else None
@@ -113,7 +114,7 @@ class TelegramDials(FakeServer):
         return self._wait(found, timeout, "no poll")
 
     def draft(self, token: str, chat_id: int) -> Draft | None:
-        """What the chat shows of a message that is being made."""
+        """Returns what the chat shows of an unfinished message."""
         with self.changed:
             return self._bots[token].drafts.get(chat_id)
 
@@ -126,11 +127,11 @@ class TelegramDials(FakeServer):
             return [c for c in self._bots[token].calls if method is None or c.method == method.lower()]
 
     def pending(self, token: str) -> int:
-        """Updates the bot has not confirmed."""
+        """Returns the updates that the bot has not confirmed."""
         with self.changed:
             return len(self._bots[token].updates)
 
-    # What a test breaks. `method` limits a failure to one API method; `times` to so many requests.
+    # Failures. `method` limits a failure to one API method; `times` to this many requests.
 
     def revoke(self, token: str) -> None:
         self._set(token, revoked=True)
@@ -143,7 +144,7 @@ class TelegramDials(FakeServer):
             self._bots[token].blocked.add(chat_id)
 
     def conflict(self, token: str, times: int | None = None) -> None:
-        """Somebody else polls this bot all the time."""
+        """Another program polls this bot all the time."""
         self._fault(token, CONFLICT, "getUpdates", times)
 
     def rate_limit(self, token: str, retry_after: int = 1, method: str | None = None, times: int | None = None) -> None:
@@ -156,15 +157,15 @@ class TelegramDials(FakeServer):
     def garbage(
         self, token: str, method: str | None = None, times: int | None = None, body: bytes = GARBAGE.body
     ) -> None:
-        """Answer 200 with what the Bot API would never say."""
+        """Answers 200 with something that the Bot API never sends."""
         self._fault(token, Answer(200, body), method, times)
 
     def stall(self, token: str, method: str | None = None, times: int | None = None) -> None:
-        """Accept the request and never answer."""
+        """Accepts requests and never answers."""
         self._fault(token, None, method, times)
 
     def heal(self, token: str) -> None:
-        """End every dialled failure, a revocation, blocks and a webhook included."""
+        """Ends every failure, a revocation, blocks and a webhook included."""
         with self.changed:
             self._bots[token].faults.clear()
             self._bots[token].blocked.clear()

@@ -1,4 +1,4 @@
-"""Readers of the moments that accounts store, as `tests.moments.of_projects`."""
+"""Readers of the moments that accounts store, as in `tests.moments.of_projects`."""
 
 from datetime import datetime, timedelta
 
@@ -28,7 +28,7 @@ def _answer(token: str) -> int:
 
 
 def last_used_at(world: World, at: datetime, shift: timedelta) -> None:
-    """Each use is noted, also where the last one was noted by a clock that was ahead."""
+    """Each use is recorded, even if a clock that was ahead recorded the last one."""
     key = ApiKeyFactory.create(user=world.owner, last_used_at=at)
     assert _answer(plain_key(key)) == 200
     noted = ApiKey.objects.get(pk=key.pk).last_used_at
@@ -37,13 +37,13 @@ def last_used_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def key_expires_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A date that was promised to the owner, and no lease."""
+    """A date that was promised to the owner, and not a lease."""
     key = ApiKeyFactory.create(user=world.owner, created_at=at - timedelta(days=90), expires_at=at)
     assert _answer(plain_key(key)) == (200 if shift > timedelta(0) else 401)
 
 
 def revocation_expires_at(world: World, at: datetime, shift: timedelta) -> None:
-    """What was revoked stays so when a clock that was ahead steps back."""
+    """A revoked session stays revoked when a clock that was ahead steps back."""
     token = issue_session(world.owner)
     assert Client().post("/api/auth/logout", headers={"Authorization": f"Bearer {token}"}).status_code == 204
     RevokedSession.objects.update(expires_at=at)
@@ -54,7 +54,7 @@ def revocation_expires_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def open_session_ends_at(world: World, at: datetime, shift: timedelta) -> None:
-    """What would last longer than any session does was noted by a clock that was ahead."""
+    """A session that would last longer than any does was recorded by a clock that was ahead."""
     note_api_session(user=world.owner, token=issue_session(world.owner), address=None, program="")
     OpenSession.objects.update(ends_at=at)
     assert bool(list_sessions(user=world.owner)) == (shift == timedelta(minutes=10))
@@ -81,7 +81,7 @@ def known_network_used_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def usage_window(world: World, at: datetime, shift: timedelta) -> None:
-    """A window is a moment too. What was used up in another one leaves this one whole."""
+    """A window is a moment too. What was used up in another one does not count in this one."""
     UsageCounter.objects.all().delete()
     window, length = counters.current_window(60), 60
     assert counters.consume(subject="s", scope="reads", window=window, limit=3)
@@ -99,7 +99,7 @@ def session_expire_date(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def token_issued_at(world: World, at: datetime, shift: timedelta) -> None:
-    """Of a session token, which stores its moments itself."""
+    """A session token stores its moments itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("accounts.clock.now", lambda: at)
         token = issue_session(world.owner)
@@ -107,7 +107,7 @@ def token_issued_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def link_made_at(world: World, at: datetime, shift: timedelta) -> None:
-    """Of a set-password link, which stores its moment itself."""
+    """A set-password link stores its moment itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(set_password_tokens._tokens), "_now", lambda _: at.replace(tzinfo=None))
         token = set_password_tokens.make_token(world.owner)
@@ -115,7 +115,7 @@ def link_made_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def mail_next_try_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A mail waits for an hour at most, however far the clock has stepped back."""
+    """A mail waits for an hour at most, no matter how far the clock has stepped back."""
     OutgoingMail.objects.all().delete()
     queue_mail(kind="a kind", user_id=world.owner.pk)
     OutgoingMail.objects.update(next_try_at=at)

@@ -34,7 +34,7 @@ def next_try_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def told_at(world: World, at: datetime, shift: timedelta) -> None:
-    """What was told in the future is told again. What was told ten minutes ago is not."""
+    """A message that was sent in the future is sent again; one that was sent ten minutes ago is not."""
     _delivery(world, created_at=at, state="delivered")
     event = world.project().event(SYSTEM, "crash", "crash")
     event.save()
@@ -43,7 +43,7 @@ def told_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def trouble_since(world: World, at: datetime, shift: timedelta) -> None:
-    """Trouble that began in the future is told at once, and waits for nothing."""
+    """Trouble that began in the future is reported at once."""
     world.rows.update(health=Health.UNHEALTHY, observed_at=clock.now(), updated_at=clock.now())
     Trouble.objects.update_or_create(pk=world.id, defaults={"since": at})
     note_troubles()
@@ -51,7 +51,7 @@ def trouble_since(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def well_since(world: World, at: datetime, shift: timedelta) -> None:
-    """One that is well since the future is well."""
+    """An agent that is well since the future is well."""
     world.rows.update(observed_at=clock.now(), updated_at=clock.now())
     Trouble.objects.update_or_create(pk=world.id, defaults={"told": "crash", "well_since": at})
     note_troubles()
@@ -64,20 +64,20 @@ def _service_row(**values: object) -> None:
 
 
 def service_since(world: World, at: datetime, shift: timedelta) -> None:
-    """What has been wrong since the future is told at once."""
+    """Trouble that began in the future is reported at once."""
     _service_row(since=at, is_wrong=True, is_told=False)
     note_service()
     assert ServiceTrouble.objects.get(part=Part.HELD).is_told
 
 
 def service_told_at(world: World, at: datetime, shift: timedelta) -> None:
-    """What was told in the future makes nothing flap."""
+    """A notification from the future makes nothing flap."""
     _service_row(since=clock.now() - timedelta(hours=3), is_wrong=True, is_told=False, told_at=at)
     note_service()
     assert ServiceTrouble.objects.get(part=Part.HELD).flaps == (timedelta(0) <= -shift <= AGAIN_WITHIN)
 
 
 def backed_up_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A backup of the future is none."""
+    """A backup from the future does not count."""
     Installation.objects.update(backed_up_at=at, created_at=clock.now() - timedelta(days=30))
     assert bool(describe_backup()) == (shift > timedelta(0))

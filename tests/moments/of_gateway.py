@@ -1,4 +1,4 @@
-"""Readers of the moments that are stored of the gateway, and of what it has seen."""
+"""Readers of the moments that are stored about the gateway, and about what it has seen."""
 
 from datetime import datetime, timedelta
 
@@ -35,27 +35,27 @@ def budget_until(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def longer_than_any_month(world: World, at: datetime, shift: timedelta) -> None:
-    """A budget that begins anew later than any period ends was written by another clock."""
+    """A budget that is reset later than any period ends was written by another clock."""
     world.rows.update(budget_until=at + timedelta(days=40))
     assert world.status() == "running"
 
 
 def budget_refused_at(world: World, at: datetime, shift: timedelta) -> None:
-    """Another refusal is told of."""
+    """Another refusal is reported."""
     world.rows.update(budget_refused_at=at)
     note_refusal(world.project(), clock.now())
     assert world.project().budget_until is not None
 
 
 def sees_from(world: World, at: datetime, shift: timedelta) -> None:
-    """A refusal of the present counts."""
+    """A refusal at present counts."""
     world.rows.update(sees_from=at, is_behind_gateway=True)
     see(world, telegram_status=401, telegram_at=clock.now().timestamp())
     assert world.project().seen_code == "telegram_token"
 
 
 def polled_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A poll of the present is noted."""
+    """A poll at present is recorded."""
     world.rows.update(polled_at=at, is_behind_gateway=True)
     see(world, last_poll=clock.now().timestamp())
     noted = world.project().polled_at

@@ -1,6 +1,6 @@
 """Readers of the moments that projects store.
 
-Each is shown a moment that is `shift` away from now, and must take one in the future for never written.
+Each is shown a moment that is `shift` away from now, and must treat one in the future as never written.
 """
 
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from tests.moments.world import LONG_AGO, World
 
 
 def observed_at(world: World, at: datetime, shift: timedelta) -> None:
-    """An agent is killed: the next read says so, and the next round notes it."""
+    """An agent is killed: the next read says so, and the next round records it."""
     world.rows.update(observed_at=at)
     world.engine.crash(world.name)
     assert world.status() != "running"
@@ -50,7 +50,7 @@ def updated_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def operation_deadline(world: World, at: datetime, shift: timedelta) -> None:
-    """What a killed server has left is taken over, by an owner's command and by the watcher."""
+    """An owner's command and the watcher take over what a killed server has left."""
     held = {"operation": Operation.RESTART, "operation_id": uuid4(), "operation_deadline": at}
     world.rows.update(**held)
     assert world.status() == "running"
@@ -61,7 +61,8 @@ def operation_deadline(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def started_at(world: World, at: datetime, shift: timedelta) -> None:
-    """The engine's clock may be ahead of ours for a day: an agent without a health check does not start for a day."""
+    """If the engine's clock is ahead of ours by a day,
+    an agent without a health check must not be `starting` for a day."""
     world.rows.update(started_at=at, health=Health.NONE, agent_state="", observed_at=clock.now())
     world.engine.unavailable = True
     assert world.status() == "running"
@@ -76,7 +77,7 @@ def recreated_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def crashes_since(world: World, at: datetime, shift: timedelta) -> None:
-    """The crashes of a window that is over, or has not begun, count no more."""
+    """The crashes of a window that is over, or has not begun, no longer count."""
     world.rows.update(crashes_since=at, crash_count=CRASH_LIMIT - 1)
     world.engine.crash(world.name, restarting=True)
     reconcile()
@@ -85,7 +86,7 @@ def crashes_since(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def disk_measured_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A measurement from the future keeps no other back, also not of an agent that is stopped."""
+    """A measurement from the future prevents no other, even for a stopped agent."""
     world.api.post(f"{world.path}/control", {"action": "stop"})
     world.rows.update(disk_measured_at=at, disk_used=1, updated_at=LONG_AGO, finished_at=LONG_AGO)
     measure_disks()
@@ -95,7 +96,7 @@ def disk_measured_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def noticed_at(world: World, at: datetime, shift: timedelta) -> None:
-    """The mail that was sent in the future keeps none back. One of ten minutes ago does."""
+    """A mail that was sent in the future prevents none; one from ten minutes ago does."""
     world.rows.update(noticed_at=at)
     world.engine.crash(world.name, exit_code=20, restarting=True)
     reconcile()
@@ -118,7 +119,7 @@ def update_until(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def bot_unconfirmed_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A claim that was asked about in the future is the next to be asked about."""
+    """A claim that was checked in the future is the next to be checked."""
     asked_now = Project.objects.get(pk=world.deploy(telegramToken="5:other"))
     Project.objects.update(bot_unconfirmed_at=clock.now())
     world.rows.update(bot_unconfirmed_at=at)
@@ -126,7 +127,7 @@ def bot_unconfirmed_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def ask_again_at(world: World, at: datetime, shift: timedelta) -> None:
-    """Within the hour that it was put off nobody asks the engine how much memory its host has."""
+    """Within the hour of the postponement nobody asks the engine about its host's memory."""
     EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults={"ask_again_at": at})
     world.engine.calls.clear()
     learn_host_memory()
@@ -134,7 +135,7 @@ def ask_again_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def idempotency_created_at(world: World, at: datetime, shift: timedelta) -> None:
-    """An answer is kept, and a request that was cut off before it made anything is made good."""
+    """An answer is kept, and a request that was interrupted before it created anything is repeated."""
 
     def send() -> Any:
         body, headers = PROJECT | {"telegramToken": "5:once"}, {"idempotency-key": "once"}
@@ -159,14 +160,14 @@ def held_until(world: World, at: datetime, shift: timedelta) -> None:
 def event_at(world: World, at: datetime, shift: timedelta) -> None:
     """A reader waits ten seconds at a gap, and not for a day."""
     cursor = EventCursor.named(f"reader {shift}")
-    after_a_gap = cursor.last_event_id + 10_000  # far from what a sequence gives out meanwhile
+    after_a_gap = cursor.last_event_id + 10_000  # far from the numbers that the sequence gives out meanwhile
     late = Event(pk=after_a_gap, project_id=uuid4(), owner_id=uuid4(), at=at, actor="a", source="s", action="stop")
     Event.objects.bulk_create([late])
     assert [event.pk for event in cursor.unread(limit=10)] == [after_a_gap]
 
 
 def batch_item_begun_at(world: World, at: datetime, shift: timedelta) -> None:
-    """What was begun long ago, or in the future, is under way no more."""
+    """An item that began long ago, or in the future, is no longer under way."""
     batch = begin_batch(by=world.owner, action="stop", chosen=[(world.id, "x")])
     batch.items.update(state="begun", begun_at=at)
     end_what_was_lost(batch)

@@ -1,6 +1,6 @@
 """Readers of the moments that the watcher stores.
 
-Each is shown a moment that is `shift` away from now, and must take one in the future for never written.
+Each is shown a moment that is `shift` away from now, and must treat one in the future as never written.
 """
 
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ def heartbeat_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def lease_until(world: World, at: datetime, shift: timedelta) -> None:
-    """A dead watcher's lease keeps no other one away, and starts no agent again."""
+    """A dead watcher's lease blocks no other one, and starts no agent again."""
     Watch.objects.all().delete()
     assert become_leader("dead")
     Watch.objects.update(lease_until=at)
@@ -47,7 +47,7 @@ def quarantined_since(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def held_since(world: World, at: datetime, shift: timedelta) -> None:
-    """What has been held since the future or for a day is said again; what has just begun has just been said."""
+    """A hold since the future or for a day is reported again; one that has just begun was just reported."""
     Installation.objects.filter(pk=read_installation().pk).update(
         held_because="A test.", held_since=at, reminded_at=None
     )
@@ -56,7 +56,7 @@ def held_since(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def reminded_at(world: World, at: datetime, shift: timedelta) -> None:
-    """A reminder of the future counts as none, and that of ten minutes ago counts."""
+    """A reminder from the future does not count, and one from ten minutes ago does."""
     held = {"held_because": "A test.", "held_since": LONG_AGO}
     Installation.objects.filter(pk=read_installation().pk).update(reminded_at=at, **held)
     remind()
@@ -64,7 +64,7 @@ def reminded_at(world: World, at: datetime, shift: timedelta) -> None:
 
 
 def orphan_created_at(world: World, at: datetime, shift: timedelta) -> None:
-    """The moment is the engine's. What is of no project goes into quarantine, however far apart the clocks are."""
+    """The moment is the engine's. Orphans go into quarantine, no matter how far the clocks differ."""
     key = str(uuid4())
     _leave_behind(world.engine, key, at)
     Event.objects.create(project_id=key, owner_id=uuid4(), actor="a", source="s", action="stop")  # it was known once

@@ -1,4 +1,4 @@
-"""What a reader of a stored moment acts on: a running agent of Alice's."""
+"""The subject of a reader of a stored moment: a running agent of Alice's."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

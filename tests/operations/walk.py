@@ -26,11 +26,11 @@ from tests.waiting import wait_until
 
 PAGE = ROOT / "docs" / "operations.md"
 SETTING = re.compile(r"BERTH_|DATABASE_URL|DOCKER_(HOST|TLS_VERIFY|CERT_PATH)$")
-"""Of what `make install-service` writes down."""
+"""A setting that `make install-service` writes."""
 
 
 def read_blocks() -> list[tuple[str, str]]:
-    """Each block for a shell, with the heading that it stands under."""
+    """Returns each shell block with its heading."""
     blocks, heading = [], ""
     for found in re.finditer(r"^## ([^\n]+)$|^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL):
         heading = found[1] or heading
@@ -53,7 +53,7 @@ def installation() -> Iterator[Service]:
         folder = Path(name)
         copy_checkout(folder)
         if (ROOT / ".venv/bin/uv").exists():
-            (folder / ".venv").symlink_to(ROOT / ".venv")  # which takes nothing away from it
+            (folder / ".venv").symlink_to(ROOT / ".venv")  # which removes nothing from it
         allow = [f"{host}/32:{fake.port}" for fake in (telegram, provider)]
         environment = make_environment(
             folder, telegram=telegram.url, provider=provider.api_base, allow=allow, instance="walk"
@@ -76,7 +76,7 @@ def deploy(service: Service) -> None:
 
 
 def write_settings(service: Service) -> Path:
-    """Those of the service, where it is one of systemd's: in the folder that this returns, in the place of `/`."""
+    """Writes the settings of the service, as systemd's, into a folder that stands for `/`. Returns the folder."""
     root = service.folder / "system"
     written = root / "etc/berth/environment"
     written.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,8 @@ def write_settings(service: Service) -> Path:
 
 
 def type_in(service: Service, block: str) -> None:
-    """As people do, who stop at the first command that fails, and whose shell has none of the service's settings."""
+    """Types commands as people do, who stop at the first one that fails,
+    and whose shell has none of the service's settings."""
     shell = {name: value for name, value in service.environment.items() if not SETTING.match(name)}
     shell |= {"DESTDIR": str(write_settings(service)), "BERTH_PORT": service.environment["BERTH_PORT"]}
     subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=service.checkout, env=shell, check=True)
