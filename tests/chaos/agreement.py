@@ -1,4 +1,4 @@
-"""`/metrics` says what the API and the events say, and no counter goes back, whatever has broken meanwhile."""
+"""`/metrics` agrees with the API and the events, and no counter goes back, no matter what has broken meanwhile."""
 
 import urllib.request
 from collections import Counter
@@ -24,7 +24,8 @@ Counted = dict[tuple[object, ...], float]
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of one installation: `clients` are of all who have projects there, `database` is asked past all that breaks."""
+    """The checks of one installation: `clients` are those of all users with projects there;
+    `database` is read past all faults."""
 
     port: int
     clients: Iterable[Client]
@@ -32,8 +33,10 @@ class Agreement:
     _counted: Counted = field(default_factory=dict)
 
     def require(self) -> bool:
-        """Whether nothing changed while it looked. Raises `AssertionError` where what was told was true at no moment:
-        each number has to lie between the looks before and after it, which without a change are the same.
+        """Returns whether nothing changed during the check. Raises `AssertionError` if a reported number was true at no
+        moment.
+
+        Each number must lie between the readings before and after it, which are equal if nothing changed.
         """
         before, told, after = self._ask(), self._scrape(), self._ask()
         counts: tuple[Mapping[Any, float | None], ...] = (
@@ -52,7 +55,8 @@ class Agreement:
         return before == after
 
     def find_wrong(self, *, within: float) -> list[str]:
-        """Nothing, once it holds; and where the service changed at each look, if it held for what did not change."""
+        """Returns nothing once everything agrees; if the service changes at each check,
+        it is enough that what did not change agrees."""
         last = ""
 
         def holds() -> bool:
@@ -76,7 +80,7 @@ class Agreement:
             return Scrape(answer.read().decode())
 
     def _ask(self) -> tuple[Statuses, list[tuple[str, str, int]]]:
-        """The status of each project that the API lists, and how often the events say what."""
+        """Returns the status of each project that the API lists, and how often there was each kind of event."""
         listed = [client.send("GET", "/api/projects") for client in self.clients]
         assert {answer.status for answer in listed} == {200}, listed
         assert not any("next" in answer.headers.get("link", "") for answer in listed), "there are further pages"
@@ -87,20 +91,20 @@ class Agreement:
 
 
 def bound_statuses(before: Statuses, after: Statuses) -> tuple[Numbers, Numbers]:
-    """How many projects had each status at least, and at most, between two looks."""
+    """Returns the least and the greatest number of projects with each status between two readings."""
     kept = Counter(status for project, status in before.items() if after.get(project) == status)
     seen = Counter(status for _, status in {*before.items(), *after.items()})
     return Counter[object](kept), Counter[object](seen)
 
 
 def find_outside(counted: Mapping[Any, float | None], least: Numbers, most: Numbers) -> list[object]:
-    """What was counted less often, or more often, than it was at any moment between."""
+    """Returns what was counted less often, or more often, than it was at any moment in between."""
     names = {*counted, *least, *most}
     return [name for name in names if not least.get(name, 0) <= (counted.get(name) or 0) <= most.get(name, 0)]
 
 
 def count_events(events: Iterable[tuple[str, str, int]], told: Scrape) -> tuple[Numbers, Numbers]:
-    """Operations by their outcome and crashes by their reason, of those that are told, be it with a 0."""
+    """Counts operations by outcome and crashes by reason, for all reported ones, including those with 0."""
     named = {label: {each.labels.get(label) for each in told.samples} for label in ("operation", "reason")}
     operations: Counter[object] = Counter()
     crashes: Counter[object] = Counter()
@@ -110,12 +114,12 @@ def count_events(events: Iterable[tuple[str, str, int]], told: Scrape) -> tuple[
         elif action in named["operation"] and outcome in {"done", "failed", "recorded", "nothing to do"}:
             operations[action, outcome] += number
         elif action == "deploy" and outcome != "warning":
-            operations[action, "failed"] += number  # it says why in the place of that
+            operations[action, "failed"] += number  # it says the reason there instead
     return operations, crashes
 
 
 def find_steps_back(counted: Counted, told: Scrape) -> list[str]:
-    """The counters that are less than they were, or gone. `counted` is what was told before, and is told of now."""
+    """Returns the counters that are lower than before, or gone. `counted` has the earlier values and is updated."""
     now: Counted = {
         (each.name, *sorted(each.labels.items())): each.value for each in told.samples if each.name in OF_ROWS
     }

@@ -1,4 +1,4 @@
-"""Two sizes of everything: the short one belongs to `make test`, the long one is `--chaos=long` (see README.md)."""
+"""Two sizes of everything: the short one is part of `make test`, the long one is `--chaos=long` (see README.md)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,13 +24,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A second Docker engine takes its time to start, and so does a second Berth: that is for the long version only."""
+    """A second Docker engine takes long to start, and so does a second Berth, so they are for the long version only."""
     is_short = config.getoption("--chaos", "short") == "short"
     return True if is_short and collection_path.name in LONG_ONLY else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What the engine does does not depend on the database; the short version asks it once, and races on each."""
+    """The engine's behaviour does not depend on the database, so the short version uses one; races run on both."""
     if config.getoption("--chaos", "short") == "short" and config.getoption("--only-database"):
         here = Path(__file__).parent
         unwanted = [
@@ -69,7 +69,7 @@ def site(docker_instance: DockerInstance, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def server(site: Site) -> Server:
-    """A server that is up at the beginning of each test."""
+    """A server that runs at the beginning of each test."""
     running = site.servers[0] if site.servers else site.serve()
     running.start_again()
     return running
@@ -79,20 +79,20 @@ def server(site: Site) -> Server:
 def real_engine(
     docker_instance: DockerInstance, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[str], None]]:
-    """Makes this process use the Docker engine as `docker_instance`. The argument is a DOCKER_HOST, or empty for the
-    usual one."""
+    """Makes this process use the Docker engine as `docker_instance`.
+    The argument is a DOCKER_HOST, or empty for the usual one."""
 
     def use(url: str = "") -> None:
         settings.BERTH_ENGINE_CLASS = "containers.docker.engine.DockerEngine"
         settings.BERTH_INSTANCE = docker_instance.name
-        settings.BERTH_GATEWAY = False  # tests/without_gateway.py says why
+        settings.BERTH_GATEWAY = False  # see tests/without_gateway.py
         settings.BERTH_LIMITS = dict.fromkeys(settings.BERTH_LIMITS, 1_000_000)
         add_offers(AgentType, Plan, docker_instance.image)
         if url:
             monkeypatch.setenv("DOCKER_HOST", url)
 
     engines = containers.get_engine._load
-    engines.cache_clear()  # a new client, a closed breaker
+    engines.cache_clear()  # a new client, and a closed breaker
     yield use
     engines.cache_clear()
     docker_instance.remove_all()
@@ -106,6 +106,6 @@ def watcher() -> Iterator[Callable[[], Watcher]]:
 
 @pytest.fixture
 def api(api: APIClient) -> APIClient:
-    """Alice's client, which is answered with a 500 where a view raises, as in production."""
+    """Alice's client, which gets a 500 if a view raises, as in production."""
     api.raise_request_exception = False
     return api

@@ -1,4 +1,4 @@
-"""What must hold whenever no operation is under way: the rows, the engine and the API say the same."""
+"""What must be true whenever no operation is under way: rows, engine and API agree."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def assert_server_consistent(server: Server, docker_instance: DockerInstance) ->
 
 
 def assert_consistent(rows: Iterable[Row], statuses: Mapping[str, str], docker_instance: DockerInstance) -> None:
-    """No orphan, no duplicate, no stuck row, and every status is what the engine says."""
+    """Asserts that there is no orphan, duplicate or stuck row, and that every status is the engine's."""
     known = {str(row["id"]): row for row in rows}
     containers, belong, volumes = (
         docker_instance.states(),
@@ -40,9 +40,9 @@ def is_true(status: str, row: Row, state: str) -> bool:
     if row["desired"] == "stopped":
         return state not in UP and status == "stopped"
     if state == "running" and row.get("seen_code") == "unresponsive":
-        # A stub never asks Telegram for news, which a gateway that lived through a long fault says of it.
+        # A stub never polls Telegram, and a gateway that lived through a long fault reports that.
         return row["desired"] == "running" and status == "degraded"
     if state == "running":
         return row["desired"] == "running" and status in {"running", "starting"}
-    # What the engine refused to start is not tried again until the owner says so.
+    # A start that the engine refused is not tried again until the owner asks for it.
     return row["desired"] == "running" and bool(row["failure_code"]) and state not in UP and status == "failed"

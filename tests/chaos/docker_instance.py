@@ -1,4 +1,4 @@
-"""What one BERTH_INSTANCE has on the Docker engine, asked of the engine itself and not of the service.
+"""What one BERTH_INSTANCE has on the Docker engine, according to the engine itself and not the service.
 
 Each test module has an instance of its own, so tests never meet each other's containers.
 """
@@ -22,7 +22,7 @@ REMOVAL_LIMIT = 60.0
 
 class DockerInstance:
     def __init__(self, engine: str | None = None) -> None:
-        """`engine` is the address of the Docker engine; None means the one of `DOCKER_HOST`."""
+        """`engine` is the address of the Docker engine; None means that of `DOCKER_HOST`."""
         self.name = f"chaos-{secrets.token_hex(4)}"
         if engine is None:
             note_instance(self.name)
@@ -34,38 +34,39 @@ class DockerInstance:
         return {"label": [f"{INSTANCE_LABEL}={self.name}"]}
 
     def containers(self) -> dict[str, str]:
-        """The state of each container by its name."""
+        """Returns the state of each container by its name."""
         found = self.client.containers(all=True, filters=self._ours)
         return {each["Names"][0].removeprefix("/"): str(each["State"]) for each in found}
 
     def states(self) -> dict[str, str]:
-        """The state of the container of each project.
+        """Returns the state of the container of each project.
 
-        Not as a list has it: an engine whose disk is full tells there what it could last write down.
+        It does not use a list: an engine whose disk is full lists the states that it last saved.
         """
         found = self.client.containers(all=True, filters=self._ours)
         told = {each["Labels"][PROJECT_LABEL]: self.state_and_restarts(each["Id"])[0] for each in found}
         return {project: state for project, state in told.items() if state}
 
     def detached(self) -> list[str]:
-        """The names of the containers that run, and are on no network that there is."""
+        """Returns the names of the running containers that are on no existing network."""
         there = {each["Id"] for each in self.client.networks()}
         found = []
         for name, state in self.containers().items():
-            with suppress(docker.errors.NotFound):  # it has gone meanwhile
+            with suppress(docker.errors.NotFound):  # it is gone by now
                 networks = self.client.inspect_container(name)["NetworkSettings"]["Networks"]
                 if state == "running" and not there & {each["NetworkID"] for each in networks.values()}:
                     found.append(name)
         return found
 
     def name_of(self, project: str) -> str:
-        """The name of the project's container."""
+        """Returns the name of the project's container."""
         chosen = {"label": [*self._ours["label"], f"{PROJECT_LABEL}={project}"]}
         [found] = self.client.containers(all=True, filters=chosen)
         return str(found["Names"][0].removeprefix("/"))
 
     def state_and_restarts(self, name: str) -> tuple[str, int]:
-        """The container's state and number of restarts. If two answers are equal, the same run is going on."""
+        """Returns the container's state and number of restarts.
+        If two answers are equal, the same run is still going."""
         try:
             found = self.client.inspect_container(name)
         except docker.errors.NotFound:
@@ -73,23 +74,23 @@ class DockerInstance:
         return found["State"]["Status"], found["RestartCount"]
 
     def projects(self) -> list[str]:
-        """The project of each container. A project that is listed twice has two containers."""
+        """Returns the project of each container. A project that appears twice has two containers."""
         return [each["Labels"][PROJECT_LABEL] for each in self.client.containers(all=True, filters=self._ours)]
 
     def volumes(self) -> set[str]:
         return {each["Name"] for each in self.client.volumes(filters=self._ours)["Volumes"] or []}
 
     def volume_projects(self) -> set[str]:
-        """The project of each volume."""
+        """Returns the project of each volume."""
         return {each["Labels"][PROJECT_LABEL] for each in self.client.volumes(filters=self._ours)["Volumes"] or []}
 
     def tell_stub(self, name: str, what: str, *, for_ever: bool = False) -> None:
-        """Tells the stub how to end, once or after every start; see its script for the words."""
+        """Tells the stub how to end, once or after every start; its script has the words."""
         path = "/data/do" if for_ever else "/tmp/do"
         run_inside(self.client, name, "sh", "-c", f"echo {what} > {path}")
 
     def remove_all(self) -> None:
-        """Removes all containers and volumes. Tries again while a killed server's requests go on."""
+        """Removes all containers and volumes. Tries again while a killed server's requests are still running."""
         wait_until(self._is_empty, within=REMOVAL_LIMIT, what=lambda: f"{self.containers()} {self.volumes()}")
 
     def _is_empty(self) -> bool:
@@ -106,7 +107,7 @@ class DockerInstance:
         return not (self.containers() or self.volumes())
 
     def close(self) -> None:
-        # A killed server cannot be asked what it has told the engine to do, and the engine does not say either.
+        # A killed server cannot say what it has told the engine to do, and the engine does not say either.
         time.sleep(1)
         self.remove_all()
         remove_networks(self.client, self.name)

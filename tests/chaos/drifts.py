@@ -1,4 +1,4 @@
-"""Ways in which containers come to differ from their rows, and the statuses that are true meanwhile."""
+"""Ways in which containers come to differ from their rows, and the correct statuses meanwhile."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ TRUE_OF = {
     "": frozenset({"crashed", "failed"}),
 }
 MENDING = frozenset({"starting", "restarting", "stopping", "unknown"})
-"""What is said while the watcher works on it, or while nobody knows."""
+"""Statuses while the watcher works on it, or while nothing is known."""
 
 
 @dataclass(frozen=True)
 class Drift:
-    """`state` is what the engine has right after it, `ends` what it and the API say once all is done."""
+    """`state` is the engine's state right after it; `ends` is the final state of the engine and the API."""
 
     do: Callable[[DockerInstance, str], object]
     state: str

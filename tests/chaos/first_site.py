@@ -1,4 +1,5 @@
-"""The database of the first site that a process prepares, to be copied: to make one takes seconds of a processor."""
+"""The database of the first site that a process prepares, to be copied,
+because creating one takes seconds of processor time."""
 
 import sqlite3
 from contextlib import closing
@@ -13,7 +14,7 @@ def keep(data: Path, key: str) -> None:
 
 
 def copy(data: Path, *, image: str) -> str:
-    """Returns the key, which is empty where there is no first one yet. The stub gets this image."""
+    """Returns the key, or an empty text if there is no first site yet. The stub gets this image."""
     if not _made:
         return ""
     key, content = _made[0]

@@ -1,4 +1,4 @@
-"""A child of this process in which something goes wrong when it has begun to change something for the n-th time."""
+"""A child of this process that breaks when it begins its n-th change."""
 
 import errno
 import os
@@ -14,36 +14,36 @@ from django.core.management.base import CommandError
 from django.db import DatabaseError, OperationalError, connections
 
 CHANGES = {"os.rename", "os.remove", "os.link", "os.truncate", "os.mkdir", "sqlite3.connect"}
-"""What Python tells an audit hook of before it does it."""
+"""The changes that Python reports to an audit hook beforehand."""
 
 NEEDS_ROOM = {"os.mkdir"}
-"""Of these, what a full disk refuses, beside files that are opened to be written."""
+"""Those that a full disk refuses, in addition to files that are opened for writing."""
 
 READS = ("SELECT", "PRAGMA", "SET", "BEGIN", "SAVEPOINT", "RELEASE")
 
 KILLED, FULL, AWAY = "killed", "disk full", "database away"
 FAULTS = (KILLED, FULL, AWAY)
-"""As by `kill -9`; from then on no room, on any disk; from then on no answer of the database."""
+"""A kill like `kill -9`; from then on no room on any disk; from then on no answer of the database."""
 
 TOLD = 7
-"""The exit code of a child whose work has ended with an error that a command tells in a sentence."""
+"""The exit code of a child whose work has ended with an error that a command reports in a sentence."""
 
 
 def run_until_killed(work: Callable[[], object], *, at: int) -> bool:
-    """Returns whether it was killed; it ended by itself where it makes fewer changes than that."""
+    """Returns whether it was killed. It ended by itself if it makes fewer changes than that."""
     return run_until_broken(work, at=at, fault=KILLED)
 
 
 def run_until_broken(work: Callable[[], object], *, at: int, fault: str) -> bool:
-    """Returns whether it came to that; it ended by itself where it makes fewer changes than that.
+    """Returns whether it came to that. It ended by itself if it makes fewer changes than that.
 
-    Also counted are files that are opened to be written, statements that change the database, and its commits, before
-    and after; with `AWAY` all statements, and no files.
+    Files that are opened for writing, statements that change the database, and its commits, before and after, also
+    count; with `AWAY`, all statements and no files.
     """
     connection: Any = connections["default"]
     connection.close()
     if connection.vendor == "postgresql":
-        connection.close_pool()  # its threads would not be in the child
+        connection.close_pool()  # the child would lack its threads
     child = os.fork()
     if child == 0:
         _work_and_break(work, at, fault, connection)
@@ -57,7 +57,7 @@ def run_until_broken(work: Callable[[], object], *, at: int, fault: str) -> bool
 
 
 class _Breaking:
-    """Counts, and breaks from the last one on."""
+    """Counts, and breaks from the last change on."""
 
     def __init__(self, left: int, fault: str, vendor: str) -> None:
         self._left, self._fault, self._vendor = left, fault, vendor

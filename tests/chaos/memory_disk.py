@@ -1,4 +1,4 @@
-"""A file system in memory, which is soon full. Needs root, and a mount namespace of one's own."""
+"""A file system in memory, which is soon full. Needs root, and a separate mount namespace."""
 
 import itertools
 import shutil
@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 class MemoryDisk:
-    """`size` is what `mount` takes, such as "24m"."""
+    """`size` is what `mount` accepts, such as "24m"."""
 
     def __init__(self, path: Path, size: str, *, files: int = 20_000) -> None:
-        """It takes so many files at most."""
+        """It holds at most this many files."""
         self.path = path
         path.mkdir(exist_ok=True)
         options = f"size={size},mode=700,nr_inodes={files}"
@@ -31,7 +31,7 @@ class MemoryDisk:
 
     @contextmanager
     def without_inodes(self) -> Iterator[None]:
-        """No file can be made. Those that there are take more."""
+        """No file can be created. Existing ones can still grow."""
         filling = self.path / "empty files"
         filling.mkdir()
         with suppress(OSError):
@@ -44,8 +44,10 @@ class MemoryDisk:
 
     @contextmanager
     def read_only(self, folder: str) -> Iterator[None]:
-        """One of its folders, for all that is opened from now on. The kernel refuses to change the whole of a file
-        system in which files are open."""
+        """Makes one of its folders read-only, for everything that is opened from now on.
+
+        The kernel refuses to do that with a whole file system in which files are open.
+        """
         path = str(self.path / folder)
         subprocess.run(["mount", "--bind", path, path], check=True)
         try:

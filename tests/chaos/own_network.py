@@ -1,4 +1,4 @@
-"""A network namespace of a command's own, in which nothing of the machine's is touched."""
+"""A separate network namespace for a command, in which nothing of the machine's network is touched."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ def is_in_own_network() -> bool:
 
 
 def enter_own_network(module: str) -> None:
-    """Starts the module, which this process runs, again in namespaces of its own. Needs root and `unshare`."""
+    """Starts the module that this process runs again, in separate namespaces. Needs root and `unshare`."""
     if is_in_own_network():
         return
     os.environ[OUTER_NETWORK] = read_network()

@@ -1,6 +1,6 @@
-"""A Docker engine of a test's own, which it may end and start again. The usual engine is not touched.
+"""A Docker engine of a test's own, which the test may end and restart. The usual engine is not touched.
 
-It is in a network namespace of its own, which goes with it: to start it again is to reboot its machine. Needs root,
+It is in a separate network namespace, which ends with it: restarting it is like rebooting its machine. Needs root,
 `unshare` and `dockerd`.
 """
 
@@ -22,7 +22,7 @@ class PrivateEngine:
     """Addresses of registries of the tests, which have no certificate."""
 
     def __init__(self, home: Path, *, own_network: bool = True) -> None:
-        """Without a network of its own it lives in the one of this process, which must not be the machine's."""
+        """Without a network of its own it uses that of this process, which must not be the machine's."""
         self.home = home
         self.data = "data"
         self._spaces = ["--net", "--mount"] if own_network else ["--mount"]
@@ -46,7 +46,7 @@ class PrivateEngine:
         self._forget_containerd()
         with (self.home / "log").open("ab") as output:
             self._process = subprocess.Popen(
-                # The mounts that the engine makes go with their namespace.
+                # The mounts that the engine makes end with their namespace.
                 [
                     "unshare",
                     *self._spaces,
@@ -61,12 +61,12 @@ class PrivateEngine:
         wait_until(self._has_come, within=300, what=self._last_words)
 
     def command(self, *words: str) -> list[str]:
-        """The command, in the engine's network."""
+        """Returns the command, to be run in the engine's network."""
         assert self._process is not None
         return ["nsenter", f"--net=/proc/{self._process.pid}/ns/net", *words]
 
     def run(self, *words: str) -> None:
-        """Runs the command where the engine's disks are mounted."""
+        """Runs the command with the engine's disks mounted."""
         subprocess.run(["nsenter", f"--mount=/proc/{self.pid}/ns/mnt", *words], check=True)
 
     @property
@@ -75,11 +75,11 @@ class PrivateEngine:
         return self._process.pid
 
     def _forget_containerd(self) -> None:
-        """One that dies with its dockerd, or is dead and not reaped, would be taken for the next one's own."""
+        """A containerd that dies with its dockerd, or is dead and not reaped, would count as the next one's own."""
         file = self.home / "exec" / "containerd" / "containerd.pid"
         if not file.exists():
             return
-        with suppress(AssertionError):  # where it goes on, the next dockerd takes it over
+        with suppress(AssertionError):  # if it continues, the next dockerd takes it over
             wait_until(lambda: not _runs(int(file.read_text())), within=DYING_SECONDS)
             file.unlink()
 
@@ -107,7 +107,7 @@ class PrivateEngine:
         self._process.wait(60)
 
     def revive(self) -> None:
-        """Starts it where it has ended by itself, as what looks after the engine of a machine does."""
+        """Starts it if it has ended by itself, as a machine's service manager does."""
         if self._process is not None and self._process.poll() is not None:
             self.start()
 

@@ -12,7 +12,7 @@ COMMANDS = ("start", "stop", "restart")
 
 
 def at_once(number: int, act: Callable[[int], Any]) -> list[Any]:
-    """The answers of so many threads that begin together."""
+    """Returns the answers of this many threads that begin together."""
     barrier = threading.Barrier(number)
 
     def run(index: int) -> Any:
@@ -27,9 +27,9 @@ def at_once(number: int, act: Callable[[int], Any]) -> list[Any]:
 
 
 def assert_one_at_a_time(history: list[dict[str, Any]]) -> None:
-    """No two operations that both came to their end held the same project at the same time.
+    """Asserts that no two completed operations held the same project at the same time.
 
-    One that was preempted finds, when it wants to write, that it holds nothing: its `record` is not done.
+    A preempted one finds that it holds nothing when it wants to write: its `record` is not done.
     """
     claims = {line["claim"]: line for line in history if line["event"] == "claim"}
     held: dict[str, list[tuple[float, float, str]]] = {}

@@ -1,4 +1,4 @@
-"""What a server answers to a client of the tests."""
+"""The answers of a server to a client of the tests."""
 
 import json
 import urllib.error
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """`status` is 0 where the connection broke."""
+    """`status` is 0 if the connection broke."""
 
     status: int
     json: Any = None

@@ -1,4 +1,4 @@
-"""A database of a test's own that can be put back to what it was, on the server or in the file that the tests use."""
+"""A test's own database that can be put back to an earlier state, on the server or in the file that the tests use."""
 
 import os
 import shutil
@@ -24,15 +24,15 @@ SCHEMA = (
 
 
 class Rewinding(ABC):
-    """Django's connection is to it."""
+    """Django's connection leads to it."""
 
     @abstractmethod
     def keep(self) -> None:
-        """Notes what it is now."""
+        """Records its present state."""
 
     @abstractmethod
     def rewind(self) -> None:
-        """Puts it back to that."""
+        """Puts it back to that state."""
 
     @abstractmethod
     def read(self, *statements: str) -> list[tuple[Any, ...]]: ...
@@ -42,7 +42,7 @@ class Rewinding(ABC):
     def schema(self) -> tuple[str, ...]: ...
 
     def photograph(self) -> set[tuple[str, str]]:
-        """Its tables, and which migrations it says that it has."""
+        """Returns its tables, and the migrations that it lists."""
         applied = self.read("SELECT app, name FROM django_migrations")
         assert len(applied) == len(set(applied))
         return {*applied, *self.read(*self.schema)}
@@ -91,7 +91,7 @@ class _OnServer(Rewinding):
     def _copy(self, source: str, target: str) -> None:
         _close_all()
         with psycopg.connect(self._server, autocommit=True) as server:
-            # What a killed process has left goes first: nobody may be connected with what is copied.
+            # The remains of a killed process go first: nobody may be connected to what is copied.
             ended = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = %s"
             server.execute(ended, [source])
             names = sql.Identifier(target), sql.Identifier(source)

@@ -10,11 +10,11 @@ from tests.paths import ROOT
 GUARD = 540.0
 TO_END = 60.0
 PATIENT = 90.0
-"""Seconds for an answer. The long version demands the 30 of the promise; here it must only not hang for ever."""
+"""Seconds for an answer. The long version demands the promised 30; here it only must not hang forever."""
 
 
 def try_sample(module: str, config: pytest.Config, *options: str) -> None:
-    """One cell, which the seed of all samples chooses. Fails with the whole output."""
+    """Runs one cell, which the seed of all samples chooses. Fails with the whole output."""
     chosen = ["--sample", "1", "--seed", str(config.getoption("--sample-seed"))]
     command = [sys.executable, "-m", module, *chosen, "--within", str(PATIENT), *options]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as running:

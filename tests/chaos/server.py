@@ -1,4 +1,4 @@
-"""Real servers of the service, in processes of their own that may be killed at any moment."""
+"""Real servers of the service, in separate processes that may be killed at any moment."""
 
 import http.client
 import json
@@ -41,7 +41,7 @@ class Site:
     root: Path = ROOT
     """The checkout whose program is run from now on."""
     prepared_by: str = "tests.chaos.inside.prepare"
-    """Makes the database, and prints the key."""
+    """Creates the database, and prints the key."""
 
     def __post_init__(self) -> None:
         database = make_database()

@@ -1,1 +1,1 @@
-"""Faults of the database, under a real server and a real watcher."""
+"""Faults of the database, with a real server and a real watcher."""

@@ -34,14 +34,14 @@ from tests.paths import ROOT
 from tests.waiting import wait_until
 
 WELL_WITHIN = 60.0
-"""Seconds after a fault within which everything works again. It guards; the table says how long it took."""
+"""Seconds after a fault within which everything works again. A guard; the table says how long it took."""
 
 
 class Trial:
     """A PostgreSQL, a server with one process, whose engine is in memory, and a watcher with an engine of its own."""
 
     def __init__(self, home: Path, started: ExitStack, *, within: float) -> None:
-        """What it starts is ended by `started`, the latest first."""
+        """`started` ends everything that it starts, the latest first."""
         self._within = within
         self._prepare_database(home, started)
         engine = SimpleNamespace(name="chaos-database", image="berth/assistant:latest")
@@ -125,7 +125,7 @@ class Trial:
         )
 
     def check_commands(self, targets: dict[str, str]) -> list[str]:
-        """Nothing is stuck: after a claim has run out every project can be started, and then deleted."""
+        """Checks that nothing is stuck: after a claim has expired every project can be started, and then deleted."""
         self.server.reconcile(later=True)
         return self.client.start_and_delete_all()
 
@@ -181,7 +181,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--within", type=float, default=30.0, help="Seconds that an answer may take.")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything that was started is ended
     if os.geteuid() == 0:
         enter_own_network("tests.chaos.database.cells")
     faults = choose(arguments)

@@ -2,7 +2,7 @@ from tests.fakes.engine import MemoryEngine
 
 
 class TalkativeEngine(MemoryEngine):
-    """One whose logs are not silent for long: who follows one is soon told that it goes on."""
+    """An engine whose logs are never silent for long, so that followers soon get a sign of life."""
 
     def reset(self) -> None:
         super().reset()

@@ -1,4 +1,4 @@
-"""The faults, each as something that begins and ends."""
+"""The faults, each with a beginning and an end."""
 
 import signal
 import subprocess
@@ -23,7 +23,7 @@ MOST_OF_SERVICE = 2 * (THREADS + 4)
 
 @dataclass(frozen=True)
 class Bench:
-    """What the faults are about: the server, and the URL of the service's database on it."""
+    """The server, and the URL of the service's database on it."""
 
     postgres: PrivatePostgres
     url: str
@@ -32,7 +32,7 @@ class Bench:
         return psycopg.connect(self.url, connect_timeout=60)
 
     def read_heartbeat(self) -> Any:
-        """None if the server does not answer."""
+        """Returns None if the server does not answer."""
         try:
             with self.connect() as connection:
                 found = connection.execute(
@@ -43,7 +43,7 @@ class Bench:
         return found and found[0]
 
     def count_connections(self) -> int:
-        """The service's connections that the server knows."""
+        """Returns the service's connections that the server knows."""
         question = (
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
@@ -54,7 +54,7 @@ class Bench:
 
 @contextmanager
 def stopped(bench: Bench) -> Iterator[None]:
-    """Its port refuses."""
+    """Its port refuses connections."""
     bench.postgres.end(signal.SIGINT)
     try:
         yield
@@ -73,7 +73,7 @@ def crashed(bench: Bench) -> Iterator[None]:
 
 @contextmanager
 def restarted(bench: Bench) -> Iterator[None]:
-    """Over before anybody asks: what is left of it are the connections of before."""
+    """It is over before any request comes; only the earlier connections are dead."""
     bench.postgres.end(signal.SIGINT)
     bench.postgres.start()
     yield
@@ -90,7 +90,7 @@ def frozen(bench: Bench) -> Iterator[None]:
 
 @contextmanager
 def vanished(bench: Bench) -> Iterator[None]:
-    """Every packet to and from its port is dropped. To be called in a network namespace of our own only."""
+    """Every packet to and from its port is dropped. Call this only in a separate network namespace."""
     assert is_in_own_network()
     rules = [["INPUT", "-p", "tcp", f"--{side}", str(bench.postgres.port), "-j", "DROP"] for side in ("dport", "sport")]
     for rule in rules:
@@ -150,7 +150,7 @@ def locking(statement: str) -> Callable[[Bench], Any]:
 
 @contextmanager
 def hanging(bench: Bench) -> Iterator[None]:
-    """Each change of a project takes for ever."""
+    """Each change of a project takes forever."""
     with bench.connect() as connection:
         connection.execute(
             "CREATE FUNCTION hang() RETURNS trigger LANGUAGE plpgsql AS"

@@ -1,4 +1,4 @@
-"""A PostgreSQL of a test's own, which it may end, freeze and start again. Nobody else's is touched."""
+"""A PostgreSQL of a test's own, which the test may end, freeze and restart. No other one is touched."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ MOST_CONNECTIONS = 150
 
 
 def find_programs() -> Path | None:
-    """The directory of `initdb` and `postgres`, of the newest version where there are several."""
+    """Returns the directory of `initdb` and `postgres`, of the newest version if there are several."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
     on_path = shutil.which("initdb")
     return found[-1] if found else Path(on_path).parent if on_path else None
@@ -33,8 +33,8 @@ class PrivatePostgres:
         self._data, self._log = home / "postgres", home / "postgres.log"
         self.port = reserve_port()
         self.environment: dict[str, str] = {}
-        """Beside that of this process, from its next start on. Only once it is another user: libfaketime begins with
-        a semaphore that belongs to the user of that moment."""
+        """Added to this process's environment from its next start on, and only as the other user: libfaketime begins
+        with a semaphore that belongs to the user of that moment."""
         self._process: subprocess.Popen[bytes] | None = None
         # It refuses to run as root, whose directories others cannot enter.
         self._as_postgres = []
@@ -95,7 +95,7 @@ class PrivatePostgres:
         wait_until(lambda: not any(map(is_alive, backends)), within=90, what="Backends live on")
 
     def freeze(self) -> None:
-        """The kernel goes on to accept connections, and nobody answers."""
+        """The kernel keeps accepting connections, and nobody answers."""
         for pid in self._family():
             os.kill(pid, signal.SIGSTOP)
 
@@ -108,7 +108,7 @@ class PrivatePostgres:
         return {self._process.pid} | children_of(self._process.pid)
 
     def make_standby(self) -> None:
-        """From its next start on it follows a primary that says nothing, and takes no changes."""
+        """From its next start on it follows a silent primary, and accepts no changes."""
         (self._data / "standby.signal").touch()
 
     def promote(self) -> None:

@@ -1,4 +1,4 @@
-"""One of each kind of request, sent to a server while something is wrong, and what must be true of every answer."""
+"""One of each kind of request, sent to a server during a fault, and what must be true of every answer."""
 
 import http.client
 import json
@@ -14,7 +14,7 @@ from tests.people import email_of
 
 HANG_GUARD = 90.0
 FORESEEN = {200, 201, 202, 204, 302, 404, 409, 429, 503}
-"""409: an operation whose outcome could not be recorded. 429: streams whose leases could not be given back."""
+"""409: an operation whose outcome could not be recorded. 429: streams whose leases could not be returned."""
 
 TARGETS = ("start", "stop", "patch", "delete", "detail", "follow")
 """Requests that need a project of their own."""
@@ -22,7 +22,7 @@ TARGETS = ("start", "stop", "patch", "delete", "detail", "follow")
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`status` is 0 where there was none."""
+    """`status` is 0 if there was no answer."""
 
     status: int
     seconds: float
@@ -50,7 +50,7 @@ class Client:
         try:
             connection.request(method, path, data, named | headers)
             answer = connection.getresponse()
-            # A stream goes on: what it begins with is enough.
+            # A stream continues, so its beginning is enough.
             is_stream = answer.headers.get_content_type() == "text/event-stream"
             text = (answer.readline() if is_stream else answer.read()).decode()
             status, kept = answer.status, {name.lower(): value for name, value in answer.getheaders()}
@@ -64,7 +64,7 @@ class Client:
         return self.send("POST", "/api/projects", STUB_PROJECT | {"name": name})
 
     def make_targets(self) -> dict[str, str]:
-        """The ids of projects that requests are about. The one that is to be started does not run."""
+        """Returns the ids of the projects that the requests use. The one to be started does not run."""
         made = {}
         for name in TARGETS:
             answer = self.create(name)
@@ -78,7 +78,7 @@ class Client:
         return self.send("POST", f"/api/projects/{project}/control", {"action": action})
 
     def start_and_delete_all(self) -> list[str]:
-        """Returns which projects could not be started or deleted."""
+        """Returns the projects that could not be started or deleted."""
         wrong = []
         for project in self.send("GET", "/api/projects").json:
             started = self.control(project["id"], "start")
@@ -89,7 +89,7 @@ class Client:
         return wrong
 
     def send_all(self, targets: Mapping[str, str]) -> dict[str, Answer]:
-        """One of each, all at once."""
+        """Sends one of each, all at once."""
         path = {name: f"/api/projects/{project}" for name, project in targets.items()}
         login = {"email": email_of("alice"), "password": CANARY_PASSWORD}
         calls: dict[str, Any] = {
@@ -120,9 +120,9 @@ class Client:
 
 
 def find_faults(name: str, answer: Answer, *, within: float) -> list[str]:
-    """What is wrong with an answer that was given while the database was broken.
+    """Returns what is wrong with an answer that was given while the database was broken.
 
-    `within` is in seconds. /healthz, which asks nobody, has a tenth of it.
+    `within` is in seconds. /healthz, which depends on nothing, has a tenth of it.
     """
     wrong = []
     if answer.status not in FORESEEN:
@@ -131,7 +131,7 @@ def find_faults(name: str, answer: Answer, *, within: float) -> list[str]:
         wrong.append(f"{name}: {answer.seconds:.1f} s")
     if name == "healthz" and answer.status != 200:
         wrong.append(f"{name}: status {answer.status}")
-    # The schema says of every 503 what it may mean.
+    # The schema lists the causes of every 503.
     if name != "schema" and any(f"engine {words} answer" in answer.text for words in ("does not", "did not")):
         wrong.append(f"{name}: blames the engine")
     if answer.status == 503:

@@ -1,4 +1,4 @@
-"""Run in a process of its own: makes Ada, and prints the cookies of Alice and of her as JSON."""
+"""Runs in a separate process: creates Ada, and prints Alice's and her cookies as JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Faults of SQLite: another process has the file, or the disk is full. Needs a mount namespace of its own."""
+"""Faults of SQLite: another process has locked the file, or the disk is full. Needs a separate mount namespace."""
 
 import contextlib
 import sqlite3
@@ -13,7 +13,7 @@ SIZE = "24m"
 
 
 class SmallDisk(MemoryDisk):
-    """Holds the data directory."""
+    """A small disk with the data directory."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(home / "var", SIZE)

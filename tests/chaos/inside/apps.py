@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class InsideConfig(AppConfig):
-    """Puts the hooks in place in every process that has the settings of chaos."""
+    """Installs the hooks in every process with the settings of chaos."""
 
     name = "tests.chaos.inside"
     label = "inside"

@@ -1,7 +1,5 @@
-"""Run in a process of its own, after `prepare`: deploys so many agents of the stub for Alice, one after the other.
-
-Prints their keys.
-"""
+"""Runs in a separate process, after `prepare`:
+deploys this many agents of the stub for Alice, one after the other. Prints their keys."""
 
 import sys
 

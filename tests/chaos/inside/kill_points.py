@@ -1,9 +1,10 @@
 """Named points of the service at which its process can be killed, and a history of which process held which project.
 
-Production code knows nothing of this: the functions that it calls are wrapped from outside. If the file `trigger`
-holds the name of a point, the next process that reaches this point is killed as by `kill -9`: nothing is flushed,
-rolled back or closed. If the file `hold` does, the next process renames it to `held` and waits there until that file
-is gone.
+Production code does not know about them: the functions that it calls are wrapped from outside.
+
+If the file `trigger` contains the name of a point, the next process that reaches this point is killed as by `kill -9`:
+nothing is flushed, rolled back or closed. If the file `hold` contains it, the next process renames that file to `held`
+and waits there until it is gone.
 """
 
 import functools
@@ -89,7 +90,7 @@ def install() -> None:
 
 
 def label_call(name: str, _client: Any, subject: Any = "", *_args: Any, **_kwargs: Any) -> str:
-    """The name of the call, and for a volume which of the two."""
+    """Returns the name of the call, and for a volume which of the two it is."""
     return f"{name} {subject.rpartition('-')[2]}" if name == "remove_volume" else name
 
 

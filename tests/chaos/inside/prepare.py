@@ -1,7 +1,4 @@
-"""Run in a process of its own: makes the tables where there are none, Alice, her key and the type of the stub.
-
-Prints the key.
-"""
+"""Runs in a separate process: creates missing tables, Alice, her key and the type of the stub. Prints the key."""
 
 import sys
 from typing import Any
@@ -27,7 +24,7 @@ def main(image: str) -> None:
 
 
 def add_offers(types: Any, plans: Any, image: str) -> None:
-    """The type `stub` and the plan `chaos`: small, and as many as a test may want."""
+    """Adds the type `stub` and the plan `chaos`: small, and for as many projects as a test may want."""
     types.objects.create(
         slug="stub",
         title="Stub",

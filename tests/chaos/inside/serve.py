@@ -1,4 +1,4 @@
-"""The production web server, under the settings that the environment names."""
+"""The production web server, with the settings that the environment names."""
 
 import django
 

@@ -1,4 +1,5 @@
-"""The service's own routes, and three for the tests: let claims expire, run one round of the watcher, show the rows."""
+"""The service's own routes, and three for the tests:
+they let claims expire, run one round of the watcher, and show the rows."""
 
 from datetime import timedelta
 
@@ -23,7 +24,7 @@ def later(_request: HttpRequest) -> JsonResponse:
 
 @csrf_exempt
 def reconcile(_request: HttpRequest) -> JsonResponse:
-    """Runs one round of the watcher, which removes orphans at any age."""
+    """Runs one round of the watcher, which removes orphans of any age."""
     orphans.ORPHAN_AGE = timedelta(0)
     result = rounds.reconcile()
     return JsonResponse({"seen": result.seen, "repaired": result.repaired, "failed": result.failed})

@@ -18,7 +18,7 @@ from tests.chaos.own_network import enter_own_network
 from tests.paths import ROOT
 
 LONGEST = 8000
-"""Characters of what is told of one that stays broken."""
+"""Maximum characters about an installation that stays broken."""
 
 
 def main() -> int:
@@ -39,7 +39,7 @@ def main() -> int:
     if os.geteuid() != 0:
         raise SystemExit("This makes an engine and a network of its own: run it as root.")
     enter_own_network("tests.chaos.matrix")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything that was started is ended
     seed = options.seed if options.seed is not None else random.randrange(1 << 30)
     tell(f"seed {seed}")
     chance = random.Random(seed)
@@ -50,7 +50,7 @@ def main() -> int:
     is_right = True
     for kind in sorted(kinds):
         left = [name for name in faults if FAULTS[name].kind == kind]
-        while left:  # a new installation where one was never right again
+        while left:  # a new installation after one that did not recover
             outcomes = run(left, record, chance, options.within, kind)
             is_right = is_right and not any(outcome.wrong for outcome in outcomes)
             left = left[len(outcomes) :]
@@ -58,7 +58,8 @@ def main() -> int:
 
 
 def run(faults: list[str], record: Record, chance: random.Random, within: float, kind: str) -> list[Outcome]:
-    """As many as there is an outcome of. After one that stays broken, the others need another installation."""
+    """Runs faults until one leaves the installation broken; the others need another installation.
+    Returns how many have an outcome."""
     outcomes: list[Outcome] = []
 
     def note(outcome: Outcome, began: float) -> None:
@@ -68,7 +69,7 @@ def run(faults: list[str], record: Record, chance: random.Random, within: float,
 
     began = time.monotonic()
     try:
-        # A Unix socket's path has to be short.
+        # The path of a Unix socket must be short.
         with (
             tempfile.TemporaryDirectory(prefix="bm-") as home,
             new_installation(Path(home), kind) as installation,
@@ -91,7 +92,7 @@ def run(faults: list[str], record: Record, chance: random.Random, within: float,
 
 
 def try_one(installation: Installation, client: Client, name: str, chance: random.Random, within: float) -> Outcome:
-    """One that has no statuses stays broken, whatever the matter is."""
+    """An installation without statuses stays broken, no matter why."""
     began = time.monotonic()
     try:
         return take(installation, client, name, chance, within=within)

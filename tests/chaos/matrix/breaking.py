@@ -1,4 +1,4 @@
-"""How the processes of an installation are broken, each way as something that begins and ends."""
+"""How the processes of an installation are broken, each way with a beginning and an end."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ Breaking = Callable[[Installation], AbstractContextManager[None]]
 
 
 def stopping(process: str) -> Breaking:
-    """SIGSTOP: everything of it stays where it is, and nothing moves."""
+    """SIGSTOP: the process keeps everything, and does nothing."""
 
     @contextmanager
     def stopped(installation: Installation) -> Iterator[None]:
@@ -24,7 +24,7 @@ def stopping(process: str) -> Breaking:
             yield
         finally:
             for pid in pids:
-                with suppress(ProcessLookupError):  # its parent may have had enough of it
+                with suppress(ProcessLookupError):  # its parent may have ended it
                     os.kill(pid, signal.SIGCONT)
 
     return stopped
@@ -42,7 +42,7 @@ def killing(process: str) -> Breaking:
 
 @contextmanager
 def serve_killed(installation: Installation) -> Iterator[None]:
-    """With all of its children, as by the kernel that ends a unit's processes. It is started again afterwards."""
+    """With all of its children, as the kernel ends a unit's processes. It is started again afterwards."""
     installation.service.kill()
     try:
         yield
@@ -79,7 +79,7 @@ def engine_killed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def engine_restarted(installation: Installation) -> Iterator[None]:
-    """As its package does for an upgrade. Its agents end with it, one after the other."""
+    """Like an upgrade of its package. Its agents end with it, one after the other."""
     installation.engine.end(signal.SIGTERM)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Agents that harm what is around them, and containers that people mix up."""
+"""Agents that harm their surroundings, and containers that people mix up."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +16,7 @@ TOO_MUCH_MEMORY = "dd if=/dev/zero of=/dev/null bs=200M count=1"
 
 
 def _inside_each(script: str) -> Breaking:
-    """Runs the script beside each agent, in its container."""
+    """Runs the script in each agent's container."""
 
     @contextmanager
     def run(installation: Installation) -> Iterator[None]:

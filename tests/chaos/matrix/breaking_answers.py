@@ -1,4 +1,4 @@
-"""Telegram, a provider and a mail server that answer, and say what they should not."""
+"""Telegram, a provider and a mail server that answer with something wrong."""
 
 import socket
 import threading
@@ -17,7 +17,7 @@ def telegram_answering(dial: str) -> Breaking:
             tokens = list(dials._bots)
         for token in tokens:
             getattr(dials, dial)(token)
-        installation.telegram_dial = dial  # of those that are only made while it lasts
+        installation.telegram_dial = dial  # for bots that are created while it lasts
         try:
             yield
         finally:

@@ -1,7 +1,7 @@
-"""The engine's clock is another one than the service's.
+"""The engine's clock differs from the service's.
 
-The engine is a static program, which no library gives another clock. So its answers and what it is asked are changed on
-their way: every moment that it names is that of its clock, and so is every moment that it is given.
+The engine is a static program, so no library can change its clock. Instead, its answers and its requests are changed on
+their way: every moment in them is that of its clock.
 """
 
 import math
@@ -23,12 +23,12 @@ _ASKED = re.compile(rb"\b((?:since|until)=)(1\d{9})\b")
 
 
 SLEWS = timedelta(seconds=2)
-"""By how much a clock is wrong at most that is put right little by little."""
+"""The most by which a clock is wrong that is corrected little by little."""
 SLEWED_EVERY = 0.02
 
 
 class OtherClock:
-    """One that is ahead `by` so much. What it changes keeps its length: it may be in the middle of an answer."""
+    """A clock that is ahead `by` this much. Its changes keep the length, because an answer may be in progress."""
 
     def __init__(self, by: timedelta) -> None:
         self._by = by
@@ -71,7 +71,7 @@ def stepping(by: timedelta) -> Breaking:
 
 @contextmanager
 def slewed(installation: Installation) -> Iterator[None]:
-    """It is put right little by little, too far, and back: an hour of it is up to half as long or as short again."""
+    """It is corrected little by little, too far, and back: an hour is up to half as long or as short again."""
     over = threading.Event()
 
     def slew() -> None:

@@ -1,4 +1,5 @@
-"""What `tests.chaos.database` does to a database, done to that of an installation, and what takes a whole one."""
+"""The faults of `tests.chaos.database`, for the database of an installation,
+and those that need a whole installation."""
 
 import signal
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ def database(fault: str) -> Breaking:
 
 
 def database_clock(by: timedelta) -> Breaking:
-    """The server of the database has been moved to a machine whose clock is wrong, and comes back."""
+    """The database's server has been moved to a machine whose clock is wrong, and comes back."""
 
     @contextmanager
     def wrong(installation: Installation) -> Iterator[None]:
@@ -55,7 +56,7 @@ OTHER_SETTINGS = {
 
 @contextmanager
 def other_settings(installation: Installation) -> Iterator[None]:
-    """Somebody has changed the server's defaults for other programs."""
+    """Someone has changed the server's defaults for other programs."""
     for name, value in OTHER_SETTINGS.items():
         installation.postgres.execute(f"ALTER SYSTEM SET {name} = '{value}'")
     _apply(installation)

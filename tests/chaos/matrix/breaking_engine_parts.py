@@ -1,5 +1,5 @@
-"""What an engine itself depends on is broken: its containerd, the shims that hold its containers, its socket; and what
-the service's connections to the database depend on."""
+"""Parts on which an engine depends are broken: its containerd, the shims that hold its containers, its socket; and the
+service's connections to the database."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ import psycopg
 from tests.chaos.matrix.installation import Installation
 
 END_EVERY = 0.2
-"""Seconds between two ends of what is under way."""
+"""Seconds between two interruptions of what is under way."""
 
 
 def containerd_of(installation: Installation) -> int:
@@ -21,7 +21,7 @@ def containerd_of(installation: Installation) -> int:
 
 
 def find_pids(installation: Installation, process: str) -> set[int]:
-    """Of the engine or of a process of the service."""
+    """The process ids of the engine, or of a process of the service."""
     if process == "engine":
         return {installation.engine.pid}
     return {containerd_of(installation)} if process == "containerd" else installation.service.pids(process)
@@ -29,20 +29,20 @@ def find_pids(installation: Installation, process: str) -> set[int]:
 
 @contextmanager
 def containerd_killed(installation: Installation) -> Iterator[None]:
-    """The engine starts it again, and its containers go on."""
+    """The engine starts it again, and its containers continue."""
     os.kill(containerd_of(installation), signal.SIGKILL)
     yield
 
 
 @contextmanager
 def containerd_stopped(installation: Installation) -> Iterator[None]:
-    """The engine lists and tells, and can begin and end nothing."""
+    """The engine lists and reports, and can neither start nor end anything."""
     pid = containerd_of(installation)
     os.kill(pid, signal.SIGSTOP)
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):  # its engine may have had enough of it
+        with suppress(ProcessLookupError):  # its engine may have ended it
             os.kill(pid, signal.SIGCONT)
 
 
@@ -57,7 +57,7 @@ def shims_killed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def shims_stopped(installation: Installation) -> Iterator[None]:
-    """The engine waits for each of them without end."""
+    """The engine waits for each of them forever."""
     pids = list(shims_of(installation))
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
@@ -70,7 +70,7 @@ def shims_stopped(installation: Installation) -> Iterator[None]:
 
 
 def hanging(path: str) -> Callable[[Installation], AbstractContextManager[None]]:
-    """The engine never answers what is asked at paths with this in them. What it was saying there ends."""
+    """The engine never answers requests to paths that contain this. Answers in progress end."""
 
     @contextmanager
     def hung(installation: Installation) -> Iterator[None]:
@@ -95,7 +95,7 @@ def shims_of(installation: Installation) -> Iterator[int]:
 
 @contextmanager
 def socket_removed(installation: Installation) -> Iterator[None]:
-    """As a package of the engine does while it is replaced. What is connected stays so."""
+    """As a package of the engine does during its own upgrade. Open connections stay open."""
     path = installation.proxy.path
     away = path.with_suffix(".away")
     path.rename(away)
@@ -107,14 +107,14 @@ def socket_removed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def streams_cut(installation: Installation) -> Iterator[None]:
-    """Whatever the engine is saying ends at once, again and again."""
+    """All answers in progress end at once, again and again."""
     with _again_and_again(installation.proxy.cut_streams):
         yield
 
 
 @contextmanager
 def connections_ended(installation: Installation) -> Iterator[None]:
-    """Somebody ends all of the service's connections to the database, again and again."""
+    """Someone ends all of the service's connections to the database, again and again."""
 
     def end() -> None:
         with suppress(psycopg.Error):

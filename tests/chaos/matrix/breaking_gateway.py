@@ -13,11 +13,11 @@ from tests.chaos.matrix.gateway_image import CLOCK
 from tests.chaos.matrix.installation import Installation
 
 EXECS = "control/talk.py"
-"""What the service runs in its container to speak with it."""
+"""The programs that the service runs in its container to talk to it."""
 
 
 def _find_pids(installation: Installation, command: str = "") -> list[int]:
-    """Every process of its container with this in its command line."""
+    """Returns every process of its container with this in its command line."""
     answer = installation.instance.client.top(installation.gateway_container(), "-o pid,args")
     return [int(pid) for pid, words in answer["Processes"] if command in words]
 
@@ -42,7 +42,7 @@ def gateway_stopped(command: str = "") -> Breaking:
 @contextmanager
 def _stopped(pids: list[int]) -> Iterator[None]:
     for pid in pids:
-        with suppress(ProcessLookupError):  # it was an answer's
+        with suppress(ProcessLookupError):  # it belonged to an answer
             os.kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -54,7 +54,7 @@ def _stopped(pids: list[int]) -> Iterator[None]:
 
 @contextmanager
 def gateway_volumes_removed(installation: Installation) -> Iterator[None]:
-    """By somebody who tidies the engine's disk: the engine itself refuses that for as long as the gateway runs."""
+    """Someone cleans up the engine's disk: the engine itself refuses that as long as the gateway runs."""
     container = installation.instance.client.inspect_container(installation.gateway_container())
     paths = [each["Source"] for each in container["Mounts"] if each["Type"] == "volume"]
     assert paths
@@ -73,7 +73,7 @@ def gateway_volumes_removed_and_killed(installation: Installation) -> Iterator[N
 
 
 def to_gateway(act: Callable[[Any, str], object]) -> Breaking:
-    """What somebody does to its container."""
+    """What someone does to its container."""
 
     @contextmanager
     def done(installation: Installation) -> Iterator[None]:
@@ -100,7 +100,7 @@ BY_PEOPLE: Mapping[str, Breaking] = {
 
 @contextmanager
 def engine_execs_hang(installation: Installation) -> Iterator[None]:
-    """Every program that is to be run in a container, and nothing else. Those that run are cut off."""
+    """Starting a program in a container hangs, and nothing else does. Running ones are cut off."""
     installation.proxy.break_("hang", only="/exec")
     installation.proxy.cut_streams()
     try:
@@ -110,7 +110,7 @@ def engine_execs_hang(installation: Installation) -> Iterator[None]:
 
 
 def gateway_stepping(by: timedelta) -> Breaking:
-    """As where the machine with the engine has another time than the one with the service."""
+    """The engine's machine has another time than the service's."""
 
     @contextmanager
     def stepped(installation: Installation) -> Iterator[None]:

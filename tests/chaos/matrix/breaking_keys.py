@@ -1,4 +1,4 @@
-"""Somebody starts the service a second time, on the same database, with keys of its own."""
+"""Someone starts the service a second time, on the same database, with other keys."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ REFUSES = "BERTH_ENCRYPTION_KEYS does not hold the key"
 
 @contextmanager
 def beside_other_keys(installation: Installation) -> Iterator[None]:
-    """It is to say what is wrong, and to end before it has done anything."""
+    """It must say what is wrong, and end before it has done anything."""
     folder = installation.service_disk.path / "other"
     folder.mkdir(exist_ok=True)
     environment = installation.service.site.environment | {

@@ -1,4 +1,4 @@
-"""How the watcher that leads is broken while another one waits for its turn."""
+"""How the leading watcher is broken while another one waits for its turn."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

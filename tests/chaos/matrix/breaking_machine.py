@@ -1,4 +1,4 @@
-"""The whole machine: it stands still, loses its power, or is started anew."""
+"""The whole machine: it stands still, loses power, or is rebooted."""
 
 import os
 import shutil
@@ -16,7 +16,8 @@ from tests.waiting import wait_until
 
 @contextmanager
 def machine_paused(installation: Installation) -> Iterator[None]:
-    """As a virtual one while it is moved or copied: all goes on where it was, and the monotonic clock has gone on."""
+    """Like a virtual machine that is moved or copied:
+    everything continues where it was, and the monotonic clock has advanced."""
     pids = [*processes(installation), installation.engine.pid, containerd_of(installation)]
     _send(pids, signal.SIGSTOP)
     installation.postgres.freeze()
@@ -29,7 +30,7 @@ def machine_paused(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def power_cut(installation: Installation) -> Iterator[None]:
-    """Everything ends at once, and of what the kernel kept in memory nothing is there afterwards."""
+    """Everything ends at once, and what the kernel kept in memory is lost."""
     containers = _find_containers(installation)
     shims = list(shims_of(installation))
     _send([installation.engine.pid, containerd_of(installation), *shims, *containers], signal.SIGKILL)
@@ -45,7 +46,7 @@ def power_cut(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def machine_restarted(installation: Installation) -> Iterator[None]:
-    """Everything is asked to end, and does so in its order."""
+    """Everything is asked to end, and does so in order."""
     installation.service.stop()
     installation.engine.end(signal.SIGTERM)
     installation.postgres.end(signal.SIGINT)
@@ -73,7 +74,7 @@ def _boot(installation: Installation) -> None:
 
 
 def _forget_network() -> None:
-    """The bridges and the rules, of which a kernel that has just started knows nothing."""
+    """Removes the bridges and the rules, which a kernel that has just booted does not know."""
     listed = subprocess.run(["ip", "-o", "link", "show", "type", "bridge"], capture_output=True, text=True, check=True)
     for line in listed.stdout.splitlines():
         subprocess.run(["ip", "link", "delete", line.split()[1].rstrip(":")], check=True)

@@ -1,4 +1,4 @@
-"""What people and tidy programs do to a host in a year, each in one line of a shell, and all at once."""
+"""What people and clean-up programs do to a host in a year, each in one line of shell."""
 
 import os
 import shutil
@@ -34,7 +34,8 @@ def to_each(act: Callable[[Any, str], object]) -> Breaking:
 
 @contextmanager
 def system_pruned(installation: Installation) -> Iterator[None]:
-    """`docker system prune --all --volumes --force`: all that does not run at this moment, and what that held."""
+    """`docker system prune --all --volumes --force`:
+    everything that does not run at this moment, and what belonged to it."""
     client = installation.instance.client
     for prune in (client.prune_containers, client.prune_networks, client.prune_volumes, client.prune_images):
         with suppress(docker.errors.APIError):
@@ -44,7 +45,7 @@ def system_pruned(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def hung_up(installation: Installation) -> Iterator[None]:
-    """The terminal is gone in which somebody started it."""
+    """The terminal in which someone started it is gone."""
     for each in processes(installation):
         with suppress(ProcessLookupError):
             os.kill(each, signal.SIGHUP)
@@ -52,7 +53,7 @@ def hung_up(installation: Installation) -> Iterator[None]:
 
 
 def processes(installation: Installation) -> list[int]:
-    """Of the service, the first one last."""
+    """The processes of the service, the first one last."""
     found = list(installation.service.pids("serve"))
     for each in found:  # which grows meanwhile
         found += children_of(each)
@@ -61,7 +62,7 @@ def processes(installation: Installation) -> list[int]:
 
 @contextmanager
 def web_server_killed(installation: Installation) -> Iterator[None]:
-    """By the kernel, which needs memory. `serve` ends with it once all is answered, and its unit starts it again."""
+    """The kernel needs memory. `serve` ends with it once everything is answered, and its unit starts it again."""
     for pid in installation.service.pids("web server"):
         os.kill(pid, signal.SIGKILL)
     try:
@@ -73,7 +74,7 @@ def web_server_killed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def temporary_files_removed(installation: Installation) -> Iterator[None]:
-    """With their folder, as by tmpreaper of a folder in which nothing was for a week."""
+    """With their folder, as tmpreaper does with a folder that was unused for a week."""
     folder = installation.service_disk.path / "tmp"
     shutil.rmtree(folder)
     try:
@@ -84,7 +85,7 @@ def temporary_files_removed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def engine_read_only(installation: Installation) -> Iterator[None]:
-    """As a kernel does with a disk that fails, for all that is opened from now on."""
+    """As a kernel does with a failing disk, for everything that is opened from now on."""
     path = str(installation.engine_disk.path)
     installation.engine.run("mount", "--bind", path, path)
     try:
@@ -96,7 +97,7 @@ def engine_read_only(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def engine_elsewhere(installation: Installation) -> Iterator[None]:
-    """Another setting of `daemon.json` leads it to an empty directory, as `userns-remap` does, and is taken back."""
+    """Another setting of `daemon.json` gives it an empty directory, like `userns-remap`, and is reverted."""
     engine = installation.engine
     engine.end(signal.SIGTERM)
     engine.data = "data/elsewhere"

@@ -1,4 +1,4 @@
-"""A process of the service gets no more processes and threads of the kernel."""
+"""A process of the service gets no more processes and threads from the kernel."""
 
 import os
 import signal
@@ -16,8 +16,9 @@ GROUPS = Path("/sys/fs/cgroup")
 
 
 def find_group() -> Path | None:
-    """The kernel's group of this process for limits on processes, below which it may make others. A limit for a user
-    does not hold for root.
+    """Returns the control group of this process that limits processes, and below which others can be created.
+
+    A limit for a user does not apply to root.
     """
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -29,7 +30,7 @@ def find_group() -> Path | None:
 
 
 def without_processes(process: str, *, killed: tuple[str, ...] = (), room: int = 0) -> Breaking:
-    """Those that are there go on, but for those that are killed. There is `room` for so many new ones or threads."""
+    """Existing ones continue unless they are killed. There is `room` for this many new ones or threads."""
 
     @contextmanager
     def limited(installation: Installation) -> Iterator[None]:
@@ -57,7 +58,7 @@ def without_processes(process: str, *, killed: tuple[str, ...] = (), room: int =
 
 @contextmanager
 def engine_without_processes(installation: Installation) -> Iterator[None]:
-    """A program in Go that gets no thread ends. Containers go on without it only where they are told to."""
+    """A Go program that gets no thread ends. Containers continue without it only if they are configured to."""
     try:
         with without_processes("engine")(installation):
             yield
@@ -66,7 +67,7 @@ def engine_without_processes(installation: Installation) -> Iterator[None]:
 
 
 def _leave(group: Path, above: Path) -> None:
-    """Its processes, and those that they have started meanwhile, go back to where they came from."""
+    """Moves its processes, and those that they have started meanwhile, back to their former group."""
     while pids := (group / "cgroup.procs").read_text().split():
         for pid in pids:
             with suppress(ProcessLookupError):

@@ -13,7 +13,7 @@ REFUSALS: Mapping[str, tuple[str, str]] = {
     "read-only": ("REPLICAOF 127.0.0.1 9", "REPLICAOF NO ONE"),
     "another password": (f"CONFIG SET requirepass {PASSWORD}", 'CONFIG SET requirepass ""'),
 }
-"""What it is told, and what takes that back. It answers meanwhile, and says no."""
+"""The commands that make it refuse, and what undoes them. It answers meanwhile, and says no."""
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def redis_refusing(what: str) -> Breaking:
         assert installation.redis is not None
         with installation.redis.talk() as tell:
             tell(begin)
-            tell("CLIENT KILL TYPE normal")  # but for this one: who is connected needs no password
+            tell("CLIENT KILL TYPE normal")  # except for this connection, which needs no password
             try:
                 yield
             finally:

@@ -1,4 +1,4 @@
-"""A process of the service gets nothing more of the kernel: no descriptors, or no memory and so no threads."""
+"""A process of the service gets nothing more from the kernel: no descriptors, or no memory and so no threads."""
 
 import resource
 from collections.abc import Callable, Iterator
@@ -29,12 +29,12 @@ def _limiting(process: str, what: int, find_used: Callable[[int], int]) -> Break
 
 
 def without_descriptors(process: str) -> Breaking:
-    """Files, sockets and pipes: those that are open go on."""
+    """Files, sockets and pipes: open ones continue."""
     return _limiting(process, resource.RLIMIT_NOFILE, _count_descriptors)
 
 
 def without_memory(process: str) -> Breaking:
-    """It keeps what it has. A thread needs a stack, so there are no new ones either."""
+    """It keeps what it has. A thread needs a stack, so there are no new threads either."""
     return _limiting(process, resource.RLIMIT_AS, _measure_memory)
 
 
@@ -49,7 +49,7 @@ def _measure_memory(pid: int) -> int:
 
 @contextmanager
 def service_read_only(installation: Installation) -> Iterator[None]:
-    """Its data directory and temporary files. What it has open it may go on to write."""
+    """Its data directory and temporary files. It may keep writing to open files."""
     with installation.service_disk.read_only("var"), installation.service_disk.read_only("tmp"):
         yield
 

@@ -1,4 +1,4 @@
-"""What people and tidy programs do to what containers need: images, networks, rules, logs and names."""
+"""What people and clean-up programs do to what containers need: images, networks, rules, logs and names."""
 
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from tests.chaos.matrix.installation import Installation
 
 @contextmanager
 def image_removed(installation: Installation) -> Iterator[None]:
-    """`docker rmi --force`, which takes the name of one whose containers run, and all of it otherwise."""
+    """`docker rmi --force`, which removes the name of an image whose containers run, and the whole image otherwise."""
     client, name = installation.instance.client, installation.instance.image
     found = client.inspect_image(name)["Id"]
     client.tag(found, "kept", "aside")
@@ -29,7 +29,7 @@ def image_removed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def layer_missing(installation: Installation) -> Iterator[None]:
-    """A part of the image is no longer on the engine's disk, of which the engine knows nothing."""
+    """A part of the image is missing on the engine's disk, and the engine does not know."""
     image = installation.instance.client.inspect_image(installation.instance.image)
     layer = image["GraphDriver"]["Data"]["UpperDir"].removesuffix("/diff")
     installation.engine.run("mv", layer, f"{layer}.away")
@@ -69,7 +69,7 @@ def networks_removed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def bridges_removed(installation: Installation) -> Iterator[None]:
-    """As by a network manager that knows nothing of them. Until the engine makes them anew, no packet passes."""
+    """As a network manager does that does not know them. Until the engine creates them again, no packet passes."""
     for network in _networks(installation):
         name = network["Options"].get("com.docker.network.bridge.name") or f"br-{network['Id'][:12]}"
         subprocess.run(["ip", "link", "delete", name], check=True)
@@ -78,7 +78,7 @@ def bridges_removed(installation: Installation) -> Iterator[None]:
 
 @contextmanager
 def rules_flushed(installation: Installation) -> Iterator[None]:
-    """All that was told to the kernel's firewall, the engine's chains included, as by a script that begins anew."""
+    """Everything in the kernel's firewall, including the engine's chains, as a script does that starts from scratch."""
     kept = subprocess.run(["iptables-save"], capture_output=True, check=True).stdout
     for table in ("filter", "nat"):
         for forget in ("-F", "-X"):
@@ -101,7 +101,7 @@ def _in_logs(*act: str) -> Breaking:
 
 @contextmanager
 def data_away(installation: Installation) -> Iterator[None]:
-    """The data directory, as where another machine keeps it, which is away."""
+    """The data directory, as if another machine keeps it and is away."""
     data, away = installation.service_disk.path / "var", installation.service_disk.path / "away"
     data.rename(away)
     try:
@@ -117,7 +117,7 @@ def rename(client: Any, container: str) -> None:
 
 
 def recreate(client: Any, container: str) -> None:
-    """With all that the old one was given, as programs do that look for new images."""
+    """With everything that the old one had, as programs do that look for new images."""
     old = client.inspect_container(container)
     config = old["Config"] | {"HostConfig": old["HostConfig"]}
     networks = {name: {"Aliases": given["Aliases"]} for name, given in old["NetworkSettings"]["Networks"].items()}

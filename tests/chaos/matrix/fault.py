@@ -1,4 +1,4 @@
-"""What a fault is, and for how long processes are stopped and clocks are wrong."""
+"""What a fault is, how long processes are stopped, and how long clocks are wrong."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,15 +13,17 @@ STOPS = (5.0, 30.0, 120.0)
 
 @dataclass(frozen=True)
 class Fault:
-    """`lasts` is in seconds, at least. `mutes`: while it lasts, the server itself may give no answer. `kind`: of the
-    installation that it needs (`tests.chaos.matrix.installation.new_installation`)."""
+    """`lasts` is the least number of seconds. `mutes`: while it lasts, the server itself may give no answer.
+
+    `kind`: of the installation that it needs (`tests.chaos.matrix.installation.new_installation`).
+    """
 
     breaking: Breaking
     lasts: float = 3.0
     mutes: bool = False
     kind: str = ""
     loses_deletions: bool = False
-    """What is deleted meanwhile is on the engine again afterwards. It goes into quarantine, minutes later."""
+    """Deleted projects are on the engine again afterwards. They go into quarantine, minutes later."""
 
 
 def told(by: timedelta) -> str:

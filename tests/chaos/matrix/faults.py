@@ -155,16 +155,16 @@ ELSEWHERE = {
 
 
 def find_kinds() -> set[str]:
-    """The kinds of installations that can be made here."""
+    """Returns the kinds of installations that can be made here."""
     there = {"redis": bool(find_redis()), "gateway": bool(find_gateway_image()), "clock": bool(LIBRARY)}
     there["processes"] = find_group() is not None
     return {fault.kind for fault in FAULTS.values() if there.get(fault.kind, True)}
 
 
 def draw(number: int, chance: random.Random) -> list[str]:
-    """Some faults by chance, all of one kind of installation, and each kind in its proportion.
+    """Returns some random faults, all for one kind of installation, with each kind in its proportion.
 
-    None of them takes minutes, as a mail does that is kept back.
+    None of them takes minutes, like a mail that is delayed.
     """
     kinds = find_kinds() - {"clock"}
     short = [name for name in FAULTS if FAULTS[name].lasts <= 30 and not name.startswith("mail/")]

@@ -1,6 +1,5 @@
-"""The faults of the servers that the service asks, each behind a relay that breaks: Telegram, a provider, mail, Redis,
-the database and the name server.
-"""
+"""The faults of the servers that the service calls, each behind a relay that breaks: Telegram, a provider, mail, Redis,
+the database and the name server."""
 
 from collections.abc import Mapping
 
@@ -20,7 +19,7 @@ from tests.fakes import smtp
 
 
 def _of_a_server(name: str, kind: str = "") -> dict[str, Fault]:
-    """Of one behind a relay."""
+    """The faults of a server behind a relay."""
     return {
         f"{name}/kill": Fault(relay(name, "refuse"), kind=kind),
         **{f"{name}/stop {seconds:.0f} s": Fault(relay(name, "hang"), seconds, kind=kind) for seconds in STOPS},
@@ -30,7 +29,7 @@ def _of_a_server(name: str, kind: str = "") -> dict[str, Fault]:
 
 
 def _of_a_website(name: str) -> dict[str, Fault]:
-    """Of one that speaks HTTP, or something on the way to it that does."""
+    """The faults of a server that speaks HTTP, or of something on the way to it that does."""
     return {
         f"{name}/a page": Fault(relay(name, "page")),
         f"{name}/leads elsewhere": Fault(relay(name, "elsewhere")),

@@ -12,13 +12,13 @@ from tests.chaos.clock import LIBRARY, faked_clock
 from tests.engines import connect
 
 CLOCK = "clock"
-"""The file in the gateway's state that says by how much its clock is wrong. Without it, it is not."""
+"""The file in the gateway's state that says by how much its clock is wrong. Without it, the clock is right."""
 _LIBRARY = "/opt/faketime.so"
 
 
 def find_gateway_image() -> str:
-    """The name of the image, or nothing if there is no usual engine, or if it has none: `manage.py build_images
-    gateway` builds it."""
+    """Returns the name of the image, or nothing without a usual engine that has it:
+    `manage.py build_images gateway` builds it."""
     try:
         client: Any = connect()
     except docker.errors.DockerException:
@@ -38,14 +38,14 @@ def read_gateway_image() -> bytes:
 
 
 def bring_gateway_image(packed: bytes, client: Any) -> None:
-    """`client` is of the engine that is to have it."""
+    """Copies the image to the engine of `client`."""
     client.load_image(packed)
     if LIBRARY:
         give_clock(client, GATEWAY.image)
 
 
 def give_clock(client: Any, image: str) -> None:
-    """Has `image` be the gateway's with a clock that can be set."""
+    """Makes `image` the gateway's with a clock that can be set."""
     settings = faked_clock(Path("/data") / CLOCK) | {"LD_PRELOAD": _LIBRARY}
     container = client.create_container(GATEWAY.image)["Id"]
     client.put_archive(container, "/", _pack(LIBRARY[0]))

@@ -36,12 +36,14 @@ ENGINE_DISK_WITH_GATEWAY = "900m"
 
 
 class Installation:
-    """The service with its database, engine, Telegram, provider, mail server and Redis, all of them its own."""
+    """The service with its own database, engine, Telegram, provider, mail server and Redis."""
 
     def __init__(self, home: Path, started: ExitStack, kind: str) -> None:
-        """What it starts is ended by `started`, the latest first."""
+        """`started` ends everything that it starts, the latest first."""
         self.kind = kind
-        started.enter_context(patch.dict(os.environ))  # the next one finds the usual engine and database again
+        started.enter_context(
+            patch.dict(os.environ)
+        )  # the next installation finds the usual engine and database again while `DOCKER_HOST` names the usual engine
         packed = read_gateway_image() if kind == "gateway" else b""  # while `DOCKER_HOST` is that of the usual engine
         self.names: NameServer | None = None
         if kind == "names":
@@ -62,7 +64,7 @@ class Installation:
         os.environ["DATABASE_URL"] = self.postgres.url
         self.telegram = started.enter_context(FakeTelegram())
         self.telegram_dial = ""
-        """What is wrong with every bot that is made from now on."""
+        """The fault of every bot that is created from now on."""
         self.provider = started.enter_context(FakeProvider())
         self.provider.add_key(KEY)
         self.mail: SmtpServer = started.enter_context(smtp_server())
@@ -82,11 +84,11 @@ class Installation:
         self.proxy = FaultyDocker(home / "proxy.sock")
         started.callback(self.proxy.close)
         self.instance = DockerInstance(self.engine.url)
-        started.callback(self.instance.client.close)  # all else goes with the engine
+        started.callback(self.instance.client.close)  # everything else ends with the engine
         if packed:
             bring_gateway_image(packed, self.instance.client)
         self.service = self._make_service(home)
-        started.callback(self.service.close)  # also if it does not become ready in time
+        started.callback(self.service.close)  # even if it does not become ready in time
         self.service.start()
         client = Client(port=self.service.port, key=self.service.site.key, cookies={})
         self.agreement = Agreement(self.service.port, [client], self.direct_url)
@@ -97,7 +99,7 @@ class Installation:
         site = Site(self.service_disk.path, self.instance)
         temporary = self.service_disk.path / "tmp"
         temporary.mkdir()
-        # The service does not write it: a test of a full disk is none of its own notes.
+        # The service does not write it, because tests of a full disk do not include the test's own notes.
         (self.service_disk.path / "history").symlink_to(home / "history")
         made = site.run("tests.chaos.matrix.offers", self.instance.image)
         assert made.returncode == 0, made.stderr
@@ -112,7 +114,7 @@ class Installation:
             "BERTH_PROVIDER_API": f"http://{self._address('provider')}/v1",
             "BERTH_EMAIL_URL": f"smtp://{self._address('mail')}",
             "BERTH_BOOT_FIREWALL": "off",
-            "BERTH_THREADS": "32",  # so that every verb of one user finds a place
+            "BERTH_THREADS": "32",  # so that every verb of one user gets a place
             "PYTHONUNBUFFERED": "1",
             "TMPDIR": str(temporary),
         }
@@ -128,17 +130,17 @@ class Installation:
         return WholeService(site, {})
 
     def _address(self, server: str) -> str:
-        """By which the service knows a server that is behind a relay."""
+        """Returns the address under which the service knows a server behind a relay."""
         host = f"{server}.{DOMAIN}" if self.names else "127.0.0.1"
         return f"{host}:{self.relays[server].port}"
 
     def gateway_container(self) -> str:
-        """The id of the one that runs."""
+        """Returns the id of the running one."""
         [found] = self.instance.client.containers(filters={"label": [f"{GATEWAY_LABEL}={self.instance.name}"]})
         return str(found["Id"])
 
     def new_body(self, name: str, **more: object) -> dict[str, object]:
-        """A good request for a project, with a bot of its own that Telegram knows."""
+        """Returns a valid request for a project, with a bot of its own that Telegram knows."""
         token = f"{secrets.randbelow(10**9) + 10**9}:{secrets.token_hex(16)}"
         self.telegram.add_bot(token)
         if self.telegram_dial:
@@ -149,6 +151,8 @@ class Installation:
 @contextmanager
 def new_installation(home: Path, kind: str = "") -> Iterator[Installation]:
     """`kind`: "clock" with libfaketime, "redis" with Redis, "names" with a name server, "gateway" with a gateway.
-    "processes" is as usual, where the kernel limits the processes of groups."""
+
+    "processes" is the usual kind, if the kernel limits the processes of groups.
+    """
     with ExitStack() as started:
         yield Installation(home, started, kind)

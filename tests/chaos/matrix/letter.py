@@ -1,4 +1,4 @@
-"""An agent that ends for good while the mail server is broken: the list says so at once, and a mail later."""
+"""An agent ends permanently while the mail server is broken: the list says so at once, and a mail later."""
 
 import time
 from functools import partial
@@ -44,7 +44,7 @@ class Letter:
         )
 
     def close(self) -> None:
-        """A project that cannot be started would be a fault to those who start all that is there."""
+        """A project that cannot be started would count as a fault when all existing ones are started."""
         gone = insist(partial(self._client.send, "DELETE", self._path), time.monotonic() + RETRIES_WITHIN)
         assert gone.status in {202, 204}, gone
 
@@ -58,5 +58,5 @@ class Letter:
             return connection.execute(question, [self._id]).fetchone() is not None
 
     def _received(self) -> set[str]:
-        """The ids of the mails about it. One whose confirmation was lost may have come twice."""
+        """Returns the ids of the mails about it. One whose confirmation was lost may have come twice."""
         return {str(each["Message-ID"]) for each in self._installation.mail.taken if NAME in str(each["Subject"])}

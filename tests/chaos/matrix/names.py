@@ -1,4 +1,4 @@
-"""The name server of the machine: the names by which the service knows the servers that it depends on."""
+"""The machine's name server, which knows the names of the servers on which the service depends."""
 
 import socket
 import subprocess
@@ -11,10 +11,10 @@ PORT = 53
 RESOLVER = Path("/etc/resolv.conf")
 MODES = ("refuse", "hang", "failing", "unknown", "garbage", "slow")
 SLOW = 3.0
-"""Seconds until a slow one answers, which is less than those who ask wait for."""
+"""Seconds until a slow one answers, which is less than clients wait."""
 _OK, _FAILED, _UNKNOWN = b"\x81\x80", b"\x81\x82", b"\x81\x83"
 _ADDRESS = b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton("127.0.0.1")
-"""A record that nobody may remember: it lives for no second."""
+"""A record with a lifetime of zero seconds, so that nobody remembers it."""
 
 
 class NameServer:
@@ -57,7 +57,7 @@ class NameServer:
         door, self._door = self._door, None
         if door is not None:
             with suppress(OSError):
-                door.shutdown(socket.SHUT_RDWR)  # wakes the thread, though it was never connected
+                door.shutdown(socket.SHUT_RDWR)  # wakes the thread, although it was never connected
             door.close()
 
     def _serve(self, door: socket.socket) -> None:
@@ -77,7 +77,7 @@ def send(door: socket.socket, answer: bytes, asker: tuple[str, int]) -> None:
 
 
 def answer_to(question: bytes, mode: str = "") -> bytes:
-    """Empty where there is none."""
+    """Returns an empty answer if there is none."""
     if mode == "hang":
         return b""
     if mode == "garbage":

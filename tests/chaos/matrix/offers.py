@@ -1,4 +1,4 @@
-"""Run in a process of its own: the type `bot`, whose agents are stubs and whose credentials are checked."""
+"""Runs in a separate process: creates the type `bot`, whose agents are stubs and whose credentials are checked."""
 
 import sys
 

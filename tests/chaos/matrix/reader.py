@@ -1,4 +1,4 @@
-"""Somebody who reads the list all the time while things break, and compares what it says with what was so."""
+"""A client that keeps reading the list while things break, and compares the answers with the truth."""
 
 import threading
 import time
@@ -9,9 +9,9 @@ from tests.chaos.matrix.witness import Sighting
 
 READ_EVERY = 0.5
 AGE = 5.0
-"""Seconds by which what a read says may be older than the read."""
+"""Seconds by which the contents of a read may be older than the read."""
 SLACK = 2.0
-"""Seconds for what happens between the engine and us on a busy machine."""
+"""Seconds of tolerance for what happens between the engine and us on a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Reader:
         self._thread.join(120)
 
     def find_lies(self, sightings: list[Sighting]) -> list[str]:
-        """A status that was true at no moment for which the read vouches."""
+        """Returns the statuses that were true at no moment for which the read vouches."""
         lies = []
         for reading in self.readings:
             if reading.answer.status != 200:
@@ -55,9 +55,9 @@ class Reader:
 
 
 def choose(sightings: list[Sighting], since: float, until: float) -> list[Sighting]:
-    """Those of a time, with the one before it and the one after it. Empty where there is none on each side.
+    """Returns the sightings of a time, with the one before it and the one after it; empty if one of these is missing.
 
-    A busy engine is not seen often: what changed between two sightings may have changed at any moment.
+    A busy engine is not seen often, and a change between two sightings may have happened at any moment.
     """
     before = [sighting for sighting in sightings if sighting.at < since][-1:]
     after = [sighting for sighting in sightings if sighting.at > until][:1]
@@ -66,7 +66,7 @@ def choose(sightings: list[Sighting], since: float, until: float) -> list[Sighti
 
 
 def is_lie(status: str, project: str, sightings: list[Sighting]) -> bool:
-    """Without a sighting of that time nobody knows."""
+    """Without a sighting at that time nothing is known."""
     if not sightings:
         return False
     if status in {"running", "degraded"}:

@@ -1,4 +1,4 @@
-"""What has been tried, kept in a file so that a run goes on where the one before it ended."""
+"""The faults that have been tried, in a file, so that a run continues where the last one ended."""
 
 import json
 from collections.abc import Iterable
@@ -25,12 +25,12 @@ class Record:
         return [Outcome(**json.loads(line)) for line in self._file.read_text().splitlines()]
 
     def todo(self) -> list[str]:
-        """The faults that have not been tried, or were wrong."""
+        """Returns the faults that have not been tried, or were wrong."""
         good = {outcome.fault for outcome in self.outcomes() if not outcome.wrong}
         return [fault for fault in FAULTS if fault not in good]
 
     def table(self) -> str:
-        """Markdown: a line for each fault with all that is known of it, and what has not been tried."""
+        """Returns Markdown: a line for each fault with everything known about it, and what has not been tried."""
         rows = [
             "| fault | times | refused, of 8 | slowest answer | right again after | mail after | wrong |",
             "|---|---|---|---|---|---|---|",

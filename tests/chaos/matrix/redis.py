@@ -1,4 +1,4 @@
-"""A Redis of an installation's own, which it may end, stop and start again."""
+"""A Redis of an installation's own, which may be ended, stopped and restarted."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from tests.waiting import wait_until
 
 
 def find_redis() -> str | None:
-    """The path of the program, or None where it is not installed."""
+    """Returns the path of the program, or None if it is not installed."""
     return shutil.which("redis-server")
 
 
@@ -43,7 +43,7 @@ class PrivateRedis:
 
     @contextmanager
     def talk(self) -> Iterator[Callable[[str], None]]:
-        """A connection that no relay breaks, and what says a command on it."""
+        """Opens a connection that no relay breaks. Returns a function that sends a command over it."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
 
             def tell(command: str) -> None:
@@ -58,7 +58,7 @@ class PrivateRedis:
         self._process.send_signal(number)
 
     def end(self) -> None:
-        """Also one that is stopped."""
+        """Also ends a stopped one."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(60)

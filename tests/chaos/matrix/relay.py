@@ -1,4 +1,4 @@
-"""A way to a server on which everything can go wrong: a TCP relay."""
+"""A TCP relay in front of a server, on which everything can go wrong."""
 
 import socket
 import threading
@@ -14,7 +14,7 @@ SAID = {
     "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:9/\r\nContent-Length: 0\r\n\r\n",
     "endless": b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"result": "',
 }
-"""What comes in the place of each answer."""
+"""What comes instead of each answer."""
 MODES = ("refuse", "hang", "drip", "half", *SAID)
 PIECE = 65_536
 DRIP_EVERY = 3.0
@@ -34,7 +34,7 @@ class Relay:
     def __init__(self, upstream: int, *, drip_every: float = DRIP_EVERY) -> None:
         self.port = reserve_port()
         self.accepted = self.most_open = 0
-        """Connections until now, and the most that there were at a time."""
+        """Connections so far, and the most at a time."""
         self._upstream = upstream
         self._drip_every = drip_every
         self._mode = ""
@@ -124,7 +124,7 @@ class Relay:
             self._healed.wait()
 
     def _drip(self, piece: bytes, client: socket.socket) -> bytes:
-        """Sends the piece byte by byte until the relay is healed. Returns what is left of it."""
+        """Sends the piece byte by byte until the relay is healed. Returns the rest."""
         for sent, byte in enumerate(piece):
             client.sendall(bytes([byte]))
             if self._healed.wait(self._drip_every):

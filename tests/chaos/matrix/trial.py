@@ -1,4 +1,4 @@
-"""One fault with all verbs: what was answered meanwhile, and whether everything is right again soon after it."""
+"""One fault with all verbs: the answers meanwhile, and whether everything is right again soon after it."""
 
 import random
 import time
@@ -18,7 +18,7 @@ from tests.waiting import wait_until
 
 HEALS_WITHIN = 60.0
 HEADSTARTS = (None, 0.0, 0.05, 0.2, 0.5)
-"""Seconds for which the verbs are under way when the fault begins. None: it is there before they are sent."""
+"""Seconds for which the verbs are under way when the fault begins. None: it begins before they are sent."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Outcome:
     healed_after: float
     wrong: list[str]
     mailed_after: float | None = None
-    """Seconds from the end of a fault of the mail server until a mail has come that it had kept back."""
+    """Returns the seconds from the end of a mail server's fault until a delayed mail has arrived."""
 
 
 def take(installation: Installation, client: Client, name: str, chance: random.Random, *, within: float) -> Outcome:
@@ -38,14 +38,14 @@ def take(installation: Installation, client: Client, name: str, chance: random.R
     headstart = chance.choice(HEADSTARTS)
     targets = make_targets(installation, client)
     running = set(targets.values()) - {targets["start"]}
-    # What ran only while a busy engine was not seen would be called a lie.
+    # Something that ran only while a busy engine was not observed would look like a lie.
     wait_until(lambda: installation.witness.sees(running), within=HEALS_WITHIN)
     reader = Reader(client)
     letter = Letter(installation, client) if name.startswith("mail/") else None
     answers, ended = _send_during(installation, client, name, targets, headstart, letter)
     if fault.loses_deletions:
         _remove(installation, targets["delete"])
-    # What was frozen with the request in its hands answers when it moves again.
+    # A request that was frozen is answered when its process continues.
     slower_by = fault.lasts if fault.mutes else 0.0
     wrong = [
         each
@@ -97,7 +97,7 @@ def _send_during(
 
 
 def _remove(installation: Installation, project: str) -> None:
-    """By hand, as staff do."""
+    """Removes them by hand, as staff do."""
     client, of_it = installation.instance.client, {"label": f"{PROJECT_LABEL}={project}"}
     for container in client.containers(all=True, filters=of_it):
         client.remove_container(container["Id"], force=True, v=True)
@@ -115,7 +115,7 @@ def _await_mail(letter: Letter | None, ended: float) -> float | None:
 
 
 def _is_right(installation: Installation, problems: list[str]) -> bool:
-    """Rows, engine and API say the same, nothing is held, and the service calls itself well."""
+    """Whether rows, engine and API agree, no operation is held, and the service reports that it is well."""
     try:
         assert installation.service.is_well(), "/readyz"
         if installation.kind == "gateway":
@@ -129,7 +129,7 @@ def _is_right(installation: Installation, problems: list[str]) -> bool:
 
 
 def _clean_up(installation: Installation, client: Client) -> list[str]:
-    """Everything still obeys: each project is started, and deleted with all that it had."""
+    """Checks that every command works: each project is started, and deleted with everything that it had."""
     wrong = []
     until = time.monotonic() + HEALS_WITHIN
     listed = insist(partial(client.send, "GET", "/api/projects"), until)

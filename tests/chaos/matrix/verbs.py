@@ -24,14 +24,14 @@ def control(client: Client, project: str, action: str) -> Answer:
 
 
 def insist(send: Callable[[], Answer], until: float) -> Answer:
-    """Does as a client is told that is refused for a while, and no longer than until that moment of the clock."""
+    """Repeats a refused request as clients are told to, and no longer than until that moment of the clock."""
     while (answer := send()).status == 503 and time.monotonic() < until:
         time.sleep(min(int(answer.headers.get("retry-after", "1")), 1.0))
     return answer
 
 
 def make_targets(installation: Installation, client: Client) -> dict[str, str]:
-    """The ids of the projects that the verbs are about. The one that is to be started does not run."""
+    """Returns the ids of the projects that the verbs use. The one to be started does not run."""
     made = {}
     for verb in TARGETS:
         create = partial(client.send, "POST", "/api/projects", installation.new_body(verb))
@@ -80,7 +80,7 @@ class Sent:
 
 
 def find_wrong(verb: str, answer: Answer, *, mutes: bool, slower_by: float = 0.0) -> list[str]:
-    """What is wrong with an answer that was given while something was broken."""
+    """Returns what is wrong with an answer that was given during a fault."""
     wrong = []
     if answer.status not in FORESEEN and not (mutes and answer.status == 0):
         wrong.append(f"{verb}: status {answer.status} {answer.text[:300]}")

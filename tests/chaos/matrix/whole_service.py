@@ -1,4 +1,4 @@
-"""The service of an installation: the supervisor with the web server and the watcher, and what starts beside it."""
+"""The service of an installation: the supervisor with the web server and the watcher, and what starts next to it."""
 
 import os
 import signal
@@ -30,10 +30,10 @@ class WholeService(Server):
 
     def is_well(self) -> bool:
         answer = self.call("GET", "/readyz")
-        return answer.status == 200 and "gateway" not in answer.json  # which it names where it does not work
+        return answer.status == 200 and "gateway" not in answer.json  # it names this if it does not work
 
     def pids(self, process: str) -> set[int]:
-        """The ids of the processes: "serve", "watcher", "web server" or "web worker"."""
+        """Returns the ids of the processes: "serve", "watcher", "web server" or "web worker"."""
         assert self._process is not None
         if process == "serve":
             return {self._process.pid}
@@ -44,7 +44,7 @@ class WholeService(Server):
 
     @contextmanager
     def another_watcher(self) -> Iterator[None]:
-        """Waits for its turn to lead, as on a second machine."""
+        """A watcher that waits for its turn to lead, as on a second machine."""
         log = self.log.with_suffix(".watcher")
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -59,7 +59,7 @@ class WholeService(Server):
             process.wait(PATIENCE)
 
     def stop(self) -> None:
-        """As an operator does: what is under way is finished."""
+        """Stops as an operator does: work under way is finished."""
         assert self._process is not None
         self._process.terminate()
         self._process.wait(PATIENCE)

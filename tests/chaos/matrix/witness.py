@@ -1,4 +1,4 @@
-"""What runs on the engine of an installation, past everything that is broken."""
+"""Observes what runs on the engine of an installation, past everything that is broken."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True)
 class Sighting:
-    """Which projects had a container that ran, at a moment of the monotonic clock."""
+    """The projects with a running container at a moment of the monotonic clock."""
 
     at: float
     running: frozenset[str]
@@ -38,13 +38,13 @@ class Witness:
             began = time.monotonic()
             with suppress(docker.errors.APIError, requests.RequestException):
                 states = self._instance.states()
-                # An engine that was frozen meanwhile says what was so at some moment of that time.
+                # An engine that was frozen meanwhile reports the state at some moment of that time.
                 if time.monotonic() - began < 2 * LOOK_EVERY:
                     running = frozenset(project for project, state in states.items() if state == "running")
                     self.sightings.append(Sighting(began, running))
 
     def sees(self, running: Collection[str]) -> bool:
-        """Whether all of these ran when it looked the last time."""
+        """Whether all of these ran at the last sighting."""
         return bool(self.sightings) and self.sightings[-1].running.issuperset(running)
 
     def close(self) -> None:

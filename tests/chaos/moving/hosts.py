@@ -1,4 +1,4 @@
-"""A single host with agents, a Swarm of one node in a network of its own, and the command that moves them there."""
+"""A single host with agents, a Swarm of one node in a separate network, and the command that moves the agents there."""
 
 import os
 import subprocess
@@ -21,11 +21,11 @@ LIMIT = 400
 
 
 class Hosts:
-    """`folder` holds the database, in which both have the same rows."""
+    """`folder` contains the database, in which both have the same rows."""
 
     def __init__(self, folder: Path, former: DockerInstance) -> None:
         self.folder, self.former = folder, former
-        self.home = Path(mkdtemp(prefix="bs-"))  # short, as a socket's path has to be
+        self.home = Path(mkdtemp(prefix="bs-"))  # short, because the path of a socket is limited
         self.cluster = Cluster(self.home, nodes=1)
         self.keys: list[str] = []
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("BERTH_", "DATABASE_"))}
@@ -71,19 +71,19 @@ class Hosts:
         return done.stdout.strip()
 
     def ended(self, key: str) -> datetime | None:
-        """When the agent ended on the former host; None while it runs there."""
+        """Returns when the agent ended on the former host; None while it runs there."""
         state = self.former.client.inspect_container(self.former.name_of(key))["State"]
         return None if state["Running"] else parse_time(state["FinishedAt"])
 
     def began(self, key: str) -> datetime | None:
-        """When the first container of it on the Swarm was started."""
+        """Returns when its first container on the Swarm was started."""
         chosen = {"label": [f"{INSTANCE_LABEL}={self.former.name}", f"{PROJECT_LABEL}={key}"]}
         found = self.cluster.manager.client.containers(all=True, filters=chosen)
         states = [self.cluster.manager.client.inspect_container(each["Id"])["State"] for each in found]
         return min((at for state in states if (at := parse_time(state["StartedAt"]))), default=None)
 
     def remembers(self, key: str) -> str:
-        """What it has of its memory where it runs now."""
+        """Returns what its memory contains where it runs now."""
         client = self.cluster.manager.client
         chosen = {"label": [f"{INSTANCE_LABEL}={self.former.name}", f"{PROJECT_LABEL}={key}"]}
         [found] = client.containers(filters=chosen)

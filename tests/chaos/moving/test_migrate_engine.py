@@ -1,4 +1,4 @@
-"""`manage.py migrate_engine` between two real engines, killed now and then: no agent runs twice, none forgets."""
+"""`manage.py migrate_engine` between two real engines, with kills: no agent runs twice, and none forgets."""
 
 import os
 import random
@@ -23,10 +23,10 @@ pytestmark = [
 ]
 
 SHORT, LONG = (3, (2,)), (20, (3, 9, 15))
-"""How many agents, and at which of them the command is killed."""
+"""The number of agents, and at which of them the command is killed."""
 
 DOWN_FOR = 30.0
-"""Seconds at most that an agent is away which is moved without an interruption, on a busy machine."""
+"""The most seconds for which an agent is away during an uninterrupted move, on a busy machine."""
 
 
 @pytest.fixture
@@ -40,7 +40,8 @@ def hosts(tmp_path: Path, docker_instance: DockerInstance) -> Iterator[Hosts]:
 
 
 def move_until(hosts: Hosts, line: str) -> list[str]:
-    """Moves, and kills the command somewhere in the move that it says so; what it has said. A lease may have to end."""
+    """Moves agents, and kills the command somewhere in the move that prints this. Returns its output.
+    A lease may have to expire."""
     said: list[str] = []
 
     def has_begun() -> bool:
@@ -60,7 +61,7 @@ def move_until(hosts: Hosts, line: str) -> list[str]:
 
 
 def has_moved(hosts: Hosts) -> bool:
-    """Says no while the lease of a killed command lasts, and while one that was killed in its start has to wait."""
+    """False while the lease of a killed command lasts, and while an agent whose start was killed has to wait."""
     command = hosts.move("--yes")
     said, _ = command.communicate(timeout=LIMIT)
     assert command.returncode == 0 or "Stop Berth" in said or "under way" in said or "run this again" in said, said
@@ -88,7 +89,7 @@ def test_all_agents_move_with_their_memory_although_the_command_is_killed_repeat
 
 
 def time_away(hosts: Hosts, key: str) -> float:
-    """Seconds from its end on the former host to its start on the Swarm."""
+    """Returns the seconds from its end on the former host to its start on the Swarm."""
     ended, began = hosts.ended(key), hosts.began(key)
     assert ended is not None
     assert began is not None

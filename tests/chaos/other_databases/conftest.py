@@ -1,4 +1,4 @@
-"""The API of an installation on a real engine, whose tests change its database."""
+"""The API of an installation on a real engine, whose database the tests change."""
 
 from collections.abc import Callable
 from datetime import timedelta

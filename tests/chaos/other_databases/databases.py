@@ -1,4 +1,4 @@
-"""What of the engine must stay as it is, and for how long it is watched."""
+"""What must not change on the engine, and for how long the tests watch it."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ROUNDS = 4
 
 
 def photograph(docker_instance: DockerInstance) -> Any:
-    """Everything that the engine has of this instance: ids, states, starts, and volumes."""
+    """Returns everything that the engine has of this instance: ids, states, starts, and volumes."""
     chosen = {"label": [f"{INSTANCE_LABEL}={docker_instance.name}"]}
     found = [
         docker_instance.client.inspect_container(each)
@@ -23,7 +23,7 @@ def photograph(docker_instance: DockerInstance) -> Any:
 
 
 def wait_for_rounds(count: int = ROUNDS) -> None:
-    """Until the watcher has looked that often."""
+    """Waits until the watcher has made this many rounds."""
 
     def beat() -> Any:
         return Watch.objects.values_list("heartbeat_at", flat=True).first()

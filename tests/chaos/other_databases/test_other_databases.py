@@ -1,4 +1,4 @@
-"""A start with another database, on a real engine and with the watcher running: nothing is lost."""
+"""A start with another database, on a real engine and with a running watcher: nothing is lost."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -35,7 +35,7 @@ def test_a_database_with_another_id_touches_nothing(
     wait_for_rounds()
     assert photograph(docker_instance) == before
     assert not Quarantined.objects.exists()
-    # It is an installation of its own, on a network of its own.
+    # It is a separate installation, with a network of its own.
     mine = create_project(api, STUB_PROJECT)
     wait_until(lambda: api.get(f"/api/projects/{mine.id}").json()["status"] == "running", within=WITHIN)
     assert api.delete(f"/api/projects/{mine.id}").status_code == 204
@@ -50,7 +50,7 @@ def test_an_older_backup_repairs_nothing_until_it_is_adopted(
     lost = create_project(api, STUB_PROJECT | {"name": "Made after the backup"})
     for _ in range(2):
         assert api.post(f"/api/projects/{known.id}/control", {"action": "restart"}).status_code == 200
-    # The backup has one project of the two, and of that the first deploy, when it was to be stopped.
+    # The backup has one of the two projects, with its first deploy, when it was about to be stopped.
     Project.objects.filter(pk=lost.pk).delete()
     Event.objects.filter(project_id=lost.pk)._raw_delete("default")
     Project.objects.filter(pk=known.pk).update(generation=1, desired="stopped")

@@ -1,4 +1,4 @@
-"""An upgrade from the time before installations had ids, and a second data directory: every agent goes on."""
+"""An upgrade from before installations had ids, and a second data directory: every agent keeps running."""
 
 import subprocess
 import sys
@@ -83,7 +83,7 @@ def test_a_second_data_directory_leaves_the_agents_of_the_first_alone(
     rounds = [sys.executable, "manage.py", "reconcile"]
     subprocess.run(rounds, cwd=ROOT, env=second_site.environment, check=True, capture_output=True, timeout=120)
     assert photograph(docker_instance) == before
-    # Both have agents now, and each deletes its own only.
+    # Both have agents now, and each deletes only its own.
     theirs = second.create().json["id"]
     assert server.reconcile()["repaired"] == []
     assert second.delete(theirs).status == 204
