@@ -10,6 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts import clock
 from accounts.models import User
 from containers.engine.images import HostFacts
 from projects.models import AgentType, EngineHost, Plan, Project, Sample
@@ -30,13 +31,15 @@ def admin(sam: User) -> Client:
 
 
 @pytest.fixture
-def fleet(alice: User, engine: MemoryEngine) -> list[Project]:
-    """One that runs, one whose token was refused, one that is stopped."""
+def fleet(alice: User, engine: MemoryEngine, monkeypatch: pytest.MonkeyPatch) -> list[Project]:
+    """One that runs, one whose token was refused, one that is stopped. The clock stands still after they were seen."""
     Plan.objects.filter(slug="pro").update(max_projects=100)
     made = [deploy_named(alice, f"Pilot {number}", number) for number in range(3)]
     Project.objects.filter(pk=made[1].pk).update(container_state="exited", exit_code=20, agent_code="telegram_token")
     Project.objects.filter(pk=made[2].pk).update(desired="stopped", container_state="exited", exit_code=0)
-    Project.objects.update(observed_at=timezone.now(), updated_at=timezone.now() - timedelta(minutes=1))
+    now = timezone.now()
+    Project.objects.update(observed_at=now, updated_at=now - timedelta(minutes=1))
+    monkeypatch.setattr(clock, "now", lambda: now)
     return made
 
 
