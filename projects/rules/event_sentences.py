@@ -47,7 +47,7 @@ _OF = {
     ("new image", "pinned"): "The staff decided that it keeps its image",
     ("new image", "released"): "It may get new images again",
     ("pairing", "done"): "A pairing link was created",
-    ("give up", "done"): "Given up after too many crashes",
+    ("give up", "done"): "No longer restarted automatically",
     ("bring back", "done"): "Started again",
     ("bring back", "failed"): "Could not be started again",
     ("recreate", "done"): "Its container was gone and was created again",

@@ -73,7 +73,7 @@ def command(page: Page, rows: Locator) -> None:
     """A whole page of them by the keyboard, and the end of three."""
     page.goto("/?sort=name")
     page.get_by_label("All on this page").press("Space")
-    expect(page.get_by_text("25 chosen:")).to_be_visible()
+    expect(page.get_by_text("25 selected:")).to_be_visible()
     page.get_by_role("button", name="Stop").press("Enter")
     expect(page.get_by_text("Nothing is left to be done.")).to_be_visible()
     expect(page.locator("#results > li")).to_have_count(25)

@@ -21,7 +21,7 @@ def test_the_list_follows_and_leaves_focus_and_choice_where_they_are(home: Page,
     expect(home.get_by_role("navigation", name="By status")).to_contain_text("Crashed 1")
     expect(link).to_be_focused()
     expect(pick).to_be_checked()
-    expect(home.get_by_text("1 chosen:")).to_be_visible()
+    expect(home.get_by_text("1 selected:")).to_be_visible()
 
 
 def test_what_has_not_changed_is_answered_with_nothing_and_a_change_with_little(

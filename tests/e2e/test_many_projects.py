@@ -139,7 +139,7 @@ def command(page: Page, action: str) -> None:
     """Sends the command to all projects on the first page."""
     page.goto("/?sort=name")
     page.get_by_label("All on this page").check()
-    expect(page.get_by_text(f"{PAGE} chosen:")).to_be_visible()
+    expect(page.get_by_text(f"{PAGE} selected:")).to_be_visible()
     page.get_by_role("button", name=action, exact=True).click()
     expect(page.get_by_text("Nothing is left to be done.")).to_be_visible(timeout=LONG * 1000)
     expect(page.locator("#results > li.success")).to_have_count(PAGE)

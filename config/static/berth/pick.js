@@ -10,7 +10,7 @@ function count() {
   all.closest("label").hidden = false;
   all.checked = number > 0 && number === picks().length;
   all.indeterminate = number > 0 && !all.checked;
-  document.querySelector("[data-chosen]").textContent = `${number} chosen:`;
+  document.querySelector("[data-chosen]").textContent = `${number} selected:`;
 }
 
 document.addEventListener("change", event => {

@@ -48,6 +48,8 @@ def test_events_give_every_reason_without_advice(action: str) -> None:
     [
         (("crash", "telegram_token"), "Crashed: Telegram refused the bot token"),
         (("crash", "crash"), "Crashed"),
+        # Also after a single crash, if no restart can help.
+        (("give up", "done"), "No longer restarted automatically"),
         (("crash", "disk_full"), "Crashed"),
         (("update", "done", "changed: name, settings.model"), "Changed: name, settings.model"),
         (("update", "warning", "The provider does not answer."), "A warning: The provider does not answer"),
