@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.conf import settings
 
+from containers import volume_sizes
 from containers.docker.volumes import measuring
 from containers.docker.volumes.measuring import LABEL, measuring_payload
 from containers.identity import container_name
@@ -15,6 +16,8 @@ from containers.vocabulary import DiskUse
 from tests.containers.disk_use import MIB, keep, measure
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import EngineUnderTest, deploy
+from tests.containers.memory_under_test import MemoryUnderTest
+from tests.containers.swarm.under_test import SwarmUnderTest
 from tests.waiting import wait_until
 
 
@@ -59,31 +62,40 @@ def test_no_other_volume_is_measured_and_nothing_is_left_behind(under_test: Engi
     assert under_test.volumes(container_name(other)) | under_test.volumes(under_test.name) == volumes
     under_test.engine.remove(other, volumes=True)
     if isinstance(under_test, DockerUnderTest):
-        assert not helpers_of(under_test)
+        assert not measuring_containers(under_test)
+    if isinstance(under_test, SwarmUnderTest):
+        assert not measuring_jobs(under_test)
 
 
-def helpers_of(under_test: DockerUnderTest) -> list[str]:
+def measuring_containers(under_test: DockerUnderTest | SwarmUnderTest) -> list[str]:
     chosen = {"label": f"{LABEL}={settings.BERTH_INSTANCE}"}
     return [each["Id"] for each in under_test.client.containers(all=True, filters=chosen)]
 
 
-@pytest.mark.docker
+def measuring_jobs(under_test: SwarmUnderTest) -> list[str]:
+    return [each["ID"] for each in under_test.client.services(filters={"label": LABEL})]
+
+
 def test_a_removal_does_not_wait_for_a_running_measurement(
-    docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
+    under_test: EngineUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Docker removes no volume that a container uses."""
-    monkeypatch.setattr(measuring, "_SCRIPT", "measure() { sleep 1000; }")
-    deploy(docker_under_test)
+    if isinstance(under_test, MemoryUnderTest):
+        pytest.skip("It measures in no container.")
+    assert isinstance(under_test, DockerUnderTest | SwarmUnderTest)
+    monkeypatch.setattr(volume_sizes, "_SCRIPT", "measure() { sleep 1000; }")
+    deploy(under_test)
     found: list[dict[str, DiskUse]] = []
-    thread = Thread(target=lambda: found.append(measure(docker_under_test)))
+    thread = Thread(target=lambda: found.append(measure(under_test)))
     thread.start()
-    wait_until(lambda: len(helpers_of(docker_under_test)) == 1)
-    docker_under_test.engine.remove(docker_under_test.key, volumes=True)
-    assert not docker_under_test.volumes(docker_under_test.name)
+    wait_until(lambda: len(measuring_containers(under_test)) == 1)
+    under_test.engine.remove(under_test.key, volumes=True)
+    assert not under_test.volumes(under_test.name)
     thread.join(60)
     assert not thread.is_alive()
-    assert not helpers_of(docker_under_test)
-    assert not docker_under_test.volumes(docker_under_test.name)
+    assert [each.get(under_test.key) for each in found] == [None]
+    assert not measuring_containers(under_test)
+    assert not under_test.volumes(under_test.name)
 
 
 @pytest.mark.docker
@@ -97,14 +109,14 @@ def test_a_volume_that_hangs_delays_no_other(
         wait_until(lambda: b"measured" in docker_under_test.client.logs(helper))
         return str(docker_under_test.client.logs(helper).decode())
 
-    hanging = measuring._SCRIPT.replace('cd "/v/$1"', "test -e /v/$1/hang && sleep 1000; cd /v/$1")
-    monkeypatch.setattr(measuring, "_SCRIPT", hanging)
+    hanging = volume_sizes._SCRIPT.replace('cd "/v/$1"', "test -e /v/$1/hang && sleep 1000; cd /v/$1")
+    monkeypatch.setattr(volume_sizes, "_SCRIPT", hanging)
     deploy(docker_under_test)
     docker_under_test.run("touch", "/data/hang")
     other = str(uuid4())
     deploy(docker_under_test, key=other)
     assert measure(docker_under_test, docker_under_test.key, other).keys() == {other}
-    assert not helpers_of(docker_under_test)
+    assert not measuring_containers(docker_under_test)
 
 
 @pytest.mark.docker

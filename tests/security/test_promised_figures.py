@@ -11,8 +11,8 @@ from accounts.throttling import login_attempts
 from config import settings as real_settings
 from config.logs import refusals
 from config.serving.worker import clients, connections, framing
+from containers import volume_sizes
 from containers.docker.gateway import egress
-from containers.docker.volumes import measuring
 from containers.docker_api import client as engine_client
 from containers.docker_api import logs as engine_logs
 from containers.firewall import query_limits, rules
@@ -49,7 +49,7 @@ SENTENCES = [
     f"lets it ask, {query_limits.QUESTIONS_RATE.removesuffix('/sec')} times a second",
     f"measured every {disk.EVERY / MINUTE:.0f} minutes",
     f"one for each {BYTES_PER_FILE // KIB} KB of its plan's space. At {WARN_AT:.0%}".replace("80%", "80 %"),
-    f"cannot be counted in {measuring._COUNT_FOR} seconds is counted in part",
+    f"cannot be counted in {volume_sizes._COUNT_FOR} seconds is counted in part",
     f"for {settings.EMAIL_TIMEOUT} seconds each time and for {WORDS[TRIED_FOR.days]} days in all",
     f"one that takes longer than {operations.ANSWER_WITHIN:.0f} seconds, is answered 202",
     f"Reads need no place: their questions to the engine have {WORDS[int(engine_client.READ_DEADLINE)]} seconds",

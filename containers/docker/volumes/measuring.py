@@ -14,46 +14,27 @@ from containers.docker_api.answers import read_volumes
 from containers.docker_api.client import Connection
 from containers.docker_api.errors import ConflictError, MissingError, understand_answer
 from containers.errors import EngineError
-from containers.hardening import MEBIBYTE, SECCOMP_PROFILE
+from containers.hardening import SECCOMP_PROFILE
 from containers.identity import helper_labels
 from containers.outbound.call_limits import time_limit
 from containers.vocabulary import DiskUse, Volume
+from containers.volume_sizes import (
+    COUNTING_LIMIT,
+    MEMORY,
+    NANO_CPUS,
+    PATH,
+    PIDS,
+    counting_script,
+    counting_target,
+    read_counts,
+)
 
 LABEL = "berth.measures"
 """The label of these containers; its value is the instance. Their only other label is the installation's id, because
 they are no agents."""
 
-LIMIT = 60.0
-"""Seconds for one container."""
-
 _LOOK_EVERY = 0.2
 _LEFT_BEHIND = timedelta(minutes=5)
-
-_COUNT_FOR, _COUNT_PART_FOR = 40, 12
-"""Seconds for a whole volume, and then for a part of it if the whole takes longer. Their sum is below `LIMIT`."""
-
-_SCRIPT = r"""
-exact='
-    files=$(find . -xdev -mindepth 1 -print0 | tr -dc "\0" | head -c "$2" | wc -c)
-    size=0
-    test "$files" -ge "$2" || size=$(du -skx . | { read -r size _ && echo "$size"; })
-    echo "measured $1 $files $size"
-'
-batch='set -- "$#" $(du -skc "$@" | tail -n 1); echo "$1 $2"'
-measure() {
-    cd "/v/$1" || return
-    timeout "$3" sh -c "$exact" exact "$1" "$2" && return
-    timeout "$4" find . -xdev -mindepth 1 ! -type d -links 1 -exec sh -c "$batch" batch {} + | {
-        files=0 size=0
-        while read -r more kilobytes; do files=$((files + more)) size=$((size + kilobytes)); done
-        echo "at-least $1 $files $size"
-    }
-}
-"""
-"""Names may contain line breaks, so NUL bytes are counted. `head` limits the count, because an agent may create any
-number of files. In a partial count nothing counts twice: it counts only files with a single link, and of each batch
-only the total that `du` prints last."""
-
 
 _DONE = "measured all"
 _END = f"wait; echo {_DONE}; sleep 20"
@@ -69,10 +50,8 @@ class Measuring:
 
     def run(self, states: Sequence[Volume], most: Mapping[str, int]) -> Iterator[tuple[str, DiskUse]]:
         """Yields what is known about these volumes after a minute at the latest. Raises `EngineError` on failure."""
-        times = f"{_COUNT_FOR} {_COUNT_PART_FOR}"
-        lines = [f"(measure {place} {most[state.key]} {times}) &" for place, state in enumerate(states)]
-        script = "\n".join([_SCRIPT, *lines, _END])
-        with time_limit(LIMIT + 20.0):
+        script = f"{counting_script([most[state.key] for state in states])}\n{_END}"
+        with time_limit(COUNTING_LIMIT + 20.0):
             container_id = self._create(script, states)
             try:
                 with self._connection.call(about_one=True) as client:
@@ -81,11 +60,7 @@ class Measuring:
             finally:
                 self._remove(container_id)
                 self._unmake(states)
-        for line in printed.splitlines():
-            match line.split():
-                case ["measured" | "at-least" as how, place, files, size] if int(place) < len(states):
-                    is_part = how == "at-least"
-                    yield states[int(place)].key, DiskUse(used=int(size) * 1024, files=int(files), is_part=is_part)
+        yield from read_counts(printed, [state.key for state in states])
 
     def remove_left_behind(self) -> None:
         """Removes containers whose process was killed before it could do so, or that hung longer than anyone waited."""
@@ -100,7 +75,7 @@ class Measuring:
 
     def _read(self, container_id: str) -> str:
         """Returns the output when the container is done, or when its time is over."""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + COUNTING_LIMIT
         while True:
             with self._connection.call(about_one=True) as client:
                 printed: str = client.logs(container_id, stdout=True, stderr=False).decode(errors="replace")
@@ -137,7 +112,7 @@ def measuring_payload(script: str, volumes: Sequence[tuple[str, Mapping[str, str
         "User": "0:0",
         "Entrypoint": ["/bin/sh", "-c", script],
         "Cmd": [],
-        "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
+        "Env": [PATH],
         "Labels": helper_labels(LABEL),
         "Healthcheck": {"Test": ["NONE"]},
         "NetworkDisabled": True,
@@ -150,10 +125,10 @@ def measuring_payload(script: str, volumes: Sequence[tuple[str, Mapping[str, str
             "IpcMode": "private",
             "Init": True,
             "AutoRemove": True,
-            "Memory": 256 * MEBIBYTE,
-            "MemorySwap": 256 * MEBIBYTE,
-            "NanoCpus": 500_000_000,
-            "PidsLimit": 128,
+            "Memory": MEMORY,
+            "MemorySwap": MEMORY,
+            "NanoCpus": NANO_CPUS,
+            "PidsLimit": PIDS,
             "LogConfig": {"Type": "local", "Config": {"max-size": "1m", "max-file": "2"}},
             "Mounts": [_mount(place, name, labels) for place, (name, labels) in enumerate(volumes)],
         },
@@ -164,7 +139,7 @@ def _mount(place: int, name: str, labels: Mapping[str, str]) -> dict[str, Any]:
     return {
         "Type": "volume",
         "Source": name,
-        "Target": f"/v/{place}",
+        "Target": counting_target(place),
         "ReadOnly": True,
         "VolumeOptions": {"NoCopy": True, "Labels": dict(labels)},
     }

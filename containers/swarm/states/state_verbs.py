@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from containers.errors import EngineRefusedError
 from containers.swarm.services.services import Services
 from containers.swarm.services.verbs import Verbs
+from containers.swarm.states.disk_meter import DiskMeter
 from containers.swarm.states.state_writer import Memory
 from containers.swarm.states.volume_cleanup import VolumeCleanup
 
@@ -17,6 +18,7 @@ OUT_OF_REACH = "Agents' memory is on the nodes of the Swarm, where Berth cannot 
 class StateVerbs:
     """Implements `containers.engine.states.KeepsStates`; refuses everything that would have to read a state."""
 
+    _disks: DiskMeter
     _memory: Memory
     _emptying: VolumeCleanup
     _services: Services
@@ -27,6 +29,7 @@ class StateVerbs:
         if volumes:
             self._emptying.run(key)
             self._memory.release(key)
+            self._disks.give_way(key)
         self._verbs.remove_key(key, volumes=volumes)
         if volumes:
             self._memory.forget(key)

@@ -13,6 +13,6 @@ class DiskSerializer(serializers.Serializer[Any]):
     files = serializers.IntegerField(allow_null=True, help_text="Files, directories and links.")
     max_files = serializers.IntegerField(help_text="One for each 16 KB of the limit. At this the agent is stopped too.")
     measured_at = serializers.DateTimeField(
-        allow_null=True, help_text="Null: not measured yet. Always null on a Swarm."
+        allow_null=True, help_text="Null: not measured yet. Always null on a Swarm with a volume driver."
     )
     warning = serializers.CharField(allow_null=True, help_text="A sentence, if 80 % or more is used.")

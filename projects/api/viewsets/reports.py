@@ -44,7 +44,7 @@ class ProjectReportsViewSet(OwnProjectsViewSet):
     def stats(self, request: AuthenticatedRequest, id: str) -> Response:
         """Show what the agent uses now (all null if it does not run), or what it has used since a time.
 
-        On a Swarm this is only known for agents on the manager's own node. For others this is a 502.
+        On a Swarm without gateways this is only known for agents on the manager's own node. For others this is a 502.
         """
         project, since = self.get_object(), self.values[STATS_SINCE]
         if since is not None:

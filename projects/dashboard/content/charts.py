@@ -17,7 +17,8 @@ from projects.services.reports.stats import Hour, Series, read_series
 
 HOUR = timedelta(hours=1)
 
-ON_SWARM = "Of a Swarm, processor, memory and network are measured on the machine of its manager alone."
+WITHOUT_GATEWAYS = "Of a Swarm, processor, memory and network are measured on the machine of its manager alone."
+"""For a Swarm whose nodes have no gateways, which measure there."""
 
 
 class Used(NamedTuple):
@@ -60,7 +61,7 @@ def describe_charts(project: Project, span: Span) -> dict[str, Any]:
     return {
         "project": project,
         "span": span,
-        "not_everywhere": ON_SWARM if settings.BERTH_ENGINE == "swarm" else "",
+        "not_everywhere": WITHOUT_GATEWAYS if settings.BERTH_ENGINE == "swarm" and not settings.BERTH_GATEWAY else "",
         "spans": list(Span),
         "charts": [*_draw_machine(used, series, span), *_draw_hours(hours, begin, span)] if known or hours else [],
         "edges": [begin, begin + span.length / 2, begin + span.length],

@@ -116,4 +116,5 @@ def _change(project: Project, outcome: str, where: Q, **values: Any) -> bool:
 
 def describe_unmeasured() -> str:
     """Returns the words for a project whose disk use was not measured."""
-    return "not measured on a Swarm" if settings.BERTH_ENGINE == "swarm" else "not measured yet"
+    is_elsewhere = settings.BERTH_ENGINE == "swarm" and settings.BERTH_SWARM_VOLUME_DRIVER
+    return "not measured where a volume driver keeps it" if is_elsewhere else "not measured yet"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from containers.docker.volumes import measuring
+from containers import volume_sizes
 from tests.containers.disk_use import MIB, keep, measure
 from tests.containers.docker_under_test import DockerUnderTest
 from tests.containers.engine_fixtures import deploy
@@ -25,8 +25,10 @@ def test_hostile_names_and_links_are_counted_correctly(docker_under_test: Docker
 def test_a_slow_count_is_partial_and_counts_nothing_twice(
     docker_under_test: DockerUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "_COUNT_FOR", 1)
-    monkeypatch.setattr(measuring, "_SCRIPT", measuring._SCRIPT.replace("files=$(find", "sleep 1000; files=$(find", 1))
+    monkeypatch.setattr(volume_sizes, "_COUNT_FOR", 1)
+    monkeypatch.setattr(
+        volume_sizes, "_SCRIPT", volume_sizes._SCRIPT.replace("files=$(find", "sleep 1000; files=$(find", 1)
+    )
     deploy(docker_under_test)
     keep(docker_under_test, mebibytes=3, files=20)
     hostile = """cd /data; dd if=/dev/zero of=linked bs=1M count=1; ln linked again; touch "$(printf 'a\n99999 total')"

@@ -3,7 +3,7 @@
 import pytest
 
 _NETWORKS = "its tasks are on the network of their service, and nobody can take one from it or rename it"
-_STATE = "what agents keep is on the nodes, where a manager reads and counts nothing"
+_STATE = "what agents keep is on the nodes, where a manager reads nothing"
 _PAUSE = "its manager does not hear that somebody has paused a container"
 _HEALTH = "it would end what is not healthy, so that services have no health check"
 _GATEWAY = "the gateway of a Swarm has tests of its own"
@@ -29,10 +29,7 @@ DIFFERENCES = {
         "what comes and goes between two looks is not told (test_of_one_node.py)"
     ),
     "test_every_verb_finds_renamed_and_copied_containers": _NAMES,
-    "test_many_empty_files_are_counted_within_a_time_limit": _STATE,
     "test_a_state_is_identical_each_time": _STATE,
-    "test_the_size_and_number_of_an_agent_s_files_are_measured": _STATE,
-    "test_no_other_volume_is_measured_and_nothing_is_left_behind": _STATE,
     "test_an_observation_in_doubt_is_the_same_for_a_container_as_listed": _HEALTH,
     "test_an_observation_of_a_healthy_container_has_only_its_health": _HEALTH,
     "test_observe_sees_the_same_as_inspect": _PAUSE,
@@ -49,7 +46,6 @@ DIFFERENCES = {
     "test_manual_changes_are_detected_and_reverted": _NETWORKS,
     "test_changes_made_while_stopped_are_reverted_before_the_start": _NETWORKS,
     "test_a_written_state_is_read_with_and_without_a_container": _STATE,
-    "test_stopped_agents_are_measured_too_and_empty_ones_use_nothing": _STATE,
     "test_without_the_image_reading_is_refused": _STATE,
 }
 """By the names of tests."""

@@ -15,6 +15,8 @@ from django.test import override_settings
 from containers.errors import EngineUnavailableError
 from containers.hardening import data_volume
 from containers.identity import container_name
+from containers.vocabulary import DiskUse
+from tests.containers.disk_use import measure
 from tests.containers.engine_fixtures import deploy
 from tests.containers.inside import run_inside
 from tests.containers.swarm.cluster import SwarmNode
@@ -66,9 +68,12 @@ def _clear_on_the_disks_of_two_nodes(swarm: Swarm, key: str) -> None:
     deploy(swarm.under_test(), key=key, user=USER)
     first = node_of(swarm, key)
     note(first, key, "here")
+    assert measure(swarm.under_test(), key)[key].files == 1
     swarm.cluster.set_availability(first, "drain")
     second = wait_until(lambda: node_of(swarm, key, but=first), within=ELSEWHERE_WITHIN)
     note(second, key, "and there")
+    (folder_on(second, key) / "another").write_text("")
+    assert measure(swarm.under_test(), key)[key].files == 2
     with pytest.raises(EngineUnavailableError, match=first.name):
         swarm.engine.remove(key, volumes=True)
     assert on_disk(first, key) == ["note"], "What could not be removed is said to be there."
@@ -78,6 +83,7 @@ def _clear_on_the_disks_of_two_nodes(swarm: Swarm, key: str) -> None:
     sys.stdout.write(f"What it remembered on two nodes went within {time.monotonic() - began:.1f} s.\n")
     assert (on_disk(first, key), on_disk(second, key)) == ([], [])
     assert swarm.engine.inspect(key) is None
+    assert measure(swarm.under_test(), key) == {key: DiskUse(used=0, files=0)}
 
 
 def node_of(swarm: Swarm, key: str, but: SwarmNode | None = None) -> SwarmNode:
@@ -102,6 +108,9 @@ def container_on(node: SwarmNode, key: str) -> str:
     return str(found["Id"])
 
 
+def folder_on(node: SwarmNode, key: str) -> Path:
+    return node.home / "data" / "volumes" / data_volume(container_name(key)) / "_data"
+
+
 def on_disk(node: SwarmNode, key: str) -> list[str]:
-    folder = node.home / "data" / "volumes" / data_volume(container_name(key)) / "_data"
-    return sorted(each.name for each in folder.iterdir())
+    return sorted(each.name for each in folder_on(node, key).iterdir())

@@ -54,12 +54,17 @@ def test_on_a_swarm_the_page_promises_nothing_that_is_measured_nowhere(
     dashboard: Client, project: Project, settings: Any
 ) -> None:
     settings.BERTH_ENGINE = "swarm"
+    settings.BERTH_GATEWAY = True
+    assert "of its manager alone" not in text_of(dashboard.get(path_of(project)))
+    settings.BERTH_GATEWAY = False
     text = text_of(dashboard.get(path_of(project)))
     assert "on the machine of its manager alone" in text
-    assert "not measured on a Swarm" in text
+    assert "not measured yet" in text
     assert "every minute" not in text
     add(project, *minutes(2))
     assert "on the machine of its manager alone" in text_of(dashboard.get(path_of(project)))
+    settings.BERTH_SWARM_VOLUME_DRIVER = "local"
+    assert "not measured where a volume driver keeps it" in text_of(dashboard.get(path_of(project)))
 
 
 def test_the_page_shows_usage_with_plan_limits_gaps_and_a_table_of_the_same_numbers(
