@@ -235,7 +235,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "accounts.dashboard.still_signed_in.StillSignedInMiddleware",
+    "accounts.dashboard.session.still_signed_in.StillSignedInMiddleware",
     "accounts.dashboard.middleware.SecondFactorRuleMiddleware",
     "accounts.dashboard.middleware.PageLimitMiddleware",
     "accounts.dashboard.notice.MaintenanceMiddleware",

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.admin_site.permissions import staff_user
-from accounts.dashboard.still_signed_in import is_still_in
+from accounts.dashboard.session.still_signed_in import is_still_in
 from accounts.http import client_address
 from projects.errors import NoPlaceError
 from projects.models import Actor, Batch, Project

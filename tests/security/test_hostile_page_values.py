@@ -79,7 +79,7 @@ def test_the_names_are_found() -> None:
 
 
 def test_a_page_that_breaks_is_noticed(service: PopulatedService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("accounts.dashboard.views.show_settings_page", int)  # it does not take a request
+    monkeypatch.setattr("accounts.dashboard.views.sign_in.show_settings_page", int)  # it does not take a request
     assert ask(visitor(service, "/settings"), "get", "/settings", {"next": "\0"}) == 500
 
 

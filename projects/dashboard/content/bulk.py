@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from accounts.dashboard.still_signed_in import is_still_in
+from accounts.dashboard.session.still_signed_in import is_still_in
 from accounts.http import SignedInRequest
 from accounts.services import still_signed_in
 from projects.dashboard.own_projects import actor, own_projects

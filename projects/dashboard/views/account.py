@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from rest_framework.exceptions import AuthenticationFailed
 
 from accounts.dashboard.decorators import for_signed_in, settings_form
-from accounts.dashboard.second_factor_forms import PasswordAndAnyCodeForm
+from accounts.dashboard.forms.second_factor import PasswordAndAnyCodeForm
 from accounts.http import SignedInRequest, client_address
 from projects.api.streams.long_requests import acquire_lease, renew
 from projects.api.streams.revalidation import release_connection

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 from rest_framework.exceptions import AuthenticationFailed
 
-from accounts.dashboard.still_signed_in import is_still_in
+from accounts.dashboard.session.still_signed_in import is_still_in
 from accounts.errors import InvalidTokenError
 from accounts.http import SignedInRequest
 from accounts.services import still_signed_in

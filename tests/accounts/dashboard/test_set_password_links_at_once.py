@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.dashboard.forms import NewPasswordForm
+from accounts.dashboard.forms.account import NewPasswordForm
 from accounts.errors import InvalidTokenError
 from accounts.models import User
 from accounts.services import sign_in

@@ -143,7 +143,7 @@ def test_no_ended_session_changes_the_second_factor(
         check_second_factor(**given)
         ENDS[end](alice, client.cookies[COOKIE].value)
 
-    monkeypatch.setattr("accounts.dashboard.second_factor_forms.check_second_factor", check_and_end)
+    monkeypatch.setattr("accounts.dashboard.forms.second_factor.check_second_factor", check_and_end)
     answer = client.post(path, {"password": CANARY_PASSWORD, "code": phone.next_code()})
     assert (answer.status_code, answer.headers["Location"]) == (302, "/settings")
     assert not is_in(client)

@@ -7,8 +7,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from accounts.dashboard import opened_link
-from accounts.dashboard.forms import NewPasswordForm
+from accounts.dashboard.forms.account import NewPasswordForm
+from accounts.dashboard.session import opened_link
 from accounts.errors import LinkNotValidError
 from accounts.services.set_password_links import open_set_password_link
 

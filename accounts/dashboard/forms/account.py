@@ -1,4 +1,4 @@
-"""The forms of the account pages. They validate input; the services decide."""
+"""The forms of signing in and up, passwords, profiles and API keys."""
 
 import uuid
 from typing import Any

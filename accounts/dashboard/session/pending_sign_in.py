@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 
-from accounts.dashboard.expiring_values import get_unexpired, set_with_expiry
+from accounts.dashboard.session.expiring_values import get_unexpired, set_with_expiry
 from accounts.models import User
 
 LIFETIME = timedelta(minutes=5)

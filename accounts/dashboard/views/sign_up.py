@@ -4,7 +4,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from accounts.dashboard.forms import SignUpForm
+from accounts.dashboard.forms.account import SignUpForm
 from accounts.errors import TooManyAttemptsError
 from accounts.services.sign_up import send_sign_up_link
 

@@ -8,8 +8,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.dashboard.decorators import for_signed_in
-from accounts.dashboard.keep_session import keep_session
-from accounts.dashboard.second_factor_forms import NewEmailForm
+from accounts.dashboard.forms.second_factor import NewEmailForm
+from accounts.dashboard.session.keep_session import keep_session
 from accounts.errors import EmailLinkNotValidError, EmailTakenError, OutboxFullError, TooManyLinksError
 from accounts.http import SignedInRequest, client_address
 from accounts.services.email_change import ask_for_email, confirm_email, find_new_email

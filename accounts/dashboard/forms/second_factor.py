@@ -6,8 +6,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from accounts.dashboard.forms import password_field
-from accounts.dashboard.pending_sign_in import find_user
+from accounts.dashboard.forms.account import password_field
+from accounts.dashboard.session.pending_sign_in import find_user
 from accounts.emails import LONGEST_EMAIL, clean_own_email
 from accounts.errors import InvalidCredentialsError, SecondFactorUnreadableError, TooManyAttemptsError, WrongCodeError
 from accounts.http import client_address

@@ -12,10 +12,10 @@ from django.views.decorators.debug import sensitive_post_parameters, sensitive_v
 from accounts.credentials.one_time_codes import draw_enrolment, make_secret
 from accounts.credentials.second_factor_secrets import decrypt_secret, encrypt_secret
 from accounts.dashboard.decorators import for_signed_in
-from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_expiry
-from accounts.dashboard.keep_session import keep_session
+from accounts.dashboard.forms.second_factor import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
 from accounts.dashboard.middleware import needs_second_factor
-from accounts.dashboard.second_factor_forms import FirstCodeForm, PasswordAgainForm, PasswordAndCodeForm
+from accounts.dashboard.session.expiring_values import discard, get_unexpired, set_with_expiry
+from accounts.dashboard.session.keep_session import keep_session
 from accounts.errors import (
     SecondFactorExistsError,
     SecondFactorUnreadableError,

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from accounts.dashboard.forms import ChangePasswordForm, NewKeyForm, ProfileForm
+from accounts.dashboard.forms.account import ChangePasswordForm, NewKeyForm, ProfileForm
 from accounts.http import SignedInRequest, client_address
 from accounts.models import ApiKey, SecondFactor
 from accounts.services.open_sessions import is_session, list_sessions

@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils.crypto import constant_time_compare
 
 from accounts.credentials.set_password_tokens import fingerprint
-from accounts.dashboard.expiring_values import discard, get_unexpired, set_with_expiry
+from accounts.dashboard.session.expiring_values import discard, get_unexpired, set_with_expiry
 from accounts.models import User
 from accounts.services.set_password_links import find_linked_user
 

@@ -1,4 +1,4 @@
-"""The account pages of the dashboard: signing in and out, settings, API keys."""
+"""The pages for signing in and out, and the settings page with the password and all sessions."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -14,12 +14,12 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts import audit, clock
-from accounts.dashboard import pending_sign_in
 from accounts.dashboard.decorators import for_signed_in, settings_form
-from accounts.dashboard.forms import ChangePasswordForm, SignInForm
-from accounts.dashboard.keep_session import keep_session
-from accounts.dashboard.second_factor_forms import RecoveryCodeForm, SignInCodeForm
-from accounts.dashboard.settings_page import show_settings_page
+from accounts.dashboard.forms.account import ChangePasswordForm, SignInForm
+from accounts.dashboard.forms.second_factor import RecoveryCodeForm, SignInCodeForm
+from accounts.dashboard.session import pending_sign_in
+from accounts.dashboard.session.keep_session import keep_session
+from accounts.dashboard.views.settings_page import show_settings_page
 from accounts.http import SignedInRequest, client_address, client_program
 from accounts.models import User
 from accounts.services.open_sessions import note_dashboard_session

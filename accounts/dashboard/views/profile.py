@@ -9,8 +9,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from accounts.dashboard.decorators import settings_form
-from accounts.dashboard.forms import ProfileForm
-from accounts.dashboard.settings_page import show_settings_page
+from accounts.dashboard.forms.account import ProfileForm
+from accounts.dashboard.views.settings_page import show_settings_page
 from accounts.errors import UnknownSessionError
 from accounts.http import SignedInRequest
 from accounts.models import OpenSession

@@ -8,8 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.dashboard.decorators import for_signed_in, settings_form
-from accounts.dashboard.forms import NewKeyForm, RotateKeyForm
-from accounts.dashboard.settings_page import show_settings_page
+from accounts.dashboard.forms.account import NewKeyForm, RotateKeyForm
+from accounts.dashboard.views.settings_page import show_settings_page
 from accounts.errors import KeyExistsError, KeyLimitReachedError, UnknownKeyError
 from accounts.http import SignedInRequest
 from accounts.models import ApiKey, Scope

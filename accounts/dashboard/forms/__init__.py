@@ -1,0 +1,1 @@
+"""The forms of the account pages. They validate input; the services decide."""

@@ -1,0 +1,1 @@
+"""What a dashboard session holds, and whether it is still valid."""
