@@ -7,12 +7,15 @@ import shutil
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.error import URLError
 
 from tests.instances import note_instance
+from tests.leftovers import remove_leftovers
 from tests.migrated import copy_migrated
 from tests.paths import ROOT
 from tests.ports import reserve_port
@@ -136,3 +139,16 @@ class Served(Installed):
 
     def wait_until_gone(self, family: set[int]) -> None:
         wait_until(lambda: not any(map(is_alive, family)), within=PATIENCE, what=f"Some of {family} live on")
+
+
+@contextmanager
+def serving(folder: Path, *options: str, **environment: str) -> Iterator[Served]:
+    """Runs a server, which is killed at the end unless the test has ended it."""
+    running = Served(folder, *options, **environment)
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+        running.process.wait()
+        remove_leftovers(running.environment)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.config.serving.served import Served
-from tests.leftovers import remove_leftovers
 
 GUARD = 30.0
 MANY = 2300
@@ -37,16 +36,6 @@ BEGINNINGS = {
 }
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    running = Served(tmp_path_factory.mktemp("served"))
-    running.wait_until_up()
-    yield running
-    running.process.terminate()
-    running.process.wait()
-    remove_leftovers(running.environment)
-
-
 @pytest.fixture
 def sockets() -> Iterator[list[socket.socket]]:
     opened: list[socket.socket] = []
@@ -55,21 +44,21 @@ def sockets() -> Iterator[list[socket.socket]]:
         client.close()
 
 
-def open_one(served: Served, data: bytes) -> socket.socket:
+def open_one(shared: Served, data: bytes) -> socket.socket:
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     client.settimeout(GUARD)
     with suppress(OSError):  # it may be closed before we have sent everything
-        client.connect(("127.0.0.1", served.port))
+        client.connect(("127.0.0.1", shared.port))
         client.sendall(data)
     client.setblocking(False)
     return client
 
 
-def test_the_unread_answers_exceed_the_buffers_of_a_socket(served: Served) -> None:
+def test_the_unread_answers_exceed_the_buffers_of_a_socket(shared: Served) -> None:
     buffer = int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[-1])  # our receive buffer holds 4 KiB
     assert buffer < LARGE_BYTES * TIMES
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=GUARD)
+    connection = http.client.HTTPConnection("127.0.0.1", shared.port, timeout=GUARD)
     for _ in range(2):  # on one connection
         connection.request("GET", LARGE.split()[1].decode())
         answer = connection.getresponse()
@@ -78,9 +67,9 @@ def test_the_unread_answers_exceed_the_buffers_of_a_socket(served: Served) -> No
     connection.close()
 
 
-def assert_others_are_answered(served: Served) -> None:
+def assert_others_are_answered(shared: Served) -> None:
     for path in ("/healthz", "/sign-in", "/api/auth/session"):
-        connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=GUARD)
+        connection = http.client.HTTPConnection("127.0.0.1", shared.port, timeout=GUARD)
         connection.request("GET", path)
         assert connection.getresponse().status == 200
         connection.close()
@@ -88,31 +77,31 @@ def assert_others_are_answered(served: Served) -> None:
 
 @pytest.mark.parametrize("name", BEGINNINGS)
 def test_others_are_answered_while_strangers_keep_connections_open(
-    served: Served, sockets: list[socket.socket], name: str
+    shared: Served, sockets: list[socket.socket], name: str
 ) -> None:
     data, number = BEGINNINGS[name]
-    sockets += [open_one(served, data) for _ in range(number)]
-    assert_others_are_answered(served)
+    sockets += [open_one(shared, data) for _ in range(number)]
+    assert_others_are_answered(shared)
 
 
 @pytest.mark.parametrize("beginning", [b"", HEAD, FORM + b"Content-Length: 60000\r\n\r\n", CHUNKED])
 def test_others_are_answered_while_strangers_send_byte_by_byte(
-    served: Served, sockets: list[socket.socket], beginning: bytes
+    shared: Served, sockets: list[socket.socket], beginning: bytes
 ) -> None:
     """Closed clients come back as often as other clients are answered."""
-    sockets += [open_one(served, beginning) for _ in range(500)]
+    sockets += [open_one(shared, beginning) for _ in range(500)]
     for _ in range(4):
         for number, client in enumerate(sockets):
             try:
                 client.send(b"a")
             except OSError:
                 client.close()
-                sockets[number] = open_one(served, beginning)
-        assert_others_are_answered(served)
+                sockets[number] = open_one(shared, beginning)
+        assert_others_are_answered(shared)
 
 
-def test_a_client_that_sends_far_too_much_gets_its_413(served: Served) -> None:
-    client = socket.create_connection(("127.0.0.1", served.port), timeout=GUARD)
+def test_a_client_that_sends_far_too_much_gets_its_413(shared: Served) -> None:
+    client = socket.create_connection(("127.0.0.1", shared.port), timeout=GUARD)
     client.sendall(FORM.replace(b"x-www-form-urlencoded", b"x; boundary=b") + b"Content-Length: 400000000\r\n\r\n")
     client.setblocking(False)
     selector = selectors.DefaultSelector()

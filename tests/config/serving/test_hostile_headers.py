@@ -1,12 +1,8 @@
 """Hostile values in each header that Berth reads, sent to the real server: none breaks it, and none comes back."""
 
 import socket
-from collections.abc import Iterator
-
-import pytest
 
 from tests.config.serving.served import Served
-from tests.leftovers import remove_leftovers
 from tests.sampling import Some
 
 GUARD = 60.0
@@ -71,23 +67,13 @@ ASKED = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    running = Served(tmp_path_factory.mktemp("served"))
-    running.wait_until_up()
-    yield running
-    running.process.terminate()
-    running.process.wait()
-    remove_leftovers(running.environment)
-
-
-def ask(served: Served, method: str, path: str, name: str, value: bytes) -> bytes:
+def ask(shared: Served, method: str, path: str, name: str, value: bytes) -> bytes:
     """Returns the whole answer; empty if the server considers the request unfinished and the client leaves."""
     body = b"{}" if method == "POST" else b""
     usual = {"Host": b"localhost", "Connection": b"close", "Content-Type": b"application/json"}
     usual |= {"Content-Length": b"2"} if body else {}
     head = b"".join(b"%s: %s\r\n" % (each.encode(), text) for each, text in {**usual, name: value}.items())
-    with socket.create_connection(("127.0.0.1", served.port), timeout=GUARD) as client:
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=GUARD) as client:
         client.sendall(f"{method} {path} HTTP/1.1\r\n".encode() + head + b"\r\n" + body)
         client.shutdown(socket.SHUT_WR)
         answer = b""
@@ -99,7 +85,7 @@ def ask(served: Served, method: str, path: str, name: str, value: bytes) -> byte
     return answer
 
 
-def test_no_header_breaks_the_server_or_comes_back(served: Served, some: Some) -> None:
+def test_no_header_breaks_the_server_or_comes_back(shared: Served, some: Some) -> None:
     cases = [
         (method, path, name, value)
         for name, values in VALUES.items()
@@ -108,7 +94,7 @@ def test_no_header_breaks_the_server_or_comes_back(served: Served, some: Some) -
     ]
     wrong, answered = [], 0
     for method, path, name, value in some(cases, one_in=40):
-        answer = ask(served, method, path, name, value)
+        answer = ask(shared, method, path, name, value)
         status = answer[9:12]
         answered += bool(status)
         comes_back = len(value) > 8 and value in answer.partition(b"\r\n\r\n")[0]
@@ -116,5 +102,5 @@ def test_no_header_breaks_the_server_or_comes_back(served: Served, some: Some) -
             wrong.append((method, path, name, value[:60], answer[:200]))
     assert wrong == []
     assert answered > 50
-    assert "Traceback" not in served.log.read_text()
-    assert served.is_up()
+    assert "Traceback" not in shared.log.read_text()
+    assert shared.is_up()

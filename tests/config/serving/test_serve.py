@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -15,37 +13,10 @@ import pytest
 
 from tests.config.metrics.reading import Scrape
 from tests.config.serving.served import PATIENCE, WORKERS, Served, children_of
-from tests.leftovers import remove_leftovers
 from tests.paths import ROOT
 from tests.ports import reserve_port
 from tests.sampling import Some
 from tests.waiting import wait_until
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[Served]:
-    running = Served(folder, "--announce")
-    try:
-        yield running
-    finally:
-        if running.process.poll() is None:
-            running.process.kill()
-        running.process.wait()
-        remove_leftovers(running.environment)
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    """A server that the test ends."""
-    with serving(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server that outlives the test."""
-    with serving(tmp_path_factory.mktemp("shared")) as running:
-        yield running
 
 
 def test_a_signal_ends_everything(served: Served) -> None:

@@ -11,8 +11,7 @@ from tempfile import mkdtemp
 
 import pytest
 
-from tests.config.serving.served import PATIENCE, Served, children_of, is_alive
-from tests.leftovers import remove_leftovers
+from tests.config.serving.served import PATIENCE, Served, children_of, is_alive, serving
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.timeout(600)
@@ -63,12 +62,8 @@ def notified() -> Iterator[Notified]:
 
 @pytest.fixture
 def served(tmp_path: Path, notified: Notified) -> Iterator[Served]:
-    running = Served(tmp_path, NOTIFY_SOCKET=notified.path, WATCHDOG_USEC="1500000")
-    yield running
-    if running.process.poll() is None:
-        running.process.kill()
-    running.process.wait()
-    remove_leftovers(running.environment)
+    with serving(tmp_path, NOTIFY_SOCKET=notified.path, WATCHDOG_USEC="1500000") as running:
+        yield running
 
 
 class Requests:

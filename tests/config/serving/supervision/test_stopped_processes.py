@@ -5,9 +5,7 @@ import math
 import os
 import signal
 import time
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +21,6 @@ from projects.models import Watch
 from projects.models.processes.watcher import BEATS_WITHIN
 from tests.clients import browser_of
 from tests.config.serving.served import PATIENCE, Served, children_of
-from tests.leftovers import remove_leftovers
 from tests.waiting import wait_until
 
 STUCK = 20.0
@@ -146,16 +143,6 @@ def test_readiness_and_the_admin_say_whether_the_watcher_works(
     assert (answer.status_code, answer.json()["watcher"]) == (200 if works else 503, word)
     page = browser_of(sam).get(reverse("admin:index")).content.decode()
     assert ("The watcher does nothing since" in page) == (not works)
-
-
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
-    running = Served(tmp_path)
-    yield running
-    if running.process.poll() is None:
-        running.process.kill()
-    running.process.wait()
-    remove_leftovers(running.environment)
 
 
 def test_stopped_processes_are_replaced_or_done_without(served: Served) -> None:
