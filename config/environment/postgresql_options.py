@@ -58,10 +58,10 @@ def is_address(value: str) -> bool:
 
 def _ask_client(options: dict[str, str]) -> str:
     """Returns what the client says against the options before it looks for the server; empty if nothing."""
-    asked = {name: value for name, value in options.items() if name not in NUMBERS | OF_DJANGO | {"host", "hostaddr"}}
-    quoted = {name: value.replace("\\", r"\\").replace("'", r"\'") for name, value in asked.items()}
+    given = {name: value for name, value in options.items() if name not in NUMBERS | OF_DJANGO | {"host", "hostaddr"}}
+    quoted = {name: value.replace("\\", r"\\").replace("'", r"\'") for name, value in given.items()}
     conninfo = " ".join(f"{name}='{value}'" for name, value in {**quoted, "host": _NOWHERE}.items())
     trial = pq.PGconn.connect_start(conninfo.encode())
-    said = trial.error_message.decode(errors="replace").strip()
+    message = trial.error_message.decode(errors="replace").strip()
     trial.finish()
-    return "" if _NOWHERE in said else said.partition("\n")[0][:150]
+    return "" if _NOWHERE in message else message.partition("\n")[0][:150]

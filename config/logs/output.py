@@ -49,9 +49,9 @@ class ConsoleHandler(logging.StreamHandler):  # type: ignore[type-arg]  # generi
         """Raises `BlockingIOError` if nobody reads the log."""
         lost = self._lost
         if lost:
-            told = logging.LogRecord("berth.log", logging.WARNING, __file__, 0, LOST, (lost,), None)
-            self.filter(told)
-            write_in_time(target, self._encode(told), within=0.0)
+            record = logging.LogRecord("berth.log", logging.WARNING, __file__, 0, LOST, (lost,), None)
+            self.filter(record)
+            write_in_time(target, self._encode(record), within=0.0)
             self._lost -= lost
         write_in_time(target, line, within=0.0 if lost else WAIT)
 

@@ -177,11 +177,11 @@ def _read_row(row: dict[str, Any]) -> UsageRow:
 
 
 def _read_sighting(seen: dict[str, Any]) -> Sighting:
-    told = {name: seen.get(name) for name in Sighting.__slots__}
-    period, address = [text if isinstance(text := told.pop(name), str) else None for name in _SIGHTED_WORDS]
-    if not all(each is None or isinstance(each, int | float) for each in told.values()):
+    fields = {name: seen.get(name) for name in Sighting.__slots__}
+    period, address = [text if isinstance(text := fields.pop(name), str) else None for name in _SIGHTED_WORDS]
+    if not all(each is None or isinstance(each, int | float) for each in fields.values()):
         raise EngineUnavailableError(GARBLED)
-    return Sighting(**told, budget_period=period, astray_from=address)
+    return Sighting(**fields, budget_period=period, astray_from=address)
 
 
 def _whole(value: object) -> int:

@@ -130,8 +130,8 @@ def _quiet_library() -> None:
 
 
 def _name_error(record: logging.LogRecord) -> str:
-    told = record.args if isinstance(record.args, tuple) else ()
-    errors = [each for each in (*told, *(record.exc_info or ())) if isinstance(each, BaseException)]
+    arguments = record.args if isinstance(record.args, tuple) else ()
+    errors = [each for each in (*arguments, *(record.exc_info or ())) if isinstance(each, BaseException)]
     return type(errors[0]).__name__ if errors else "without an error"
 
 

@@ -33,11 +33,11 @@ def main() -> None:
 async def run(server: Server, path: Path) -> None:
     """Serves until the process gets a signal to end."""
     listener = await asyncio.start_unix_server(server.serve, sock=_listen(path), limit=HEAD_SIZE, backlog=_BACKLOG)
-    told = asyncio.Event()
+    ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
     logging.getLogger(__name__).info("The socket proxy listens at %s.", path)
-    await told.wait()
+    await ended.wait()
     listener.close()
     with suppress(FileNotFoundError):
         path.unlink()

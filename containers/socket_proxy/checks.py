@@ -15,9 +15,9 @@ def require(check: Check, body: object) -> None:
         raise RefusedError(f"Berth does not ask for this: {wrong.lstrip('.')[:200] or 'the body'}.")
 
 
-async def unless_missing(asked: Awaitable[object]) -> None:
+async def unless_missing(check: Awaitable[object]) -> None:
     try:
-        await asked
+        await check
     except AnsweredError as error:
         if error.status != 404:
             raise

@@ -146,7 +146,7 @@ def _rules(host: Mapping[str, Check], top: Mapping[str, Check]) -> Check:
 
 def _check_network(body: Mapping[str, object]) -> str | None:
     """Requires that a fixed address is only on the network that the container joins."""
-    host, asked = body["HostConfig"], body.get("NetworkingConfig")
-    endpoints = asked.get("EndpointsConfig", {}) if isinstance(asked, dict) else {}
+    host, networking = body["HostConfig"], body.get("NetworkingConfig")
+    endpoints = networking.get("EndpointsConfig", {}) if isinstance(networking, dict) else {}
     is_same = not endpoints or (isinstance(host, dict) and list(endpoints) == [host["NetworkMode"]])
     return None if is_same else ".NetworkingConfig"

@@ -88,18 +88,18 @@ class Gate:
         Also allows all events up to a moment, because the proxy hides the objects of other programs' events.
         """
         if not is_of_all(request) and not self._is_chosen(texts(read_filters(request).get("label"))):
-            raise RefusedError("Berth hears of nothing but what has its labels.")
+            raise RefusedError("Berth reads only events of objects with its labels.")
 
     async def _list(self, request: Request, _name: str, _body: object) -> None:
         """Allows lists filtered by this instance's labels or by its full names.
 
         Lists of all agents are allowed too, because Berth has to know the user numbers of other installations' agents.
         """
-        asked = read_filters(request)
-        labels, names = texts(asked.get("label")), texts(asked.get("name"))
+        filters = read_filters(request)
+        labels, names = texts(filters.get("label")), texts(filters.get("name"))
         of_name = bool(names) and all(re.fullmatch(rf"\^/?{self._scope.name}\$", each, re.ASCII) for each in names)
         if not (self._is_chosen(labels) or PROJECT_LABEL in labels or of_name):
-            raise RefusedError("Berth lists nothing but what has its labels or its names.")
+            raise RefusedError("Berth lists only objects with its labels or its names.")
 
     def _is_chosen(self, labels: list[str]) -> bool:
         """Returns whether any of the labels is this instance's, which suffices: an engine requires all of them."""

@@ -28,10 +28,10 @@ class Bot:
             return 401, _UNAUTHORIZED
         if method == "getupdates":
             return 200, {"ok": True, "result": self._poll(fields)}
-        said = str(fields.get("text", fields.get("caption", "")))
-        is_thinking = method == "sendmessagedraft" and not said  # Telegram shows "Thinking…"
+        text = str(fields.get("text", fields.get("caption", "")))
+        is_thinking = method == "sendmessagedraft" and not text  # Telegram shows "Thinking…"
         if method in _SPEAKING and str(fields.get("chat_id")) == str(PERSON) and not is_thinking:
-            log_event(ANSWERED, method=method, text=said[:200])
+            log_event(ANSWERED, method=method, text=text[:200])
         return 200, {"ok": True, "result": self._result(method, fields)}
 
     def _poll(self, fields: dict[str, Any]) -> list[dict[str, Any]]:

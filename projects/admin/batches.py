@@ -97,9 +97,9 @@ class BatchActionsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic 
         """Runs a step, and returns the items that have ended since the last one, and the next step if there is one."""
         has_begun = self._go_on(request, batch, STEP_SECONDS)
         batch.refresh_from_db()
-        told = describe(batch, after=_read_number(request, "seen"))
+        described = describe(batch, after=_read_number(request, "seen"))
         lane = min(max(_read_number(request, "lane"), 1), AT_ONCE)
-        page = {**told, "lane": lane, "pause": 0 if has_begun else 2, "is_part": True, "is_own": True}
+        page = {**described, "lane": lane, "pause": 0 if has_begun else 2, "is_part": True, "is_own": True}
         return TemplateResponse(request, "admin/projects/project/batch_part.html", page)
 
     def _go_on(self, request: HttpRequest, batch: Batch, seconds: float) -> bool:
@@ -107,12 +107,12 @@ class BatchActionsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic 
         return batches.continue_batch(batch, actor_of(request), begin_within=seconds, is_let_in=is_let_in)
 
     def _page(self, request: HttpRequest, batch: Batch) -> dict[str, Any]:
-        told = describe(batch)
+        described = describe(batch)
         found = self.get_action(batch.action)
         label = found[2] if found else batch.action
-        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": f"{label} ({told['all']})"}
+        frame = {**self.admin_site.each_context(request), "opts": self.opts, "title": f"{label} ({described['all']})"}
         is_own = batch.by_id == staff_user(request).pk
-        return {**frame, **told, "is_own": is_own, "lanes": range(1, AT_ONCE + 1) if is_own else (), "pause": 0}
+        return {**frame, **described, "is_own": is_own, "lanes": range(1, AT_ONCE + 1) if is_own else (), "pause": 0}
 
 
 def describe(batch: Batch, *, after: int | None = None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from accounts.admin_site.permissions import ReadableByStaff
 from projects.models import Event, Project
 
 MOST_NAMED = 100
-"""The maximum of projects whose events a search by name finds."""
+"""The maximum number of projects whose events a search by name finds."""
 
 
 class EventAdmin(ReadableByStaff, admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the type checker only

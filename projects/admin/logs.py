@@ -61,11 +61,11 @@ class LogMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic for the t
         project = self._find(request, project_id)
         after = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
         try:
-            told = read_new_lines(project, after=after)
+            events = read_new_lines(project, after=after)
         except (EngineError, SecretUnreadableError) as error:
             return HttpResponse(str(error), status=503, content_type="text/plain; charset=utf-8")
         _note(request, project)
-        return HttpResponse(told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        return HttpResponse(events, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     def _find(self, request: HttpRequest, project_id: UUID) -> Project:
         project: Project | None = self.get_queryset(request).filter(pk=project_id).first()

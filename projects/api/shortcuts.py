@@ -33,8 +33,8 @@ def _find_rows(query: str) -> int | None:
     """Returns how many rows decide what the list shows: those of the first page, and one more that shows whether there
     are further ones. Returns None for all of the owner's rows.
     """
-    asked = _FIRST_PAGE.fullmatch(query)
-    limit = int(asked[1]) if asked else MAX_LIMIT + 1
+    found = _FIRST_PAGE.fullmatch(query)
+    limit = int(found[1]) if found else MAX_LIMIT + 1
     return limit + 1 if limit <= MAX_LIMIT else None
 
 

@@ -18,7 +18,7 @@ from containers.outbound.call_limits import size_limit
 from containers.outbound.foreign_json import read_json
 
 ANSWER_SIZE = 64 * 1024
-"""The maximum of bytes of a response with its head. The largest one that is needed has less than a tenth of this."""
+"""The maximum bytes of a response with its head. The largest one that is needed has less than a tenth of this."""
 
 _OUR_HEADERS = {
     "Accept": "application/json",

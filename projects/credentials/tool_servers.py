@@ -22,7 +22,7 @@ LIMIT = settings.BERTH_OUTSIDE_LIMIT
 """Seconds for all servers together. Each gets its share of the rest, so that a slow one leaves time for others."""
 
 LEAST = 0.1
-"""The minimum of seconds for one server."""
+"""The minimum number of seconds for one server."""
 
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 _WHO = {"name": "berth", "version": settings.BERTH_VERSION}

@@ -45,7 +45,7 @@ class Allowance(models.Model):
 
 
 def plans_offered_to(user: "User") -> QuerySet[Plan]:
-    """Returns the plans that this user may choose now. `owner_limit` of each is their maximum of projects on it."""
+    """Returns the plans that this user may choose now. `owner_limit` of each is their limit of projects on it."""
     offered: QuerySet[Plan] = _with_limit(user.pk, is_admin=user.is_superuser).filter(available=True, owner_limit__gt=0)
     return offered
 

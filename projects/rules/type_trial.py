@@ -39,7 +39,7 @@ class Runs(NamedTuple):
     bad_key: TrialRun | None = None
 
 
-class Asked(NamedTuple):
+class TrialConditions(NamedTuple):
     """The conditions of the runs. `within` is in seconds, and `user` is the user id of the container."""
 
     within: float
@@ -49,53 +49,54 @@ class Asked(NamedTuple):
     needs_telegram_token: bool
 
 
-def judge_runs(runs: Runs, asked: Asked) -> list[Line]:
+def judge_runs(runs: Runs, conditions: TrialConditions) -> list[Line]:
     """Returns a line for each promise of the contract, or only the first one if the image does not start."""
     well = runs.well
     if well.refusal:
         return [Line("starts, confined as agents are", Verdict.BROKEN, well.refusal)]
-    lines = [Line("starts, confined as agents are", Verdict.KEPT), _ready(well, asked)]
-    if asked.needs_telegram_token:
-        lines.append(_answers(well, asked))
-    lines += [_reports(well, asked), _user(well, asked), _writes(well), _secrecy(runs, asked)]
+    lines = [Line("starts, confined as agents are", Verdict.KEPT), _ready(well, conditions)]
+    if conditions.needs_telegram_token:
+        lines.append(_answers(well, conditions))
+    lines += [_reports(well, conditions), _user(well, conditions), _writes(well), _secrecy(runs, conditions)]
     if well.exit_code is None:
-        lines.append(_stops(well, asked))
-    return lines + list(_refusals(runs, asked))
+        lines.append(_stops(well, conditions))
+    return lines + list(_refusals(runs, conditions))
 
 
-def _ready(run: TrialRun, asked: Asked) -> Line:
+def _ready(run: TrialRun, conditions: TrialConditions) -> Line:
     promise = "becomes ready"
     if run.ready_after is not None:
         return Line(promise, Verdict.KEPT, f"after {run.ready_after:.1f} s")
     if run.exit_code is not None:
         return Line(promise, Verdict.BROKEN, _describe_end(run))
-    return Line(promise, Verdict.BROKEN, f"not within {asked.within:.0f} s{_last_words(run)}")
+    return Line(promise, Verdict.BROKEN, f"not within {conditions.within:.0f} s{_last_words(run)}")
 
 
-def _answers(run: TrialRun, asked: Asked) -> Line:
+def _answers(run: TrialRun, conditions: TrialConditions) -> Line:
     promise = "answers a message"
     if run.answered_after is not None:
         return Line(promise, Verdict.KEPT, f"after {run.answered_after:.1f} s: “{clean(run.answer)[:_SHOWN]}”")
-    return Line(promise, Verdict.BROKEN, f"not within {asked.within:.0f} s" if run.exit_code is None else "it ended")
+    reason = f"not within {conditions.within:.0f} s" if run.exit_code is None else "it ended"
+    return Line(promise, Verdict.BROKEN, reason)
 
 
-def _reports(run: TrialRun, asked: Asked) -> Line:
+def _reports(run: TrialRun, conditions: TrialConditions) -> Line:
     promise = "reports its state (AGENT-STATUS)"
     if run.report is None:
-        return Line(promise, _owed(asked), "it prints no report")
+        return Line(promise, _owed(conditions), "it prints no report")
     is_kept = run.report.state in {AgentState.RUNNING, AgentState.STOPPED}
     state = f"{run.report.state} {run.report.code}".strip()
     return Line(promise, Verdict.KEPT if is_kept else Verdict.BROKEN, f"its last report is {state}")
 
 
-def _user(run: TrialRun, asked: Asked) -> Line:
+def _user(run: TrialRun, conditions: TrialConditions) -> Line:
     promise = "runs as the project's own user"
     if not run.users:
         return Line(promise, Verdict.NOT_PROMISED, "the engine does not say")
-    others = sorted(run.users - {asked.user})
+    others = sorted(run.users - {conditions.user})
     if others:
         return Line(promise, Verdict.BROKEN, f"also as {', '.join(map(str, others))}")
-    return Line(promise, Verdict.KEPT, str(asked.user))
+    return Line(promise, Verdict.KEPT, str(conditions.user))
 
 
 def _writes(run: TrialRun) -> Line:
@@ -108,24 +109,24 @@ def _writes(run: TrialRun) -> Line:
     return Line(promise, Verdict.KEPT)
 
 
-def _secrecy(runs: Runs, asked: Asked) -> Line:
+def _secrecy(runs: Runs, conditions: TrialConditions) -> Line:
     promise = "prints no credential"
     printed = [line for run in runs if run for line in run.lines]
-    if any(secret in line for line in printed for secret in asked.secrets):
+    if any(secret in line for line in printed for secret in conditions.secrets):
         return Line(promise, Verdict.BROKEN, "one of them is in its log")
     return Line(promise, Verdict.KEPT)
 
 
-def _stops(run: TrialRun, asked: Asked) -> Line:
+def _stops(run: TrialRun, conditions: TrialConditions) -> Line:
     promise = f"ends within {STOP_WITHIN} s of SIGTERM with exit code 0"
     within = run.stopped_within or 0.0
     if run.stop_code == ExitCode.STOPPED and within <= STOP_WITHIN:
         return Line(promise, Verdict.KEPT, f"after {within:.1f} s")
     killed = " (killed)" if run.stop_code == 137 else ""
-    return Line(promise, _owed(asked), f"after {within:.1f} s with exit code {run.stop_code}{killed}")
+    return Line(promise, _owed(conditions), f"after {within:.1f} s with exit code {run.stop_code}{killed}")
 
 
-def _refusals(runs: Runs, asked: Asked) -> Iterator[Line]:
+def _refusals(runs: Runs, conditions: TrialConditions) -> Iterator[Line]:
     for run, what, code in (
         (runs.bad_token, "bot token", ExitCode.TELEGRAM_TOKEN),
         (runs.bad_key, "API key", ExitCode.PROVIDER_KEY),
@@ -136,11 +137,11 @@ def _refusals(runs: Runs, asked: Asked) -> Iterator[Line]:
         elif run.exit_code == code:
             yield Line(promise, Verdict.KEPT)
         else:
-            yield Line(promise, _owed(asked), _describe_end(run))
+            yield Line(promise, _owed(conditions), _describe_end(run))
 
 
-def _owed(asked: Asked) -> Verdict:
-    return Verdict.BROKEN if asked.has_contract else Verdict.NOT_PROMISED
+def _owed(conditions: TrialConditions) -> Verdict:
+    return Verdict.BROKEN if conditions.has_contract else Verdict.NOT_PROMISED
 
 
 def _describe_end(run: TrialRun) -> str:

@@ -32,7 +32,7 @@ FORESEEN = (EngineError, ProjectError, SecretUnreadableError)
 
 
 LONGEST_PAUSE = 60.0
-"""The maximum of seconds for which a locked row is skipped."""
+"""The maximum number of seconds for which a locked row is skipped."""
 
 
 class LockedRows:

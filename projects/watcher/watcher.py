@@ -48,7 +48,7 @@ LOOK_EVERY = 2.0
 """Seconds from the beginning of one round to the next. A heartbeat has the time of a beginning, and counts for five."""
 
 REST = 0.5
-"""The minimum of seconds between two rounds, no matter how long one takes."""
+"""The minimum number of seconds between two rounds, no matter how long one takes."""
 
 VOLUMES_EVERY, COMPARE_EVERY = 30.0, 60.0
 """Seconds between two rounds that check volumes (if the last round succeeded), and between two that trust no row."""
@@ -75,9 +75,9 @@ class Watcher:
         others = Disks(leads, self._changed.add), *threads_for_gateways(leads, self._pulse), Images(leads)
         self._vouching = EventFreshness(self.name, self._ends, self._pulse)
         self._listener = Listener(self._hear, self._miss, self._pulse, self._vouching.note_open)
-        self._bot_claims, told = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
+        self._bot_claims, notifications = BotClaims(self._pulse), (Outbox(self._pulse), Alerts(leads, self._pulse))
         samples, looks = Samples(leads, self._pulse), (self._prompt, self._vouching)
-        self._threads = *told, *looks, samples, self._reports, self._spot_checks, self._name_limits, *others
+        self._threads = *notifications, *looks, samples, self._reports, self._spot_checks, self._name_limits, *others
 
     def stop(self) -> None:
         self._stopped.set()

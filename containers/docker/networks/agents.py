@@ -79,8 +79,8 @@ def read_engine_start(connection: Connection) -> datetime | None:
 def describe_host(connection: Connection) -> HostFacts:
     """Returns the engine's facts about its machine. Values that are not a valid number or version are left out."""
     with connection.call() as client:
-        told = client.info()
-    facts = told if isinstance(told, dict) else {}
+        info = client.info()
+    facts = info if isinstance(info, dict) else {}
     memory, cpus, version = (facts.get(name) for name in ("MemTotal", "NCPU", "ServerVersion"))
     return HostFacts(
         memory=memory if isinstance(memory, int) and memory > 0 else None,

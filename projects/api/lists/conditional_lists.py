@@ -24,10 +24,10 @@ from projects.models.rows.versions import RowVersions
 from projects.services.observation import refresh_rows
 
 REMEMBERED = 32 * 1024 * 1024
-"""The maximum of bytes of lists that one process remembers. A list of 50 projects has 7 kB."""
+"""The maximum number of bytes of lists that one process remembers. A list of 50 projects has 7 kB."""
 
 LARGEST = REMEMBERED // 16
-"""The maximum of bytes of one remembered list."""
+"""The maximum number of bytes of one remembered list."""
 
 _OVERHEAD = 1024
 _VERSIONS = "berth.row_versions"
@@ -48,35 +48,35 @@ class _Memory:
     """A memory that forgets everything if it grows too large, because lists in use soon come back."""
 
     def __init__(self) -> None:
-        self._told: dict[Key, _Answer] = {}
+        self._answers: dict[Key, _Answer] = {}
         self._lock = Lock()
         self._size = 0
 
     def get(self, key: Key) -> _Answer | None:
-        return self._told.get(key)
+        return self._answers.get(key)
 
     def forget(self, key: Key) -> None:
         with self._lock:
-            told = self._told.pop(key, None)
-            self._size -= _size(told) if told else 0
+            answer = self._answers.pop(key, None)
+            self._size -= _size(answer) if answer else 0
 
-    def keep(self, key: Key, told: _Answer) -> None:
+    def keep(self, key: Key, answer: _Answer) -> None:
         self.forget(key)
         with self._lock:
-            if self._size + _size(told) > REMEMBERED:
-                self._told.clear()
+            if self._size + _size(answer) > REMEMBERED:
+                self._answers.clear()
                 self._size = 0
-            self._told[key] = told
-            self._size += _size(told)
+            self._answers[key] = answer
+            self._size += _size(answer)
 
     def clear(self) -> None:
         with self._lock:
-            self._told.clear()
+            self._answers.clear()
             self._size = 0
 
 
-def _size(told: _Answer) -> int:
-    return len(told.body) + _OVERHEAD
+def _size(answer: _Answer) -> int:
+    return len(answer.body) + _OVERHEAD
 
 
 _memory = _Memory()
@@ -89,12 +89,12 @@ def hand_over(request: HttpRequest, versions: RowVersions | None) -> None:
 
 def answer_from_memory(request: HttpRequest, user: User, versions: RowVersions) -> HttpResponse | None:
     """Returns a remembered response if it is still what reading the rows would give, else None."""
-    told = _memory.get(_key(request, user))
-    if told is None or not told.basis.holds(versions, clock.now()):
+    answer = _memory.get(_key(request, user))
+    if answer is None or not answer.basis.holds(versions, clock.now()):
         return None
-    if has_etag(request, told.etag):
-        return not_modified(told.etag, headers=told.headers)
-    return send_with_etag(told.body, told.etag, headers=told.headers)
+    if has_etag(request, answer.etag):
+        return not_modified(answer.etag, headers=answer.headers)
+    return send_with_etag(answer.body, answer.etag, headers=answer.headers)
 
 
 class PolledList:

@@ -23,7 +23,7 @@ from projects.api.parameters import moment, number, refuse_parameter
 from projects.models import Event
 
 MOST = 200
-"""The maximum of events on a page, and in a response without a limit."""
+"""The maximum number of events on a page, and in a response without a limit."""
 
 _BLOCK, _NUMBER = 16, 8
 _SALT = "projects.api.event_pages"

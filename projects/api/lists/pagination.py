@@ -54,8 +54,8 @@ class LinkPagination(CursorPagination):
         if Position.read(raw) is not None:
             return raw  # for a list in another order
         try:
-            asked = SimpleNamespace(query_params={self.cursor_query_param: raw})
-            cursor = self.decode_cursor(cast(Request, asked))
+            request = SimpleNamespace(query_params={self.cursor_query_param: raw})
+            cursor = self.decode_cursor(cast(Request, request))
         except NotFound:
             cursor = None
         if not (raw and cursor and _is_moment(cursor.position) and self._spell(cursor) == raw):

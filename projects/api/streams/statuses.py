@@ -29,22 +29,22 @@ class NewEvents:
     that were already sent.
     """
 
-    def __init__(self, owner_id: UUID, *, since: datetime, told: int | None = None) -> None:
+    def __init__(self, owner_id: UUID, *, since: datetime, sent: int | None = None) -> None:
         self._owner_id = owner_id
         self._since = since
-        self._told: dict[int, datetime] = {} if told is None else {told: since}
+        self._sent: dict[int, datetime] = {} if sent is None else {sent: since}
 
     def read(self) -> list[Event]:
-        events = Event.objects.filter(owner_id=self._owner_id, at__gte=self._since).exclude(pk__in=list(self._told))
+        events = Event.objects.filter(owner_id=self._owner_id, at__gte=self._since).exclude(pk__in=list(self._sent))
         found = list(events.order_by("at", "pk")[:MOST])
-        self._told |= {event.pk: event.at for event in found}
+        self._sent |= {event.pk: event.at for event in found}
         settled = clock.now() - GAP_CLOSES_WITHIN
         self._forget(min(settled, found[-1].at) if len(found) == MOST else settled)
         return found
 
     def _forget(self, before: datetime) -> None:
         self._since = max(self._since, before)
-        self._told = {number: at for number, at in self._told.items() if at >= self._since}
+        self._sent = {number: at for number, at in self._sent.items() if at >= self._since}
 
 
 def stream_changes(owner: User, *, after: Event | None) -> Generator[str, None, None]:
@@ -53,23 +53,23 @@ def stream_changes(owner: User, *, after: Event | None) -> Generator[str, None, 
     An empty block ends each poll. It takes a database connection only during a poll.
     """
     since = after.at if after else clock.now()
-    events = NewEvents(owner.pk, since=since, told=after.pk if after else None)
-    told: dict[str, dict[str, Any]] = {}
+    events = NewEvents(owner.pk, since=since, sent=after.pk if after else None)
+    sent: dict[str, dict[str, Any]] = {}
     while True:
         rows = json.loads(render_list(refresh_rows(OwnRows(owner.pk)[:])))
         happened = events.read()
         release_connection()
         current = {row["id"]: row for row in rows}
-        yield from _write_changes(told, current)
+        yield from _write_changes(sent, current)
         yield from (_block("event", _show(event), event_id=show_id(event.pk)) for event in happened)
-        told = current
+        sent = current
         yield ""
         time.sleep(POLL_SECONDS)
 
 
-def _write_changes(told: dict[str, dict[str, Any]], current: dict[str, dict[str, Any]]) -> Iterator[str]:
-    yield from (_block("status", row) for project_id, row in current.items() if row != told.get(project_id))
-    yield from (_block("gone", {"id": project_id}) for project_id in told.keys() - current.keys())
+def _write_changes(sent: dict[str, dict[str, Any]], current: dict[str, dict[str, Any]]) -> Iterator[str]:
+    yield from (_block("status", row) for project_id, row in current.items() if row != sent.get(project_id))
+    yield from (_block("gone", {"id": project_id}) for project_id in sent.keys() - current.keys())
 
 
 def _show(event: Event) -> dict[str, Any]:

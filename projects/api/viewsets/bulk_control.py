@@ -24,7 +24,7 @@ from projects.services.commands.bulk import act_on_each, carry_out
 from projects.services.observation import refresh
 
 MOST = 50
-"""The maximum of projects in one request."""
+"""The maximum number of projects in one request."""
 
 BEGIN_WITHIN = 8.0
 """Seconds within which a request begins the next project. The last one may take as long as any single command."""
@@ -145,11 +145,11 @@ class BulkControlView(OwnProjectsViewSet):
         except Exception as error:  # noqa: BLE001 - handle_exception raises unknown errors again
             # Use exactly the response that a command to this project alone would get.
             refused = self.handle_exception(error)
-            told = json.loads(refused.content)
+            problem = json.loads(refused.content)
             # Do not keep the name: responses are stored for a day, also if the project is deleted.
-            detail = told["detail"].replace(f"“{name}”", "The project") if name else told["detail"]
+            detail = problem["detail"].replace(f"“{name}”", "The project") if name else problem["detail"]
             wait = refused.headers.get("Retry-After")
-            return _result(project_id, NOT_DONE, _problem(told["status"], told["code"], detail, retry_after=wait))
+            return _result(project_id, NOT_DONE, _problem(problem["status"], problem["code"], detail, retry_after=wait))
         return _result(project_id, DONE, None)
 
     def _tell_status_of_now(self, results: list[dict[str, Any]]) -> None:

@@ -187,8 +187,8 @@ class ProjectViewSet(OwnProjectsViewSet):
         if project is None:
             return {"status": Status.DELETING, "status_reason": None}  # it has just been deleted
         refresh([project])
-        told = show_detail(self.settle(project, wait))
-        return {name: told[name] for name in ("status", "status_reason", "bot")}
+        detail = show_detail(self.settle(project, wait))
+        return {name: detail[name] for name in ("status", "status_reason", "bot")}
 
     def _read_rows(self, request: AuthenticatedRequest) -> tuple[Sequence[ProjectRow], dict[str, str]]:
         """Returns the caller's projects, or those of the requested page, and the page's headers."""

@@ -72,8 +72,8 @@ def _act_on(project: Project | None, project_id: UUID, batch: Batch, by: Actor) 
     if project is None:
         return Result(project_id, "", GONE, "success" if batch.deletes else "warning", is_gone=True)
     try:
-        told = carry_out_and_describe(project, batch.action, by)
+        report = carry_out_and_describe(project, batch.action, by)
     except REFUSALS as error:
         return Result(project_id, project.name, str(error), "error")
-    level = "warning" if told.is_remark else "success"
-    return Result(project_id, project.name, told.sentence, level, is_gone=told.is_gone)
+    level = "warning" if report.is_remark else "success"
+    return Result(project_id, project.name, report.sentence, level, is_gone=report.is_gone)

@@ -48,9 +48,9 @@ def describe_types(types: Iterable[AgentType], *, chosen: str) -> list[TypeCard]
 
 
 def _describe_needs(row: AgentType) -> str:
-    asked = [
+    required = [
         words for words, needed in (("a bot", row.needs_telegram_token), ("a provider", row.needs_api_key)) if needed
     ]
-    needs = f"Needs {' and '.join(asked)}, and" if asked else "Needs"
+    needs = f"Needs {' and '.join(required)}, and" if required else "Needs"
     able = f" It can: {', '.join(row.capability_names)}." if row.capability_names else ""
     return f"{needs} {row.min_memory_mb} MB of memory.{able}"

@@ -27,8 +27,8 @@ def read_events(project: Project, action: str) -> ShownEvents:
     actions = sorted(rows.order_by().values_list("action", flat=True).distinct())
     action = action if action in actions else ""
     newest = of_action(rows, action)[:SHOWN_EVENTS]
-    told = [ShownEvent(event, describe_event(event.action, event.outcome, event.detail)) for event in newest]
-    return ShownEvents(told, actions, action)
+    shown = [ShownEvent(event, describe_event(event.action, event.outcome, event.detail)) for event in newest]
+    return ShownEvents(shown, actions, action)
 
 
 def of_action(rows: "QuerySet[Event]", action: str) -> "QuerySet[Event]":

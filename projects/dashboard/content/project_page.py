@@ -101,8 +101,8 @@ def _describe_deploy(snapshot: Snapshot) -> dict[str, Any]:
 
 def _describe_disk(project: Project) -> dict[str, Any]:
     share = project.disk_share
-    told = {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
-    return {**told, "not_measured": describe_unmeasured()}
+    described = {"limit": describe_size(share.limit), "share": share.describe(), "warning": share.warning}
+    return {**described, "not_measured": describe_unmeasured()}
 
 
 def _make_button(action: Action, snapshot: Snapshot) -> Button:

@@ -16,7 +16,7 @@ STEP, PLACES = timedelta(minutes=3), 20
 """The length of a step and the number of steps of a curve."""
 
 LEAST_MEMORY = 64 << 20
-"""The minimum of a memory curve's scale in bytes, so that a small agent does not look as if it filled its plan."""
+"""The least scale of a memory curve in bytes, so that a small agent does not look as if it filled its plan."""
 
 
 class Curves(NamedTuple):

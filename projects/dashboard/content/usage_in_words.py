@@ -56,8 +56,8 @@ def describe_lines(lines: Iterable[UsageLine]) -> list[ShownLine]:
 def _describe(spent: SpentFacts) -> str:
     calls, messages = _count(spent["requests"], "call"), _count(spent["messages"], "message")
     money = Decimal(spent["money"])  # 0 if no model has a price
-    told = [_count(spent["tokens"], "token"), *([f"{money:,} in money"] if money else []), calls, messages]
-    return ", ".join(told)
+    parts = [_count(spent["tokens"], "token"), *([f"{money:,} in money"] if money else []), calls, messages]
+    return ", ".join(parts)
 
 
 def _count(number: int, what: str) -> str:

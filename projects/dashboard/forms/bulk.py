@@ -9,7 +9,7 @@ from django import forms
 from projects.dashboard.content.bulk import LABELS
 
 MOST = 200
-"""The maximum of projects in one command: more than a page of the list has."""
+"""The maximum number of projects in one command: more than a page of the list has."""
 
 
 class _ProjectsField(forms.TypedMultipleChoiceField):

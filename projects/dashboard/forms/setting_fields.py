@@ -139,12 +139,12 @@ _LIMITS = {"minimum": "min", "maximum": "max"}
 
 
 def _help(setting: Setting) -> str:
-    said = [setting.description]
-    if setting.kind is Kind.LIST and "each line" not in said[0]:
-        said.append("One on each line.")
+    sentences = [setting.description]
+    if setting.kind is Kind.LIST and "each line" not in sentences[0]:
+        sentences.append("One on each line.")
     if setting.kind is Kind.JSON:
-        said.append("As JSON.")
+        sentences.append("As JSON.")
     if setting.default is not None:
         default = dict(setting.choices).get(setting.show(setting.default)) or setting.show(setting.default)
-        said.append(f"Without it: {default[:LONGEST_SHOWN]}")
-    return " ".join(part for part in said if part)
+        sentences.append(f"Without it: {default[:LONGEST_SHOWN]}")
+    return " ".join(part for part in sentences if part)

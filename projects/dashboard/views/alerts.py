@@ -28,7 +28,7 @@ from projects.services.alerts.chat import find_chat, set_chat
 from projects.services.alerts.sending import send_test
 
 LOG = 15
-"""The maximum of messages per channel that the page shows."""
+"""The maximum number of messages per channel that the page shows."""
 
 
 @for_signed_in

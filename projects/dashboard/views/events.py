@@ -17,7 +17,7 @@ from projects.rules.event_sentences import describe_event
 from projects.services.reports.usage import FORMULAS
 
 MOST = 10_000
-"""The maximum of events in a file."""
+"""The maximum number of events in a file."""
 
 COLUMNS = ("at", "sentence", "actor", "source", "address", "action", "outcome", "detail")
 

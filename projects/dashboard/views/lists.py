@@ -20,7 +20,7 @@ from projects.dashboard.forms.bulk import BulkForm, ConfirmDeletionForm
 from projects.dashboard.own_projects import own_projects
 
 MOST_SEEN = 100
-"""The maximum of row marks that are read. A page has fewer."""
+"""The maximum number of row marks that are read. A page has fewer."""
 
 
 def _read(request: SignedInRequest) -> ProjectList:
@@ -101,5 +101,5 @@ def _ask(request: SignedInRequest, batch: Batch) -> HttpResponse:
     if not form.is_valid():
         page = {"form": form, "projects": chosen}
         return render(request, "projects/bulk_delete.html", page, status=400 if form.is_bound else 200)
-    asked = Batch(action=batch.action, ids=[project.pk for project in chosen])
-    return render(request, "projects/bulk.html", bulk.act_on_many(request, asked))
+    chosen_batch = Batch(action=batch.action, ids=[project.pk for project in chosen])
+    return render(request, "projects/bulk.html", bulk.act_on_many(request, chosen_batch))

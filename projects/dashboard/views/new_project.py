@@ -131,8 +131,8 @@ def _describe_key(request: SignedInRequest) -> dict[str, Any]:
 
 def _find_original(request: SignedInRequest) -> Project | None:
     """Returns the owner's project to copy, if the address names one."""
-    asked = _read_id(request, "from")
-    return own_projects(request).filter(pk=asked).first() if asked else None
+    original_id = _read_id(request, "from")
+    return own_projects(request).filter(pk=original_id).first() if original_id else None
 
 
 def _read_id(request: SignedInRequest, parameter: str) -> UUID | None:

@@ -99,8 +99,8 @@ class DescribesItself(models.Model):
         """Raises `ValidationError` if a variable or a default does not match the settings of this valid schema."""
         named = schema.get("properties") if isinstance(schema, dict) else None
         known = set(named) if isinstance(named, dict) else set()
-        asked = {place.removeprefix(SETTING) for place in _places(self.variables) if place.startswith(SETTING)}
-        if known and (unknown := sorted(asked - known)):
+        used = {place.removeprefix(SETTING) for place in _places(self.variables) if place.startswith(SETTING)}
+        if known and (unknown := sorted(used - known)):
             message = f"The schema has no setting {unknown[0]}. Known are: {', '.join(sorted(known))}."
             raise ValidationError({"variables": message})
         for name, default in all_defaults_of(schema).items():

@@ -14,7 +14,7 @@ from projects.rules.periods import Period, begin_of
 COUNTS = ("messages", "requests", "errors", "estimated", "input", "output", "cached", "money")
 LONGEST_MODEL = 200
 MOST_MODELS = 100
-"""The maximum of rows per project and hour. Above it only rows with costs stay, because agents may name any model."""
+"""The most rows per project and hour. Above it only rows with costs stay, because agents may name any model."""
 
 LARGEST = 2**53
 """Our gateway never reports larger counts."""

@@ -35,11 +35,11 @@ from projects.rules.alerts import STAFF_KINDS
 
 HOUR = 3600
 MOST = 5
-"""The maximum of exports per user and hour."""
+"""The maximum number of exports per user and hour."""
 
 PIECE = 500
 FEW = 5
-"""The maximum of rows in memory, in general (`PIECE`) and for tables with logs (`FEW`)."""
+"""The maximum number of rows in memory, in general (`PIECE`) and for tables with logs (`FEW`)."""
 
 README = """\
 Everything that the tables of this installation of Berth say of your account, one JSON object on each line. Times are in

@@ -31,7 +31,7 @@ from projects.rules.service_alerts import Moment, Part
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 100
-"""The maximum of messages that wait for one receiver. Further alerts are dropped: it has not answered for long."""
+"""The most messages that wait for one receiver. Further alerts are dropped: it has not answered for long."""
 
 KEPT = 100
 """How many ended messages the log of a channel keeps."""

@@ -138,8 +138,8 @@ def describe(delivery: AlertDelivery) -> dict[str, Any]:
     facts = delivery.facts
     about = {"kind": delivery.kind, "sentence": facts["sentence"], "code": facts["code"], "batched": delivery.batched}
     if delivery.kind == AlertKind.SERVICE:
-        told = {**about, "moment": facts["moment"], "url": _link(delivery)}
-        return {"type": f"service.{facts['moment']}", "timestamp": facts["at"], "data": told}
+        data = {**about, "moment": facts["moment"], "url": _link(delivery)}
+        return {"type": f"service.{facts['moment']}", "timestamp": facts["at"], "data": data}
     if delivery.project_id:
         about["project"] = {"id": str(delivery.project_id), "name": facts["project"], "url": _link(delivery)}
     return {"type": f"project.{delivery.kind}", "timestamp": facts["at"], "data": about}
@@ -168,8 +168,8 @@ def _send_by_bot(delivery: AlertDelivery) -> Sent:
         return Sent(DeliveryState.DELIVERED, "Telegram took it")
     if answer.status in _FINAL:
         return Sent(DeliveryState.REFUSED, "Telegram refused it. Press Start in the bot's chat, or set it again.")
-    told = "Telegram did not answer" if answer.status is None else f"Answered {answer.status}"
-    return Sent(DeliveryState.WAITING, told)
+    result = "Telegram did not answer" if answer.status is None else f"Answered {answer.status}"
+    return Sent(DeliveryState.WAITING, result)
 
 
 def _send_by_mail(delivery: AlertDelivery) -> Sent:

@@ -76,8 +76,8 @@ def describe_backup() -> str:
     made, created = row
     if is_recent(made or created, within=timedelta(days=days), now=clock.now()):
         return ""
-    told = f"The last backup is of {made:%Y-%m-%d}" if made else "No backup is known yet"
-    return f"{told}, and there should be one every {days} days (BERTH_BACKUP_DAYS): run `manage.py backup`."
+    last_backup = f"The last backup is of {made:%Y-%m-%d}" if made else "No backup is known yet"
+    return f"{last_backup}, and there should be one every {days} days (BERTH_BACKUP_DAYS): run `manage.py backup`."
 
 
 def note_backup(made_at: datetime) -> None:

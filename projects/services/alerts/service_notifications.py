@@ -47,6 +47,6 @@ def _note(row: ServiceTrouble, sentence: str) -> None:
         as_it_was = ServiceTrouble.objects.filter(pk=row.pk, **asdict(known))
         if as_it_was.update(**asdict(after)) and moment is not None:
             part = Part(row.part)
-            told = sentence if moment is Moment.BEGUN else f"{part.label}."
+            text = sentence if moment is Moment.BEGUN else f"{part.label}."
             host = urlsplit(settings.BERTH_PUBLIC_URL).hostname
-            place_of_service(part, moment, sentence=told.rstrip("."), name=f"Berth at {host}")
+            place_of_service(part, moment, sentence=text.rstrip("."), name=f"Berth at {host}")

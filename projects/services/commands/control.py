@@ -41,7 +41,7 @@ def control_project(*, project: Project, action: Action, actor: Actor) -> Projec
     """Carries out the command and returns the updated project.
 
     A stop that cannot finish now is recorded, and the watcher finishes it: if the engine does not answer, if the agent
-    takes longer to end than a response may, or if the actor has the maximum of commands under way.
+    takes longer to end than a response may, or if the actor has the maximum number of commands under way.
     Raises `NoPlaceError`, `ProjectSuspendedError`, `DiskFullError`, `NoCapacityError`, `OperationInProgressError`,
     `OperationLostError`, `SecretUnreadableError`, `UnusableSettingsError` and `EngineError`.
     """

@@ -28,7 +28,7 @@ def delete_project(*, project: Project, actor: Actor, by_staff: bool = False) ->
     """Deletes the project. Returns whether it is gone.
 
     If not, it is `deleting`, and the watcher removes it: the engine does not answer, the agent takes longer to end than
-    a response may, or the actor has the maximum of commands under way.
+    a response may, or the actor has the maximum number of commands under way.
 
     Only staff may delete a suspended project: otherwise its owner would get the bot and the place in the plan back, and
     staff could no longer see why they suspended it. Raises `ProjectSuspendedError`, `OperationInProgressError`,

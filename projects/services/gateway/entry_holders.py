@@ -18,7 +18,7 @@ from projects.models.columns.gateway import HAS_VIRTUAL, NEXT_VERSION
 from projects.rules.status.lifecycle import Desired
 
 AT_ONCE = 500
-"""The maximum of rows in one statement."""
+"""The maximum number of rows in one statement."""
 
 
 class Holding(NamedTuple):

@@ -21,7 +21,7 @@ from projects.models.agent_user import base_of
 from projects.rules.settings.berth_settings import PROVIDERS
 from projects.rules.sizes import MIB
 from projects.rules.type_facts import ANY_PROVIDER, read_default_models
-from projects.rules.type_trial import STOP_WITHIN, Asked, Line, Runs, Verdict, judge_runs
+from projects.rules.type_trial import STOP_WITHIN, Line, Runs, TrialConditions, Verdict, judge_runs
 from projects.services.container_spec import variables_of
 
 WITHIN_REQUEST = 14.0
@@ -60,14 +60,14 @@ def try_type(*, agent_type: AgentType, within: float, settings: Mapping[str, Any
     user = django_settings.BERTH_UID_BASE or base_of(installation_id())
     spec = _build_spec(agent_type, dict(settings or {}), good, user=user)
     runs = _run_all(agent_type, spec, good, bad, within=within)
-    asked = Asked(
+    conditions = TrialConditions(
         within=within,
         user=user,
         secrets=(*good, *bad),
         has_contract=found.has_contract,
         needs_telegram_token=agent_type.needs_telegram_token,
     )
-    return judge_runs(runs, asked)
+    return judge_runs(runs, conditions)
 
 
 def try_in_request(agent_type: AgentType) -> dict[str, Any]:

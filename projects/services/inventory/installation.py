@@ -83,7 +83,7 @@ def find_conflicts(observed: Iterable[Observation], generations: Mapping[str, in
             foreign[seen.key] = seen.labels.get(INSTALLATION_LABEL, "")
         elif seen.generation > known:
             newer[seen.key] = seen.generation
-    return Conflicts(unknown=_never_heard_of(without_row), newer=newer, foreign=foreign)
+    return Conflicts(unknown=_without_trace(without_row), newer=newer, foreign=foreign)
 
 
 def hold(conflicts: Conflicts) -> None:
@@ -151,11 +151,11 @@ def _take_over(pk: UUID, generation: int, actor: Actor) -> bool:
     return True
 
 
-def _never_heard_of(keys: Iterable[str]) -> tuple[str, ...]:
+def _without_trace(keys: Iterable[str]) -> tuple[str, ...]:
     """Returns the keys without an event or a quarantine entry. Deleted projects have left events."""
     wanted = {key for key in keys if as_uuid(key)}
     if not wanted:
         return ()
-    heard = {str(pk) for pk in Event.objects.filter(project_id__in=wanted).values_list("project_id", flat=True)}
-    heard |= set(Quarantined.objects.filter(key__in=wanted).values_list("key", flat=True))
-    return tuple(sorted(wanted - heard))
+    known = {str(pk) for pk in Event.objects.filter(project_id__in=wanted).values_list("project_id", flat=True)}
+    known |= set(Quarantined.objects.filter(key__in=wanted).values_list("key", flat=True))
+    return tuple(sorted(wanted - known))

@@ -56,17 +56,17 @@ def learn_host_memory(*, at_once: bool = False) -> EngineHost:
         return host
     try:
         with get_engine().read_deadline():
-            told = get_engine().describe_host()
+            facts = get_engine().describe_host()
     except EngineError:
-        told = HostFacts()
-    said = {"memory": told.memory, "cpus": told.cpus, "engine_version": told.version}
-    known = {name: value for name, value in said.items() if value}
-    again = now + (ASK_EVERY if told.memory else ASK_AGAIN_AFTER_SILENCE)
+        facts = HostFacts()
+    columns = {"memory": facts.memory, "cpus": facts.cpus, "engine_version": facts.version}
+    known = {name: value for name, value in columns.items() if value}
+    again = now + (ASK_EVERY if facts.memory else ASK_AGAIN_AFTER_SILENCE)
     values: dict[str, Any] = {**known, "ask_again_at": again}
-    if told.memory:
-        values["lacks"] = " ".join(told.lacks)
-    if told.memory or told.nodes:
-        values["nodes"] = dict(told.nodes)
+    if facts.memory:
+        values["lacks"] = " ".join(facts.lacks)
+    if facts.memory or facts.nodes:
+        values["nodes"] = dict(facts.nodes)
     return EngineHost.objects.update_or_create(instance=settings.BERTH_INSTANCE, defaults=values)[0]
 
 

@@ -15,7 +15,7 @@ EVENT = "egress"
 """The action of the event for a decision of staff. The outcome is their decision."""
 
 NAMED = 20
-"""The maximum of models that a refusal names."""
+"""The maximum number of models that a refusal names."""
 
 
 def check_egress(wanted: str | None, *, least: Egress) -> None:

@@ -9,7 +9,7 @@ from projects.rules.log_lines import read_line
 from projects.services.reports.logs import read_logs
 
 MOST_LINES = 1000
-"""The maximum of earlier lines for a page that has none yet."""
+"""The maximum number of earlier lines for a page that has none yet."""
 
 AGAIN = 2000
 """Milliseconds until a browser asks for new lines."""
@@ -39,7 +39,7 @@ def skip_known(lines: Generator[str, None, None], after: str) -> Generator[str, 
 
 def encode_line(line: str) -> bytes:
     """Encodes a line. JSON texts have no line breaks, so that an agent's line cannot begin another field or event."""
-    told = read_line(line)
-    data = json.dumps({"at": told.stamp, "level": told.level, "text": told.text}, ensure_ascii=True)
-    number = f"id: {told.stamp}\n" if told.stamp else ""
+    parsed = read_line(line)
+    data = json.dumps({"at": parsed.stamp, "level": parsed.level, "text": parsed.text}, ensure_ascii=True)
+    number = f"id: {parsed.stamp}\n" if parsed.stamp else ""
     return f"{number}data: {data}\n\n".encode()

@@ -111,7 +111,7 @@ def _open_logs(
 
 
 def _first_bytes(lines: Iterator[bytes], *, whole: bool) -> Iterator[bytes]:
-    """Yields the maximum of lines that are shown, and one more. Unless it must be the `whole`, it ends early with
+    """Yields the lines that are shown at most, and one more. Unless it must be the `whole`, it ends early with
     `CUT_OFF` if the engine takes too long.
 
     An agent that prints as fast as it can keeps the engine so busy that the maximum may never come in time.

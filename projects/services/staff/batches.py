@@ -26,13 +26,13 @@ from projects.services.staff.actions import carry_out
 log = logging.getLogger(__name__)
 
 MOST = 500
-"""The maximum of projects in one batch."""
+"""The maximum number of projects in one batch."""
 
 MOST_SHOWN = 20
-"""The maximum of unfinished batches on the first page of the admin."""
+"""The maximum number of unfinished batches on the first page of the admin."""
 
 AT_ONCE = 2
-"""The maximum of items of one batch under way at a time."""
+"""The maximum number of items of one batch under way at a time."""
 
 LOST = "Berth was interrupted here and cannot say whether it was done. Look at the project."
 BROKEN = "Something went wrong in Berth. Its log says more."
@@ -144,7 +144,7 @@ def act_on(project_id: UUID, action: str, actor: Actor, *, because: str = "") ->
         project = rows.filter(pk=project_id).first()
         if project is None:
             return ItemState.NOTED, GONE
-        told = carry_out(action, project, actor, because=because)
+        report = carry_out(action, project, actor, because=because)
     except NoPlaceError:
         raise
     except (ProjectError, EngineError, SecretUnreadableError) as error:
@@ -154,7 +154,7 @@ def act_on(project_id: UUID, action: str, actor: Actor, *, because: str = "") ->
     except Exception:
         log.exception("The action “%s” of the admin failed at project %s.", action, project_id)
         return ItemState.REFUSED, BROKEN
-    return (ItemState.NOTED if told.is_remark else ItemState.DONE), told.sentence
+    return (ItemState.NOTED if report.is_remark else ItemState.DONE), report.sentence
 
 
 def _put_back(item: BatchItem) -> None:

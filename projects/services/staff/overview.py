@@ -32,7 +32,7 @@ from projects.services.staff.missing_protections import MissingProtection, find_
 
 UNREAD = ("settings", "log_tail", "telegram_token_ciphertext", "api_key_ciphertext")
 MOST_SHOWN = 20
-"""The maximum of projects in trouble that the page names. It shows their total number."""
+"""The maximum number of projects in trouble that the page names. It shows their total number."""
 
 LATEST, LATEST_WITHIN = 8, timedelta(days=7)
 """How many deploys and failures are shown, and their maximum age."""

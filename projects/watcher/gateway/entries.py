@@ -31,7 +31,7 @@ from projects.services.inventory.quarantine import as_uuid
 log = logging.getLogger(__name__)
 
 AT_ONCE = 100
-"""The maximum of projects in one message."""
+"""The maximum number of projects in one message."""
 
 
 class _Known(NamedTuple):

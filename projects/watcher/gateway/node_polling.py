@@ -32,8 +32,8 @@ def look_at_all(ways: Mapping[str, Transport]) -> tuple[dict[str, Sighting], set
     held = look.ask(lambda client, _: client.versions())
     look.take_turns(held, lambda client, node: read_usage(client, node=node))
     rows = read_in_force() if held else {}  # after reading usage, because entries contain what was spent
-    told = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
-    equal = {node for node, count in told.items() if count == 0}
+    results = look.take_turns(held, lambda client, node: reconcile_with(client, held[node], rows, node=node))
+    equal = {node for node, count in results.items() if count == 0}
     seen: dict[str, Sighting] = {}
     for sightings in look.ask(lambda client, node: client.sightings(missed_nothing=node in equal)).values():
         for project, sighting in sightings.items():
@@ -60,10 +60,10 @@ class _Look:
                 return error
 
         wanted = {node: way for node, way in self._ways.items() if node not in self.failures}
-        told = ask_all(ask, wanted, within=WITHIN, places=PLACES_OF_LOOKS)
+        results = ask_all(ask, wanted, within=WITHIN, places=PLACES_OF_LOOKS)
         answers = {}
         for node in wanted:
-            answer = told.get(node, EngineUnavailableError(_NO_ANSWER))
+            answer = results.get(node, EngineUnavailableError(_NO_ANSWER))
             if isinstance(answer, EngineError):
                 self.failures[node] = answer
             else:

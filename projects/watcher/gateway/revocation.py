@@ -26,10 +26,10 @@ def make_void(
     for each in leaving:
         if each.node in ways:
             leaving_by_node[each.node][each.version].append(each)
-    asked = {node: ways[node] for node in leaving_by_node}
-    answers = ask_all(partial(_make_void, leaving_by_node=leaving_by_node, within=within), asked, within=within)
+    former_ways = {node: ways[node] for node in leaving_by_node}
+    answers = ask_all(partial(_make_void, leaving_by_node=leaving_by_node, within=within), former_ways, within=within)
     void = {each for some, _ in answers.values() for each in some}
-    return void, {node for node in asked if node not in answers or not answers[node][1]}
+    return void, {node for node in former_ways if node not in answers or not answers[node][1]}
 
 
 def _make_void(

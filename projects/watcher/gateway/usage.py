@@ -28,7 +28,7 @@ from projects.watcher.gateway.usage_tallies import tally_usage
 log = logging.getLogger(__name__)
 
 MOST_PAGES = 100
-"""The maximum of pages that one call reads. The next call continues there."""
+"""The maximum number of pages that one call reads. The next call continues there."""
 
 
 def read_usage(client: GatewayClient, *, node: str = "") -> int:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 KIND = "agent"
 AT_MOST_EVERY = timedelta(hours=1)
 BATCH = 200
-"""The maximum of events that a round reads."""
+"""The maximum number of events that a round reads."""
 
 NEEDS_THE_OWNER = {(Remedy.GIVE_UP.value, "done"), (Remedy.DECLARE_FAILED.value, "done")} | {
     *((remedy.value, "failed") for remedy in Remedy),

@@ -26,10 +26,10 @@ from projects.services.alerts.sending import Sent, deliver, record
 log = logging.getLogger(__name__)
 
 BATCH = 200
-"""The maximum of channels with due messages in one pass, for slow channels and for the others."""
+"""The maximum number of channels with due messages in one pass, for slow channels and for the others."""
 
 AT_ONCE, OF_SLOW = 8, 4
-"""The maximum of messages under way: to receivers that answer fast, and to those that were slow or silent last time."""
+"""The most messages under way: to receivers that answer fast, and to those that were slow or silent last time."""
 
 BEGINS_WITHIN = 5.0
 """Seconds for a message's thread to begin. If memory is exhausted it never does, and the next pass tries again."""

@@ -19,7 +19,7 @@ EVERY = 1.0
 """Seconds between two checks of the outbox."""
 
 LONGEST_PAUSE = 60.0
-"""The maximum of seconds between two checks while the mail server fails. Each pause is twice the one before."""
+"""The maximum number of seconds between two checks while the mail server fails. Each pause is twice the one before."""
 
 END_WITHIN = 5.0
 """Seconds that a mail under way gets when the watcher ends. If it takes longer, the next watcher sends it again."""

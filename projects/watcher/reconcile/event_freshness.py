@@ -34,11 +34,11 @@ OVERDUE = 2.5
 """Seconds after the beginning of the last round with a heartbeat. Before that, the next round may still be in time."""
 
 LONGEST = 120.0
-"""The maximum of seconds for which events replace a list, from a round with a heartbeat to the end of the next: if many
+"""The most seconds for which events replace a list, from a round with a heartbeat to the end of the next: if many
 agents end on a busy machine, each round takes nearly a minute. Berth trusts an engine that never answers no longer."""
 
 EVERY = 0.3
-"""The minimum of seconds between two steps."""
+"""The minimum number of seconds between two steps."""
 
 WAIT = 1.0
 """Seconds without an event after which the thread checks whether it must end or ask for the last event."""

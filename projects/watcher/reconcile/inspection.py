@@ -44,20 +44,20 @@ def inspecting(keys: Collection[str], *, until: float, instead: Instead) -> Iter
     From `until` (on the monotonic clock) on, it waits only for keys without a substitute. If no thread begins, the
     caller's thread asks for one after the other.
     """
-    asked: dict[Future[Observation | None], str] = {Future(): key for key in keys}
-    if len(keys) < WORTH_THREADS or not _begin_threads(asked):
+    futures: dict[Future[Observation | None], str] = {Future(): key for key in keys}
+    if len(keys) < WORTH_THREADS or not _begin_threads(futures):
         yield ((key, partial(inspect, key)) for key in keys)
         return
     try:
-        yield _as_answered(asked, until=until, instead=instead)
+        yield _as_answered(futures, until=until, instead=instead)
     finally:
-        for future in asked:
+        for future in futures:
             future.cancel()
 
 
-def _begin_threads(asked: Mapping[Future[Observation | None], str]) -> bool:
+def _begin_threads(futures: Mapping[Future[Observation | None], str]) -> bool:
     """Starts threads that work through the keys. Returns whether at least one has begun."""
-    left = deque(asked.items())
+    left = deque(futures.items())
 
     def work_off() -> None:
         try:
@@ -68,7 +68,7 @@ def _begin_threads(asked: Mapping[Future[Observation | None], str]) -> bool:
             connection.close()
 
     begun = 0
-    while begun < min(AT_ONCE, len(asked)) and begin_in_time(work_off, BEGIN_WITHIN):
+    while begun < min(AT_ONCE, len(futures)) and begin_in_time(work_off, BEGIN_WITHIN):
         begun += 1
     return begun > 0
 
@@ -83,22 +83,22 @@ def _inspect_for(future: Future[Observation | None], key: str) -> None:
 
 
 def _as_answered(
-    asked: dict[Future[Observation | None], str], *, until: float, instead: Instead
+    futures: dict[Future[Observation | None], str], *, until: float, instead: Instead
 ) -> Iterator[tuple[str, Answer]]:
-    pending = set(asked)
+    pending = set(futures)
     while pending:
         left = until - time.monotonic()
         done, pending = wait(pending, timeout=left if left > 0 else NEXT_WITHIN, return_when=FIRST_COMPLETED)
         if not done and left <= 0:
-            yield from ((asked[future], _never_answered) for future in pending)
+            yield from ((futures[future], _never_answered) for future in pending)
             return
         for future in done:
-            yield asked[future], future.result
+            yield futures[future], future.result
         for future in list(pending) if time.monotonic() >= until else ():
-            if answer := instead(asked[future]):
+            if answer := instead(futures[future]):
                 future.cancel()
                 pending.discard(future)
-                yield asked[future], answer
+                yield futures[future], answer
 
 
 def _never_answered() -> Observation | None:

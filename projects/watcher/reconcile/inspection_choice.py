@@ -27,7 +27,7 @@ DESCRIBED_AT_LEAST = 8
 many crashes from round to round for minutes."""
 
 ASKED_AT_MOST = 16
-"""The maximum of inspected containers for which events would be enough. An inspection costs the engine and Berth more
+"""The most inspected containers for which events would be enough. An inspection costs the engine and Berth more
 than a line of a list, which matters most while the engine is busy."""
 
 
@@ -43,20 +43,21 @@ def with_answers(
     First come projects for which the list is enough, then inspected ones; if these are many, events stand in for some.
     """
     until = time.monotonic() + CRASHES_WITHIN
-    asked: dict[str, Project] = {}
+    candidates: dict[str, Project] = {}
     for project in projects:
         group = groups.get(project.pk, ())
         if has_to_be_inspected(project, group, find_end, is_changed=project.container_key in changed_keys):
-            asked[project.container_key] = project
+            candidates[project.container_key] = project
         else:
             yield project, group, _told_by_list(project, group, result, find_end) if time.monotonic() >= until else None
 
-    for key, answer in _ask(asked, groups, result, find_end, until=max(until, time.monotonic() + CRASHES_WITHIN / 2)):
-        yield asked[key], groups.get(asked[key].pk, ()), answer
+    until = max(until, time.monotonic() + CRASHES_WITHIN / 2)
+    for key, answer in _ask(candidates, groups, result, find_end, until=until):
+        yield candidates[key], groups.get(candidates[key].pk, ()), answer
 
 
 def _ask(
-    asked: Mapping[str, Project],
+    candidates: Mapping[str, Project],
     groups: Mapping[UUID, Sequence[Observation]],
     result: Round,
     find_end: FindEnd,
@@ -64,37 +65,37 @@ def _ask(
     until: float,
 ) -> Iterator[tuple[str, Answer | None]]:
     """Yields each key with its answer. If there are too many to inspect, those that need no inspection come first."""
-    known = {key: _known_without(each, groups.get(each.pk, ()), find_end) for key, each in asked.items()}
+    known = {key: _known_without(each, groups.get(each.pk, ()), find_end) for key, each in candidates.items()}
 
     def put_off(key: str) -> Answer | None:
         heard = known[key]
         if heard is None:
             return None
-        is_described = _has_described(asked[key], find_end)
+        is_described = _has_described(candidates[key], find_end)
         (result.passed_over if is_described else result.put_off).add(key)
-        return leave_alone if is_described and _tells_end(asked[key], heard) else partial(known.__getitem__, key)
+        return leave_alone if is_described and _tells_end(candidates[key], heard) else partial(known.__getitem__, key)
 
-    inspected = _choose(asked, known, find_end)
-    for key in asked.keys() - set(inspected):
+    inspected = _choose(candidates, known, find_end)
+    for key in candidates.keys() - set(inspected):
         yield key, put_off(key)
     left = DESCRIBED_AT_LEAST
     with inspecting(inspected, until=until, instead=put_off) as answers:
         for key, answer in answers:
             left -= time.monotonic() >= until
             is_late = left < 0
-            yield key, (put_off(key) or partial(_without_crash, asked[key], answer, result)) if is_late else answer
+            yield key, (put_off(key) or partial(_without_crash, candidates[key], answer, result)) if is_late else answer
 
 
-def _choose(asked: Mapping[str, Project], known: Mapping[str, Observation | None], find_end: FindEnd) -> list[str]:
+def _choose(candidates: Mapping[str, Project], known: Mapping[str, Observation | None], find_end: FindEnd) -> list[str]:
     """Returns the keys to inspect: all for which only the engine can answer, then some of the others.
 
     Of these, ends that the row does not know yet come first. Their order is random, so that each gets its turn even if
     some never answer.
     """
-    others = [key for key in asked if known[key] is not None]
+    others = [key for key in candidates if known[key] is not None]
     secrets.SystemRandom().shuffle(others)
-    others.sort(key=lambda key: _has_described(asked[key], find_end))
-    return [key for key in asked if known[key] is None] + others[:ASKED_AT_MOST]
+    others.sort(key=lambda key: _has_described(candidates[key], find_end))
+    return [key for key in candidates if known[key] is None] + others[:ASKED_AT_MOST]
 
 
 def _has_described(project: Project, find_end: FindEnd) -> bool:

@@ -22,7 +22,7 @@ WITHIN = 1.5
 """Seconds for the engine to answer. An agent is not asked about more often than that."""
 
 MOST_TRIES = 30
-"""The maximum of attempts for one agent. A round may take most of a minute."""
+"""The maximum number of attempts for one agent. A round may take most of a minute."""
 
 FORGOTTEN_AFTER = 10.0
 """Seconds after which an attempt is given up. A thread without memory never ends it."""

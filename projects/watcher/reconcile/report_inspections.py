@@ -38,7 +38,7 @@ ALL_WITHIN = 10.0
 """Seconds for questions that other threads have begun. A thread without memory never gets an answer."""
 
 MOST = 200
-"""The maximum of agents in one step. Further ones are left to the next round, which asks the engine for a list."""
+"""The most agents in one step. Further ones are left to the next round, which asks the engine for a list."""
 
 
 class ReportInspections(LastingThread):
@@ -103,16 +103,16 @@ class ReportInspections(LastingThread):
         Leaves out those that have ended meanwhile, because they would delay the others.
         """
         ended = self._ends.keys_of_ended()
-        asked = [key for key in keys if key not in ended]
-        if not asked or not self._leads():
+        running = [key for key in keys if key not in ended]
+        if not running or not self._leads():
             return set()
         self._beat.expect(STEP)
         at = clock.now()
         unanswered: set[str] = set()
         look = partial(_look, unanswered=unanswered)
-        answers = do_side_by_side(look, asked, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
+        answers = do_side_by_side(look, running, places=self._places, most=AT_ONCE - 1, within=ALL_WITHIN)
         self._repeats.add(unanswered)
-        return self._record({key: Answer(seen=seen, at=at) for key, seen in zip(asked, answers, strict=True)})
+        return self._record({key: Answer(seen=seen, at=at) for key, seen in zip(running, answers, strict=True)})
 
     def _repeat(self) -> None:
         """Records the answers that have come late, and asks again about others. No report waits for that.

@@ -30,7 +30,7 @@ AFTER_EVENT = 3.0
 """Seconds after an event about a container. By then the list should reflect it."""
 
 AT_ONCE = 50
-"""The maximum of containers in one step. Together they take some hundredths of a second."""
+"""The maximum number of containers in one step. Together they take some hundredths of a second."""
 
 WITHIN = 1.5
 """Seconds for the engine to answer about one container."""
@@ -65,7 +65,7 @@ class SpotChecks(LastingThread):
             self._found = {each: found for each, found in self._found.items() if each in self._listed}
             if not self._found:
                 return seen
-            return [said for each in seen if (said := self._correct(each)) is not None]
+            return [corrected for each in seen if (corrected := self._correct(each)) is not None]
 
     def _correct(self, listed: Observation) -> Observation | None:
         if listed.container_id not in self._found:

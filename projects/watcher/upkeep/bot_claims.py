@@ -21,7 +21,7 @@ PASS_SECONDS = 15.0
 """Seconds after which a pass begins no other claim. Each takes at most as long as one question to Telegram may."""
 
 BATCH = 100
-"""The maximum of claims in one pass."""
+"""The maximum number of claims in one pass."""
 
 
 class BotClaims(PeriodicTask):

@@ -21,7 +21,7 @@ END_WITHIN = 2.0
 
 
 _NAMED = 5
-"""The maximum of projects that one log line names."""
+"""The maximum number of projects that one log line names."""
 
 
 class Disks(LastingThread):

@@ -28,7 +28,7 @@ EVERY = 3600.0
 """Seconds between two runs through all tables."""
 
 BATCH = 500
-"""The maximum of rows that one statement deletes."""
+"""The maximum number of rows that one statement deletes."""
 
 
 class Retention:

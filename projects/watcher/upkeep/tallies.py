@@ -10,7 +10,7 @@ from projects.services.staff.metrics import CURSOR
 
 BATCH = 500
 MOST_BATCHES = 40
-"""The maximum of batches that one call reads. It is called twice a minute."""
+"""The maximum number of batches that one call reads. It is called twice a minute."""
 
 
 def tally_events() -> None:

@@ -179,6 +179,6 @@ def test_catching_up_keeps_the_sent_ids_of_one_part_only(alice: User) -> None:
     reader, told, kept = NewEvents(alice.pk, since=begin), list[str](), list[int]()
     for _ in range(6):
         told += [event.action for event in reader.read()]
-        kept.append(len(reader._told))
+        kept.append(len(reader._sent))
     assert told == [str(n) for n in range(901)]
     assert max(kept) <= 2

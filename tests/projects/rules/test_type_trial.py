@@ -7,11 +7,11 @@ import pytest
 
 from containers.engine.trials import TrialRun
 from containers.vocabulary import AgentReport
-from projects.rules.type_trial import Asked, Runs, Verdict, judge_runs
+from projects.rules.type_trial import Runs, TrialConditions, Verdict, judge_runs
 
 pytestmark = pytest.mark.one_database
 
-ASKED = Asked(within=14, user=7, secrets=["1:token"], has_contract=True, needs_telegram_token=True)
+CONDITIONS = TrialConditions(within=14, user=7, secrets=["1:token"], has_contract=True, needs_telegram_token=True)
 WELL = TrialRun(
     ready_after=1, answered_after=2, answer="Ahoy", stop_code=0, stopped_within=1,
     report=AgentReport(state="running"), users=frozenset({7}), lines=("It runs.",),
@@ -19,12 +19,12 @@ WELL = TrialRun(
 RUNS = Runs(WELL, TrialRun(exit_code=20), TrialRun(exit_code=30))
 
 
-def broken(runs: Runs, asked: Asked = ASKED) -> list[str]:
+def broken(runs: Runs, asked: TrialConditions = CONDITIONS) -> list[str]:
     return [f"{line.promise}: {line.detail}" for line in judge_runs(runs, asked) if line.verdict is Verdict.BROKEN]
 
 
 def test_an_image_that_keeps_all_breaks_nothing() -> None:
-    assert [line.verdict for line in judge_runs(RUNS, ASKED)] == [Verdict.KEPT] * 10
+    assert [line.verdict for line in judge_runs(RUNS, CONDITIONS)] == [Verdict.KEPT] * 10
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_a_refused_credential_has_a_separate_exit_code(field: str, code: int, ru
 
 def test_an_image_outside_the_contract_must_meet_only_the_essentials() -> None:
     plain = Runs(replace(WELL, report=None, stop_code=143), TrialRun(), TrialRun(exit_code=1))
-    assert broken(plain, ASKED._replace(has_contract=False)) == []
+    assert broken(plain, CONDITIONS._replace(has_contract=False)) == []
     silent = Runs(replace(plain.well, answered_after=None), *plain[1:])
-    assert len(broken(silent, ASKED._replace(has_contract=False))) == 1
+    assert len(broken(silent, CONDITIONS._replace(has_contract=False))) == 1
 
 
 def test_credentials_that_the_type_does_not_need_are_not_required() -> None:
-    lines = judge_runs(Runs(replace(WELL, answered_after=None)), ASKED._replace(needs_telegram_token=False))
+    lines = judge_runs(Runs(replace(WELL, answered_after=None)), CONDITIONS._replace(needs_telegram_token=False))
     assert not [line for line in lines if line.verdict is Verdict.BROKEN]
     assert [line.verdict for line in lines[-2:]] == [Verdict.NOT_PROMISED] * 2

@@ -70,7 +70,7 @@ class Conversation:
             farewells[asyncio.create_task(self._answerer.break_off(place, note))] = left
         if being_said := {*farewells, *self._small_tasks}:
             await asyncio.wait(being_said, timeout=FAREWELL_SECONDS)
-        self._unanswered.keep(each for said, left in farewells.items() if not said.done() for each in left)
+        self._unanswered.keep(each for farewell, left in farewells.items() if not farewell.done() for each in left)
 
     def _take(self, incoming: Incoming) -> None:
         code = self._access.read_code(incoming.argument) if incoming.command == "start" else None
@@ -122,14 +122,14 @@ class Conversation:
     def _asks_something_new(self, incoming: Incoming, before: RecentMessage | None) -> bool:
         if not incoming.is_readable:  # such as a live location, which changes all the time
             return False
-        asked = self._turns.find_question(incoming.place, incoming.message.message_id)
-        asked = asked if asked is not None or before is None else before.question
-        if asked is not None:
-            return asked != incoming.question
+        question = self._turns.find_question(incoming.place, incoming.message.message_id)
+        question = question if question is not None or before is None else before.question
+        if question is not None:
+            return question != incoming.question
         if (remembered := self._answerer.find_question(incoming)) is not None:
             return not incoming.matches_remembered(remembered)
-        edited, said = incoming.message.edit_date, incoming.message.date
-        return edited is not None and edited - said < LATE
+        edited, sent_at = incoming.message.edit_date, incoming.message.date
+        return edited is not None and edited - sent_at < LATE
 
     def _is_within_limits(self, incoming: Incoming) -> bool:
         """Returns whether the message may be answered. If not, says why; asks to wait once, until an answer follows."""
@@ -170,8 +170,8 @@ class Conversation:
 
     def _wait_for_turn(self, incoming: Incoming, work: Any) -> None:
         place = incoming.place
-        asked = QueuedQuestion(incoming.message.message_id, incoming.question, incoming.replayable)
-        if self._turns.add(place, lambda: work(incoming), asked):
+        queued = QueuedQuestion(incoming.message.message_id, incoming.question, incoming.replayable)
+        if self._turns.add(place, lambda: work(incoming), queued):
             self._asked_to_wait.discard(place)
             if len(self._languages) >= MOST_LANGUAGES:
                 self._languages.clear()

@@ -59,7 +59,7 @@ class QuestionReader:
 
     async def _read(self, incoming: Incoming, folder: Path) -> Question:
         check_size(sum(each.size for each in incoming.attachments if each.kind is not Kind.OTHER))
-        said, kept, notes = [incoming.own_text], [incoming.own_text], []
+        spoken, kept, notes = [incoming.own_text], [incoming.own_text], []
         parts: list[Part] = []
         size = 0
         for each in incoming.attachments:
@@ -71,15 +71,15 @@ class QuestionReader:
             check_size(size)
             if each.kind is Kind.SOUND:
                 transcript = await self._transcribe(each, path, incoming.place.chat)
-                said.append(transcript)
+                spoken.append(transcript)
                 kept.append(transcript)
             elif each.kind is Kind.TEXT:
-                said.append(_quote(each.name, read_text(path, LONGEST_TEXT)))
+                spoken.append(_quote(each.name, read_text(path, LONGEST_TEXT)))
                 kept.append(_quote(each.name, read_text(path, LONGEST_KEPT)))
             else:
                 parts.append(Part(path, each.mime, each.name))
                 notes.append("[photo]" if each.name == "photo.jpg" else f"[file {each.name}]")
-        return Question(_join(incoming, said, notes), _join(incoming, kept, notes), tuple(parts))
+        return Question(_join(incoming, spoken, notes), _join(incoming, kept, notes), tuple(parts))
 
     async def _transcribe(self, sound: Attachment, path: Path, chat: int) -> str:
         transcript = await self._model.transcribe(path, sound.name, sound.mime)
@@ -119,5 +119,5 @@ def _quote(name: str, text: str) -> str:
     return f'{FILE_BEGINS}{name}">\n{content}\n</file>'
 
 
-def _join(incoming: Incoming, said: list[str], notes: list[str]) -> str:
-    return clean(incoming.with_context("\n\n".join(each for each in (*said, " ".join(notes)) if each)))
+def _join(incoming: Incoming, spoken: list[str], notes: list[str]) -> str:
+    return clean(incoming.with_context("\n\n".join(each for each in (*spoken, " ".join(notes)) if each)))

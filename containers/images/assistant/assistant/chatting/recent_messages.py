@@ -51,6 +51,6 @@ class RecentMessages:
 
     def edit(self, edited: Message) -> tuple[Message, tuple[Message, ...]]:
         """Returns the same as `split_album`, for the album with the edited message in it."""
-        said = self.find(edited)
-        members = (said.incoming.message, *said.incoming.others) if said is not None else ()
+        found = self.find(edited)
+        members = (found.incoming.message, *found.incoming.others) if found is not None else ()
         return split_album((edited, *(each for each in members if each.message_id != edited.message_id)))

@@ -25,21 +25,21 @@ class TurnQueue:
         self._queues: dict[Place, list[asyncio.Task[None]]] = {}
         self._asked: dict[asyncio.Task[None], QueuedQuestion] = {}
 
-    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]], asked: QueuedQuestion) -> bool:
+    def add(self, place: Place, work: Callable[[], Coroutine[Any, Any, None]], question: QueuedQuestion) -> bool:
         """Runs the work after all that was added before it. Returns False, and adds nothing, if too much is waiting."""
         queue = self._queues.get(place, [])
         if len(queue) >= MOST_WAITING or (not queue and len(self._queues) >= MOST_PLACES):
             return False
         task = asyncio.create_task(self._after(queue[-1] if queue else None, work))
         self._queues[place] = [*queue, task]
-        self._asked[task] = asked
+        self._asked[task] = question
         task.add_done_callback(lambda done: self._remove(place, done))
         return True
 
     def find_question(self, place: Place, message: int) -> str | None:
         """Returns the question of this message if it is being answered or waits, else None."""
-        asked = (self._asked[task] for task in self._queues.get(place, []))
-        return next((each.question for each in asked if each.message == message), None)
+        questions = (self._asked[task] for task in self._queues.get(place, []))
+        return next((each.question for each in questions if each.message == message), None)
 
     def cancel(self, place: Place, message: int | None = None) -> bool:
         """Cancels the running and the waiting tasks of the place, or only the task of this message.
@@ -60,10 +60,10 @@ class TurnQueue:
         if not tasks:
             return left
         _, late = await asyncio.wait(tasks, timeout=patience)
-        for task, (place, asked) in tasks.items():
+        for task, (place, question) in tasks.items():
             if task in late:
                 task.cancel()
-                left.setdefault(place, []).extend([asked.replayable] if asked.replayable is not None else [])
+                left.setdefault(place, []).extend([question.replayable] if question.replayable is not None else [])
         return left
 
     @staticmethod

@@ -18,8 +18,8 @@ def lay_out(rows: Sequence[Sequence[str]]) -> str:
     """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     line = sum(widths) + len(BETWEEN) * len(widths)
-    said = sum(len(cell) for row in rows for cell in row)
-    if line > WIDEST or line * len(rows) > max(2 * said, SMALL):
+    letters = sum(len(cell) for row in rows for cell in row)
+    if line > WIDEST or line * len(rows) > max(2 * letters, SMALL):
         return "\n".join(UNALIGNED.join(_without_padding(row)).rstrip() for row in rows)
     return "\n".join(BETWEEN.join(map(_pad, row, widths)).rstrip() for row in rows)
 

@@ -26,9 +26,9 @@ async def probe(config: Config) -> Problem | None:
     Runs in a thread, with the standard library: importing a provider's SDK takes half a second of CPU, so an agent with
     a quarter of a core would start two seconds later.
     """
-    asked = asyncio.to_thread(check_provider, config.provider, config.api_base, config.key, config.model)
+    check = asyncio.to_thread(check_provider, config.provider, config.api_base, config.key, config.model)
     try:
-        return await asyncio.wait_for(asked, LONGEST_PROBE)
+        return await asyncio.wait_for(check, LONGEST_PROBE)
     except TimeoutError:  # resolving a host name can take longer
         return problem(ProblemCode.PROVIDER_DOWN)
 

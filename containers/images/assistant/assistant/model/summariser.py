@@ -60,6 +60,6 @@ class Summariser:
 
 def _write_down(older: Older) -> str:
     names = {"user": "Person", "assistant": "Assistant"}
-    said = [f"{names[message.role]}: {message.content}" for message in older.messages]
+    lines = [f"{names[message.role]}: {message.content}" for message in older.messages]
     before = [f"Earlier summary:\n{older.summary}"] if older.summary else []
-    return "\n\n".join([*before, "Conversation:", *said])
+    return "\n\n".join([*before, "Conversation:", *lines])

@@ -89,8 +89,8 @@ class Incoming:
 
     def with_context(self, text: str) -> str:
         quoted = self._quoted
-        asked = f"{quoted}\n\n{text}" if quoted else text
-        return asked if self.is_private else f"{self._name}: {asked}"
+        question = f"{quoted}\n\n{text}" if quoted else text
+        return question if self.is_private else f"{self._name}: {question}"
 
     @property
     def is_readable(self) -> bool:

@@ -70,11 +70,11 @@ class Reply:
         """Sends this Markdown and the agent's own note below it. Returns whether Telegram accepted all of it."""
         self.is_final = True
         await self._settle()
-        said = await asyncio.to_thread(read_markdown, text)
+        parsed = await asyncio.to_thread(read_markdown, text)
         if note:
-            said = Formatted(f"{said.text}\n\n{note}" if said.text else note, said.spans)
+            parsed = Formatted(f"{parsed.text}\n\n{note}" if parsed.text else note, parsed.spans)
         message = self._preview.message
-        return await send_parts(self._bot, self._place, split(said), reply_to=self._reply_to, instead_of=message)
+        return await send_parts(self._bot, self._place, split(parsed), reply_to=self._reply_to, instead_of=message)
 
     async def withdraw(self) -> None:
         """Removes the preview from the chat. A draft disappears by itself."""

@@ -134,8 +134,8 @@ class McpServer:
 
     async def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         reader = AnswerReader(next(self._ids))
-        asked = {"jsonrpc": "2.0", "id": reader.number, "method": method, "params": params}
-        fetched = await self._post(asked, reader)
+        request = {"jsonrpc": "2.0", "id": reader.number, "method": method, "params": params}
+        fetched = await self._post(request, reader)
         if fetched.status == 404 and self._session is not None:
             raise SessionLostError
         self._note_login(fetched.status)
@@ -177,9 +177,9 @@ class McpServer:
 def _read_result(result: dict[str, Any]) -> str:
     content = result.get("content")
     parts = [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []
-    said = "\n".join(str(each.get("text")) if each.get("type") == "text" else f"[{each.get('type')}]" for each in parts)
-    if not said and result.get("structuredContent") is not None:
-        said = json.dumps(result["structuredContent"], ensure_ascii=False)
+    text = "\n".join(str(each.get("text")) if each.get("type") == "text" else f"[{each.get('type')}]" for each in parts)
+    if not text and result.get("structuredContent") is not None:
+        text = json.dumps(result["structuredContent"], ensure_ascii=False)
     if result.get("isError"):
-        raise ToolError(said[:2000])
-    return said
+        raise ToolError(text[:2000])
+    return text

@@ -53,10 +53,10 @@ class ServerProblems:
 
     def notices_for(self, place: Place, language: str | None) -> str:
         """Returns the notices that this place has not seen yet; empty if there are none."""
-        said = []
+        notices = []
         for server, found in sorted(self._found.items()):
             notified = self._notified.setdefault(server, set())
             if place not in notified and len(notified) < MOST_PLACES:
                 notified.add(place)
-                said.append(translate(found, language, server=server))
-        return "\n\n".join(said)
+                notices.append(translate(found, language, server=server))
+        return "\n\n".join(notices)

@@ -53,9 +53,9 @@ class Toolbox:
     @staticmethod
     async def use(tools: Sequence[Tool], call: ToolCall, caller: Caller) -> str:
         """Returns the result that the model reads. Raises nothing except its task's cancellation."""
-        said = MARK.sub("</ result", clean(await _use(tools, call, caller)))
-        said = said if len(said) <= LONGEST_RESULT else said[:LONGEST_RESULT] + "\n[cut]"
-        return f"<result>\n{said}\n</result>"
+        result = MARK.sub("</ result", clean(await _use(tools, call, caller)))
+        result = result if len(result) <= LONGEST_RESULT else result[:LONGEST_RESULT] + "\n[cut]"
+        return f"<result>\n{result}\n</result>"
 
 
 async def _use(tools: Sequence[Tool], call: ToolCall, caller: Caller) -> str:

@@ -54,8 +54,8 @@ class WebTools:
 
     async def _search(self, _: Caller, arguments: dict[str, Any]) -> str:
         joint = "&" if "?" in self._search_url else "?"
-        asked = urlencode({"q": str(arguments["query"])[:400], "format": "json"}, errors="replace")
-        fetched = await self._outbound.fetch("GET", f"{self._search_url}{joint}{asked}")
+        query = urlencode({"q": str(arguments["query"])[:400], "format": "json"}, errors="replace")
+        fetched = await self._outbound.fetch("GET", f"{self._search_url}{joint}{query}")
         try:
             results = json.loads(fetched.body)["results"][:MOST_RESULTS]
         except (ValueError, KeyError, TypeError, RecursionError):
@@ -113,9 +113,9 @@ class _Reader(HTMLParser):
 
 
 def _decode(fetched: Fetched) -> str:
-    said = re.search(r"charset=[\"']?([\w-]{1,40})", fetched.headers.get("content-type", ""))
+    charset = re.search(r"charset=[\"']?([\w-]{1,40})", fetched.headers.get("content-type", ""))
     try:
-        codec = codecs.lookup(said[1] if said else "utf-8").name
+        codec = codecs.lookup(charset[1] if charset else "utf-8").name
         return fetched.body.decode("utf-8" if codec in SLOW_CODECS else codec, "replace")
     except (LookupError, ValueError):
         return fetched.body.decode("utf-8", "replace")

@@ -127,18 +127,18 @@ class TelegramEndpoint:
 
     def _read_answer(self, answer: HTTPResponse) -> tuple[list[Any], float]:
         """Returns the updates, and the seconds to wait before the child gets an empty answer."""
-        said = read_json(answer.read(LONGEST_UPDATES))
+        document = read_json(answer.read(LONGEST_UPDATES))
         if self._closing.is_set():  # `confirm` polls as well, which ends this poll
             return [], 0
-        if answer.status == 200 and said.get("ok") is True and isinstance(said.get("result"), list):
+        if answer.status == 200 and document.get("ok") is True and isinstance(document.get("result"), list):
             self._failures.note_success(polled=True)
             self._has_polled = True
-            return said["result"], 0
-        if answer.status in (401, 404) and said.get("ok") is False:
+            return document["result"], 0
+        if answer.status in (401, 404) and document.get("ok") is False:
             raise token_rejected()
         if answer.status == 409:
             return [], self._failures.note_conflict()
-        return [], self._failures.note_failure(retry_after=retry_after(said))
+        return [], self._failures.note_failure(retry_after=retry_after(document))
 
     def _poll_body(self, exchange: Exchange) -> tuple[int, bytes]:
         """Returns the poll's offset and its body. The first poll returns at once, so that the agent soon counts as
@@ -190,8 +190,8 @@ def read_json(content: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def retry_after(said: dict[str, Any]) -> float:
+def retry_after(document: dict[str, Any]) -> float:
     """Returns the seconds that Telegram names in a 429; 0 if it names none."""
-    parameters = said.get("parameters")
+    parameters = document.get("parameters")
     wait = parameters.get("retry_after") if isinstance(parameters, dict) else None
     return float(wait) if isinstance(wait, int) and wait > 0 else 0

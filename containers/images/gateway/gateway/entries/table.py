@@ -102,8 +102,8 @@ class Table:
         On return the changes are on the disk and in force. Raises EntryError, and then nothing has changed; OSError.
         """
         async with self._one_at_a_time:
-            asked = {change.project: change for change in changes}
-            newer = self._newer(asked.values(), version)
+            wanted = {change.project: change for change in changes}
+            newer = self._newer(wanted.values(), version)
             if newer:
                 await asyncio.to_thread(self._store.save, list(newer.values()))
             before = {project: self._records.get(project) for project in newer}
@@ -114,13 +114,13 @@ class Table:
                     self.leases.drop(project)
                     self.bindings.forget(project)
             if lease is not None:
-                self.renew(dict.fromkeys(asked, version), lease)
+                self.renew(dict.fromkeys(wanted, version), lease)
             for project, record in newer.items():
                 old = before[project]
                 if self._changed is not None and old is not None and old.entry is not None:
                     new = record.entry
                     await self._changed(old.entry, new if new is not None and self.counts(new) else None)
-            return {project: record.version for project, record in self._records.items() if project in asked}
+            return {project: record.version for project, record in self._records.items() if project in wanted}
 
     def _newer(self, changes: Iterable[Change], version: int) -> dict[str, Record]:
         newer: dict[str, Record] = {}

@@ -45,11 +45,11 @@ def read_provider_request(request: web.BaseRequest, entry: Entry, provider: Prov
     if wanted is None:
         raise RefusedError(Why.NOT_FOUND, "The gateway does not pass this path and method on.")
     try:
-        asked = provider_query(query)
+        passed = provider_query(query)
     except ValueError:
         raise RefusedError(Why.BAD, "The query cannot be read.") from None
     call, rest = wanted
-    return ProviderRequest(request, entry, provider, call, f"{provider.base}/{rest}" + (f"?{asked}" if asked else ""))
+    return ProviderRequest(request, entry, provider, call, f"{provider.base}/{rest}" + (f"?{passed}" if passed else ""))
 
 
 def headers_of(request: ProviderRequest) -> dict[str, str]:

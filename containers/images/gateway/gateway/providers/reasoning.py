@@ -43,12 +43,12 @@ def reasoning_budget(document: dict[str, Any]) -> int:
 
     Anthropic and OpenRouter refuse a call if the limit of its answer is not higher than that.
     """
-    told = [
+    budgets = [
         holder.get(name)
         for holder, name in ((document.get("thinking"), "budget_tokens"), (document.get("reasoning"), "max_tokens"))
         if isinstance(holder, dict)
     ]
-    return max((each for each in told if isinstance(each, int) and not isinstance(each, bool)), default=0)
+    return max((each for each in budgets if isinstance(each, int) and not isinstance(each, bool)), default=0)
 
 
 def _never_reasons(name: str) -> bool:

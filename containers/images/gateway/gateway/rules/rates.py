@@ -38,17 +38,17 @@ class Rates:
     @contextmanager
     def count(self, entry: Entry) -> Iterator[None]:
         """Counts a call while it lasts. Raises RefusedError if it exceeds a limit."""
-        asked = self._asked[entry.project]
+        times = self._asked[entry.project]
         now = self._now()
-        while asked and asked[0] <= now - MINUTE:
-            asked.popleft()
+        while times and times[0] <= now - MINUTE:
+            times.popleft()
         self.check_share(entry)
         if self._open[entry.project] >= entry.limits.parallel:
             raise RefusedError(Why.RATE, "This agent has too many calls in progress.", retry_after=1)
-        if len(asked) >= entry.limits.requests:
-            wait = max(1, round(asked[0] + MINUTE - now)) if asked else 60
+        if len(times) >= entry.limits.requests:
+            wait = max(1, round(times[0] + MINUTE - now)) if times else 60
             raise RefusedError(Why.RATE, "This agent makes too many calls per minute.", retry_after=wait)
-        asked.append(now)
+        times.append(now)
         self._open[entry.project] += 1
         try:
             yield
