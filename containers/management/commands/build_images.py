@@ -60,8 +60,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("types", nargs="*", help="only these agent types, or gateway, or firewall")
-        parser.add_argument("--base-image", default="", help="begin with this image, which is on the engine")
-        parser.add_argument("--update-base", action="store_true", help="leave the base image that was built on so far")
+        parser.add_argument("--base-image", default="", help="build on this image, which must be on the engine")
+        parser.add_argument("--update-base", action="store_true", help="look for a newer base image")
         parser.add_argument(
             "--first-run", action="store_true", help="without types: only the default one, and those built before"
         )
@@ -69,7 +69,7 @@ class Command(BaseCommand):
         parser.add_argument("--push", action="store_true", help="then push to BERTH_REGISTRY, for the nodes of a Swarm")
         parser.add_argument("--force", action="store_true", help="build even what is up to date")
         parser.add_argument(
-            "--wheelhouse", default="", metavar="DIR", help="take Python packages from this folder alone"
+            "--wheelhouse", default="", metavar="DIR", help="take Python packages only from this folder"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

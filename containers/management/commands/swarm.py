@@ -20,7 +20,7 @@ MEBIBYTE = 1024 * 1024
 
 class Command(BaseCommand):
     requires_system_checks = ()
-    help = "Show the nodes of the Swarm that DOCKER_HOST names a manager of, and what their services cannot hold."
+    help = "Show the nodes of the Swarm, their room, and the protections that its services lack."
 
     def handle(self, *args: Any, **options: Any) -> None:
         connection = Connection()

@@ -13,8 +13,8 @@ OPERATOR = Actor(label="operator", source="manage.py adopt")
 
 class Command(BaseCommand):
     help = (
-        "Go on with this database although containers come from a newer one, or from one with another id: take over "
-        "what belongs to its projects, and put the rest into quarantine. Nothing is deleted."
+        "Continue with this database although containers come from a newer one, or from one with another id: take over "
+        "those of its projects, and put the others into quarantine. Nothing is deleted."
     )
     requires_current_database = True
 

@@ -13,26 +13,28 @@ from projects.rules.sizes import MIB
 from projects.services.staff.migration import Migration, Move, NotStartedError
 from projects.watcher.leader import Leadership, LeadershipLostError, become_leader, name_watcher
 
-NO_SWARM = "Set BERTH_ENGINE=swarm, and DOCKER_HOST to a manager of the Swarm to which the agents are to move."
-BERTH_RUNS = "A watcher of Berth is at work. Stop Berth everywhere: it would start again what is stopped here."
+NO_SWARM = "Set BERTH_ENGINE=swarm, and DOCKER_HOST to a manager of the Swarm to which the agents should move."
+BERTH_RUNS = "A watcher of Berth is at work. Stop Berth everywhere: it would restart agents that were stopped here."
 SOME_DOWN = (
-    "All memories have come, and {} agents are DOWN, stopped on the former host and refused here. "
-    "Mend that, and run this again: until then they stay down."
+    "All memories were copied, but {} agents are DOWN: stopped on the former host, and refused here. "
+    "Remove the cause, and run this again: until then they stay down."
 )
-MAY_BE_DOWN = "{0}: {1} Until you mend that and run this again, agent {0} may be DOWN, and those after it stay there."
+MAY_BE_DOWN = (
+    "{0}: {1} Remove the cause, and run this again: until then agent {0} may be DOWN, and later agents stay there."
+)
 
 
 class Command(BaseCommand):
     help = (
-        "Move all agents of a single Docker host to the Swarm of DOCKER_HOST, with what they remember, one after the "
-        "other. Stop Berth before, and run this again where it was ended, no matter when."
+        "Move all agents of a single Docker host to the Swarm of DOCKER_HOST, with their memories, one after another. "
+        "Stop Berth first. If this is interrupted, run it again."
     )
     requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--from", dest="host", required=True, help="such as unix:///var/run/docker.sock")
         parser.add_argument(
-            "--dry-run", action="store_true", help="only say what would be done, and what is in the way"
+            "--dry-run", action="store_true", help="only print what would be done, and what prevents it"
         )
         parser.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -52,7 +54,7 @@ class Command(BaseCommand):
                 raise CommandError("Nothing was changed.")
             self._move_all(migration, moves, leadership)
         except (EngineError, ProjectError) as error:
-            raise CommandError(f"{error} Mend that, and run this again.") from error
+            raise CommandError(f"{error} Remove the cause, and run this again.") from error
         except LeadershipLostError as error:
             raise CommandError(BERTH_RUNS) from error
 

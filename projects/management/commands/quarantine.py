@@ -21,8 +21,8 @@ OPERATOR = Actor(label="operator", source="manage.py quarantine")
 
 class Command(BaseCommand):
     help = (
-        "List, adopt or delete agents in quarantine: they carry the id of this installation and belong to no project. "
-        "They are stopped and kept, with what they remember, until you decide."
+        "List, adopt or delete agents in quarantine, which have the id of this installation and belong to no project. "
+        "They are stopped and kept, with their memories, until you decide."
     )
     requires_current_database = True
 
@@ -33,10 +33,10 @@ class Command(BaseCommand):
         shown.add_argument("project", help="the id of the project that it belonged to, as the list has it")
         adopt = verbs.add_parser("adopt", help="make a stopped project of an agent; its owner enters the credentials")
         adopt.add_argument("project", help="the id of the project that it belonged to, as the list has it")
-        adopt.add_argument("--owner", metavar="EMAIL", help="by default the owner that its labels name")
-        adopt.add_argument("--plan", metavar="SLUG", help="by default the default plan")
-        adopt.add_argument("--type", metavar="SLUG", help="by default the default agent type")
-        delete = verbs.add_parser("delete", help="permanently remove containers and what the agents remember")
+        adopt.add_argument("--owner", metavar="EMAIL", help="the owner; by default the one in its labels")
+        adopt.add_argument("--plan", metavar="SLUG", help="the plan; by default the default one")
+        adopt.add_argument("--type", metavar="SLUG", help="the agent type; by default the default one")
+        delete = verbs.add_parser("delete", help="permanently remove containers and agents' memories")
         delete.add_argument("project", nargs="*", help="the ids, as the list has them")
         delete.add_argument("--expired", action="store_true", help="all that have been kept for 30 days")
         delete.add_argument("--yes", action="store_true", help="do not ask")

@@ -10,7 +10,7 @@ from projects.watcher.reconcile.full import reconcile
 
 
 class Command(BaseCommand):
-    help = "Look at every container once, repair what differs from what is wanted, and print what was repaired."
+    help = "Inspect every container once, repair what differs from the desired state, and print what was done."
     requires_current_database = True
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -18,14 +18,14 @@ _STYLES = {Verdict.KEPT: "SUCCESS", Verdict.BROKEN: "ERROR", Verdict.NOT_PROMISE
 
 class Command(BaseCommand):
     help = (
-        "Start the image of an agent type as its agents are, with dummy credentials, beside a Bot API server and a "
-        "provider of our own, and say which promises of the agent contract it keeps. The exit code is 1 if it breaks "
-        "one. Nothing outside is asked, and nothing stays."
+        "Start the image of an agent type as its agents are started, with dummy credentials and fake servers instead "
+        "of Telegram and the provider, and print which promises of the agent contract it keeps. The exit code is 1 if "
+        "it breaks one. No outside server is called, and nothing is left behind."
     )
     requires_current_database = True
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="of the agent type")
+        parser.add_argument("slug", help="the slug of the agent type")
         about = "a project's settings, as the API takes them"
         parser.add_argument("--project-settings", default="{}", metavar="JSON", help=about)
         parser.add_argument("--within", type=float, default=WITHIN, metavar="SECONDS", help="to be ready and to answer")

@@ -9,7 +9,7 @@ from projects.watcher.watcher import Watcher
 
 
 class Command(BaseCommand):
-    help = "Follow the engine: keep the rows up to date, and repair what differs. One watcher of several is active."
+    help = "Follow the engine, keep the rows up to date, and repair agents. Of several watchers one is active."
     requires_current_database = True
 
     stealth_options = ("publish",)  # for `serve`: see `projects.watcher.heartbeat`
