@@ -1,4 +1,4 @@
-"""Settings of the servers under attack: production's, with the attacker inside (see `tests.chaos.inside`)."""
+"""Settings of the attacked servers: production's, with the attacker inside (see `tests.chaos.inside`)."""
 
 from config.settings import *  # noqa: F403 - these settings are all of those and a few more
 from config.settings import BERTH_LIMITS, INSTALLED_APPS, STORAGES

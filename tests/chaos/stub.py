@@ -1,4 +1,4 @@
-"""A tiny agent image (2 MB, busybox) that starts in an instant and misbehaves on command; made without a registry."""
+"""A tiny agent image (2 MB, busybox) that starts in an instant and misbehaves on command; built without a registry."""
 
 import docker
 
@@ -6,11 +6,11 @@ from tests.busybox import pack_root
 
 REPOSITORY = "berth-test/chaos"
 STUB_PROJECT = {"name": "Stub", "type": "stub", "plan": "chaos", "apiKey": "sk-stub"}
-"""A good request for a project of the stub (see `tests.chaos.inside.prepare.add_offers`)."""
+"""A valid request for a project of the stub (see `tests.chaos.inside.prepare.add_offers`)."""
 
 APPLETS = ("sh", "sleep", "echo", "cat", "dd", "test", "rm")
 
-# What to do is read from a file: one in /tmp is forgotten when the container starts again, one in /data is not.
+# Instructions are read from a file: one in /tmp is lost when the container restarts, one in /data is not.
 SCRIPT = r"""#!/bin/sh
 say() { echo "AGENT-STATUS {\"v\":1,\"state\":\"$1\",\"code\":\"$2\",\"detail\":\"\"}"; }
 trap 'say stopped; exit 0' TERM
@@ -37,7 +37,7 @@ done
 
 
 def make_image(client: docker.APIClient, tag: str) -> str:
-    """Import the image; returns its name."""
+    """Imports the image, and returns its name."""
     changes = ['CMD ["/agent"]', "ENV PATH=/bin"]
     client.import_image_from_data(
         pack_root({"agent": SCRIPT}, applets=APPLETS), repository=REPOSITORY, tag=tag, changes=changes

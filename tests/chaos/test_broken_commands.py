@@ -1,7 +1,7 @@
-"""A backup, a restore and a pass of the outbox at whose n-th change a disk is full, the database is away, or they are
-killed: what is told is a sentence, nothing is half, and run again they end as if nothing had happened.
+"""A backup, a restore or a pass of the outbox at whose n-th change a disk is full, the database is away, or the process
+is killed: the user reads a sentence, nothing is left half done, and a second run ends as if nothing had happened.
 
-The short version takes some points by chance; the seed is in the test's output.
+The short version takes some random points; the seed is in the test's output.
 """
 
 import itertools
@@ -35,7 +35,7 @@ CHANGES = {
     "backup": {KILLED: 6, FULL: 2, AWAY: 60},
     "restore": {FULL: 80, AWAY: 100},
 }
-"""About as many as there are: the short version takes one of them."""
+"""The approximate number of changes: the short version takes one of them."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ Points = Callable[[int], Iterable[int]]
 
 @pytest.fixture
 def points(is_long: bool, some: Some) -> Points:
-    """At which changes something goes wrong, of so many."""
+    """Returns the numbers of the changes at which something goes wrong."""
     chance = random.Random(some.seed)
     return lambda number: itertools.count(1) if is_long else [chance.randint(1, number)]
 
@@ -72,7 +72,7 @@ def test_a_backup_is_complete_or_absent(fault: str, folder: Path, points: Points
         if not run_until_broken(lambda: command("backup", archive), at=at, fault=fault):
             break
         broken += 1
-        if archive.read_bytes() != old:  # then only what it notes afterwards is missing
+        if archive.read_bytes() != old:  # then only the note afterwards is missing
             command("restore", archive, "--replace", "--dry-run")
         if fault != KILLED:
             assert list(folder.iterdir()) == [archive]
@@ -85,7 +85,7 @@ def test_a_backup_is_complete_or_absent(fault: str, folder: Path, points: Points
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", [FULL, AWAY])
 def test_a_restore_leaves_the_old_or_the_new_state(fault: str, folder: Path, points: Points) -> None:
-    """A killed one is in `test_killed_restores.py`."""
+    """Kills are in `test_killed_restores.py`."""
     fill_every_table()
     archive, broken = folder / "a.tar", 0
     command("backup", archive)

@@ -1,5 +1,7 @@
-"""A migration from the last release at whose n-th change the disk is full, the database is away, or it is killed: run
-again, it ends as if nothing had happened. It asks no engine for anything, so that one that is away does not matter.
+"""A migration from the last release at whose n-th change the disk is full, the database is away, or the process is
+killed: a second run ends as if nothing had happened.
+
+It does not use an engine, so an absent one does not matter.
 """
 
 import random
@@ -21,7 +23,7 @@ from tests.upgrade.releases import LAST
 pytestmark = [pytest.mark.rare(10), pytest.mark.timeout(3600)]
 
 POINTS = 4
-"""Of each fault, in the long version. The short one takes one of one fault."""
+"""Points of each fault in the long version. The short one takes one point of one fault."""
 
 
 @pytest.fixture
@@ -36,7 +38,7 @@ def migrate(*leaf: str) -> None:
 
 
 def migrate_and_count() -> tuple[int, int]:
-    """How many statements it made, and how many of them changed something."""
+    """Returns the number of its statements, and how many of them changed something."""
     asked: list[str] = []
 
     def note(execute: object, sql: str, *rest: object) -> object:

@@ -1,4 +1,4 @@
-"""A cell of `tests.chaos.database.cells`, for each commit another one: a fault, under every kind of request."""
+"""A cell of `tests.chaos.database.cells`, another one for each commit: a fault, with every kind of request."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Agents that end, and people who reach past the service: the next read is right, and what can be mended is."""
+"""Agents that end, and people who act past the service: the next read is right, and what can be repaired is."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ pytestmark = [
 
 MENDED_WITHIN = 35.0
 FRESH = 5.5
-"""Seconds that the truth of a read may be old, and some for the reading."""
+"""Seconds that the contents of a read may be old, and some for the reading."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -51,7 +51,7 @@ def api(proxy: FaultyDocker, real_engine: Callable[[str], None], api: APIClient)
 
 
 def grow_old(project: Project) -> None:
-    """Nothing that was seen before counts any more."""
+    """Makes everything that was seen so far too old."""
     long_ago = timezone.now() - timedelta(minutes=1)
     Project.objects.filter(pk=project.pk).update(observed_at=long_ago, updated_at=long_ago)
     Watch.objects.all().delete()
@@ -65,7 +65,7 @@ def state_of(docker_instance: DockerInstance, project: Project) -> str:
 def test_the_read_after_a_drift_is_correct(
     kind: str, reads: int, api: APIClient, docker_instance: DockerInstance
 ) -> None:
-    """Without a watcher: the read asks the engine itself. One during which the container changed proves nothing."""
+    """Without a watcher the read itself asks the engine. A read during which the container changed proves nothing."""
     drift = DRIFTS[kind]
     project = create_project(api, STUB_PROJECT)
     drift.do(docker_instance, project.container_name)
@@ -109,13 +109,13 @@ def test_drift_is_repaired_and_no_read_meanwhile_is_too_old(
 
 
 ANNOUNCED = 0.5
-"""Seconds by which the engine's event of an end may come before its inspection knows of it."""
+"""Seconds by which the engine's event of an end may precede what an inspection shows."""
 
 
 def is_justified(status: str, seen: list[tuple[float, str]]) -> bool:
-    """Whether it was true of the engine at a moment that a read may tell of.
+    """Returns whether it was true of the engine at a moment that a read may show.
 
-    The last two of `seen` are from right before and right after the read, however long that took.
+    The last two of `seen` are from right before and right after the read, no matter how long that took.
     """
     since = seen[-2][0] - FRESH
     lately = {state for at, state in seen if at >= since}
@@ -139,7 +139,7 @@ def test_a_cut_event_stream_costs_only_time(
 ) -> None:
     project = create_project(api, STUB_PROJECT)
     watcher()
-    wait_until(proxy.cut_streams, within=MENDED_WITHIN)  # asked for is not yet open
+    wait_until(proxy.cut_streams, within=MENDED_WITHIN)  # requested, and not open yet
     docker_instance.client.kill(project.container_name)
     wait_until(
         lambda: state_of(docker_instance, project) == "exited" or Project.objects.get().crash_count,

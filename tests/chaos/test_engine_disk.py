@@ -1,4 +1,4 @@
-"""The disk of a private engine is full while an agent ends, which no list shows, or while its image is updated.
+"""The disk of a separate engine is full while an agent ends, which no list shows, or while its image is updated.
 
 Needs root, `unshare` and `dockerd`. The usual engine is not touched.
 """
@@ -37,16 +37,16 @@ pytestmark = [
 ]
 
 SPOILS = "#!/bin/sh\nrm /data/large\necho spoiled >/data/note\nexit 40\n"
-"""Another image, which takes away what its agent keeps, and ends."""
+"""An image that deletes its agent's state, and ends."""
 LEAVE_2_MB = "dd if=/dev/zero of=filling bs=1k count=$(($(df -k . | awk 'END { print $4 }') - 2048))"
 
 HEALTH_CHECK = 'HEALTHCHECK --interval=1s CMD ["/bin/test", "-e", "/agent"]'
-"""A list says enough only of a container that is healthy."""
+"""A list is enough only for a healthy container."""
 
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateEngine]:
-    # A Unix socket's path has to be short.
+    # The path of a Unix socket must be short.
     engine = PrivateEngine(Path(mkdtemp(prefix="bd-")))
     (engine.home / "data").mkdir()
     try:
@@ -70,7 +70,7 @@ def docker_instance(private: PrivateEngine) -> Iterator[DockerInstance]:
 
 
 def do_on_its_disk(engine: PrivateEngine, script: str) -> str:
-    """What the script prints. The disk is mounted for the engine alone."""
+    """Returns the script's output. Only the engine's namespace has the disk."""
     enter = ["nsenter", f"--mount=/proc/{engine.pid}/ns/mnt", "sh", "-c"]
     done = subprocess.run([*enter, f"cd {engine.home}/data && {script}"], check=False, capture_output=True, text=True)
     return done.stdout
@@ -108,7 +108,8 @@ def test_an_agent_that_ended_on_a_full_disk_is_restarted_although_the_list_shows
 def test_an_agent_whose_endpoint_the_engine_kept_on_a_read_only_disk_is_started_again(
     private: PrivateEngine, docker_instance: DockerInstance, real_engine: Callable[[str], None], api: APIClient
 ) -> None:
-    """Docker refuses each start of a container of that name, and keeps the place however it is disconnected."""
+    """Docker refuses each start of a container of that name, and keeps the endpoint no matter how it is
+    disconnected."""
     real_engine(private.url)
     project = create_project(api, STUB_PROJECT | {"name": "kept", "telegramToken": "777:another-bot"})
     path, data = f"/api/projects/{project.pk}/control", str(private.home / "data")
@@ -133,7 +134,8 @@ def test_an_update_on_a_full_disk_is_undone_and_the_agent_s_memory_stays_whole(
     real_engine: Callable[[str], None],
     api: APIClient,
 ) -> None:
-    """First it is full in the middle of the copy, then in the middle of the way back, until there is room again."""
+    """First the disk is full in the middle of the copy, then in the middle of the way back, until there is room
+    again."""
     real_engine(private.url)
     project = create_project(api, STUB_PROJECT | {"name": "kept", "telegramToken": "555:another-bot"})
     container = docker_instance.name_of(str(project.pk))
@@ -146,7 +148,9 @@ def test_an_update_on_a_full_disk_is_undone_and_the_agent_s_memory_stays_whole(
 
     def look_until(outcome: str, *, times: int = 20) -> None:
         for _ in range(times):
-            Project.objects.update(reconcile_again_at=timezone.now())  # it pauses after failures
+            Project.objects.update(
+                reconcile_again_at=timezone.now()
+            )  # it pauses after failures that concern all projects, and there is only one
             with suppress(EngineUnavailableError):  # where all projects fail, which is the one that there is
                 reconcile()
             if told(project)[-1] == outcome:

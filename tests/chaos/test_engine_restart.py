@@ -1,4 +1,4 @@
-"""The engine itself ends, gently or not, and comes back: a private one, in a network namespace of its own.
+"""The engine itself ends, gently or not, and comes back: a separate one, in its own network namespace.
 
 Needs root, `unshare` and `dockerd`. The usual engine is not touched.
 """
@@ -31,7 +31,7 @@ MANY = 12
 
 @pytest.fixture(scope="module")
 def private() -> Iterator[PrivateEngine]:
-    # A Unix socket's path has to be short.
+    # The path of a Unix socket must be short.
     engine = PrivateEngine(Path(mkdtemp(prefix="bd-")))
     try:
         engine.start()
@@ -58,8 +58,8 @@ def test_an_engine_that_ends_and_comes_back(
     api: APIClient,
     watcher: Callable[[], Watcher],
 ) -> None:
-    """One that is told to end takes its agents down one after the other, and answers the watcher meanwhile: half of
-    them were told to have ended by themselves, and some were not started again for good."""
+    """An engine that is told to end takes its agents down one after another, and answers the watcher meanwhile: none of
+    them may look as if it had ended by itself, and all must be started again."""
     real_engine(private.url)
     ups = [f"up {each}" for each in range(MANY)]
     for name in ups:

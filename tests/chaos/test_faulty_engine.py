@@ -1,6 +1,5 @@
-"""A Docker socket that goes wrong in ten ways, in the middle of every command: no answer that is not a sentence, none
-that takes longer than half a minute, and everything right again soon after it has healed.
-"""
+"""A Docker socket that fails in ten ways, in the middle of every command: each answer is a sentence, none takes longer
+than half a minute, and everything is right again soon after it works again."""
 
 import random
 import time
@@ -71,7 +70,7 @@ def _soon(is_long: bool, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def short_limits(monkeypatch: pytest.MonkeyPatch, *, is_long: bool) -> Iterator[None]:
-    """All limits at a tenth in the short version, while the engine is faulty.
+    """Divides all limits by ten in the short version, while the engine is faulty.
 
     Not before and after that: on a busy machine a healthy engine may take longer.
     """
@@ -131,7 +130,7 @@ def assert_is_sensible(answer: Any) -> None:
 
 
 def assert_mended(api: APIClient, docker_instance: DockerInstance) -> None:
-    """After some rounds: the breaker has to notice first, and what is half done on the engine has to end."""
+    """After some rounds: the breaker has to notice first, and half-done work on the engine has to end."""
     failures: list[Exception] = []
 
     def is_mended() -> bool:

@@ -1,4 +1,4 @@
-"""A restore that is killed at any point, and run again, ends as if nothing had happened."""
+"""A restore that is killed at any point, and repeated, ends as if nothing had happened."""
 
 import json
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.ports import reserve_port
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.either_database]
 
 STRIDE = 31
-"""The short version takes one point of so many."""
+"""The short version takes one point of this many."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def restore(folder: Path, *options: str) -> str:
 
 
 def test_a_killed_restore_can_be_repeated(folder: Path, settings: Settings, is_long: bool) -> None:
-    """Before the database is the new one, it is the old one, whole. There is nothing in between."""
+    """The database is either the old one or the new one, complete; there is nothing in between."""
     fill_every_table()
     call_command("backup", str(folder / "a.tar"), "--with-keys", str(folder / "k.json"), stdout=StringIO())
     wanted = photograph()

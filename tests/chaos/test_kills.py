@@ -1,4 +1,4 @@
-"""kill -9 at every named point, and at random ones: after one round nothing is lost, doubled, stuck or untrue."""
+"""kill -9 at every named point, and at random ones: after one round nothing is lost, duplicated, stuck or wrong."""
 
 import random
 import secrets
@@ -47,7 +47,7 @@ SHORT = {
 
 
 def command(server: Server, verb: str) -> Callable[[], object]:
-    """What to ask for, with what it needs in place."""
+    """Returns the command, after preparing what it needs."""
     if verb == "deploy":
         key = secrets.token_hex(8)
         return lambda: server.create(Idempotency_Key=key)
@@ -109,7 +109,7 @@ def test_a_retried_creation_after_a_kill_creates_one_container(
 def test_a_deploy_that_lost_to_a_deletion_and_is_killed_leaves_no_volume(
     point: str, site: Site, server: Server, docker_instance: DockerInstance
 ) -> None:
-    """The row is gone, and then the container: only the volumes still say that there was something."""
+    """The row is gone, and then the container: only the volumes show that there was something."""
     with site.holding("before create_container_from_config") as wait:
         deploy = threading.Thread(target=server.create)
         deploy.start()
@@ -149,7 +149,7 @@ def test_a_round_repairs_everything_after_a_kill_at_a_random_moment(
 
 
 def busy(server: Server, chance: random.Random, over: threading.Event, strange: list[Any]) -> None:
-    """A client that does this and that with whatever is there."""
+    """A client that sends random commands about all existing projects."""
     while not over.is_set():
         listed = server.call("GET", "/api/projects").json or []
         verb = chance.choice(["start", "stop", "restart", "delete", "create"])

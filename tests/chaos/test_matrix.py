@@ -1,4 +1,4 @@
-"""A fault of `tests.chaos.matrix`, for each commit another one, with every verb; and the tools of it."""
+"""A fault of `tests.chaos.matrix`, another one for each commit, with every verb; and its tools."""
 
 import os
 import random

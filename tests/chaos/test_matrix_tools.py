@@ -1,4 +1,4 @@
-"""The ways in which the tools of `tests.chaos.matrix` break a connection and a name server."""
+"""How the tools of `tests.chaos.matrix` break a connection and a name server."""
 
 import json
 import random
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.one_database
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """The port of a server that sends back what it gets."""
+    """The port of a server that sends back what it receives."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -120,7 +120,7 @@ def test_an_endless_relay_never_stops_sending(relay: Relay) -> None:
     [("", ["127.0.0.1"]), ("slow", ["127.0.0.1"]), ("hang", None), ("failing", 2), ("unknown", 3), ("garbage", None)],
 )
 def test_the_name_server_gives_the_configured_answers(mode: str, finds: list[str] | int | None) -> None:
-    """As a number where that is the code of the error."""
+    """As a number if that is the code of the error."""
     question = b"ab\1\0\0\1\0\0\0\0\0\0" + b"\5redis\5chaos\4test\0" + b"\0\1\0\1"
     answer = answer_to(question, mode)
     if finds is None:

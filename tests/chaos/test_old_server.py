@@ -1,6 +1,7 @@
-"""A server of the last release goes on while this version migrates its database and takes over, and so do its agents.
+"""A server of the last release keeps working while this version migrates its database and takes over, and so do its
+agents.
 
-It takes the history of the repository, which a shallow checkout has not.
+It needs the history of the repository, which a shallow checkout does not have.
 """
 
 import threading

@@ -1,6 +1,5 @@
-"""Many at once: one operation at a time, one container for a key, no more projects than the plan has, and at the end
-the engine has what was wanted last.
-"""
+"""Many requests at once: one operation at a time, one container for a key, no more projects than the plan allows, and
+at the end the engine has what was wanted last."""
 
 import json
 import random
@@ -33,7 +32,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[dict[str, Any]]]:
-    """Who held which project when, in this process."""
+    """Which claim held which project when, in this process."""
     monkeypatch.setenv("CHAOS_DIR", str(tmp_path))
     for name in ("claim", "record"):
         monkeypatch.setattr(Project, name, getattr(Project, name))  # put back afterwards
@@ -43,7 +42,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], lis
 
 @pytest.fixture(autouse=True)
 def _places_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The more there are at once, the harder the race."""
+    """The more requests there are at once, the harder the race."""
     for bound in ("_total", "_each"):
         monkeypatch.setattr(COMMANDS_AT_ONCE, bound, 1000)
 
@@ -56,7 +55,7 @@ def api(api: APIClient, settings: Any) -> APIClient:
 
 @pytest.fixture
 def slow_engine(engine: MemoryEngine) -> Iterator[MemoryEngine]:
-    """Every step takes a moment, which is when the others come."""
+    """Every step takes a moment, in which the others come."""
     for step in ("deploy.create", "deploy.confirm", "deploy.start", "stop", "remove", "inspect"):
         engine.slow(step, lambda: time.sleep(random.uniform(0, 0.004)))
     yield engine
@@ -109,7 +108,9 @@ def test_a_deletion_among_other_commands_leaves_nothing(
         assert [answer.status_code for answer in answers].count(204) == 1
         assert not Project.objects.exists()
         assert not slow_engine.containers
-        if slow_engine.volumes:  # of a deploy that had found them before the deletion, and made its container after it
+        if (
+            slow_engine.volumes
+        ):  # of a deploy that had found them before the deletion, and created its container after it
             grow_old(slow_engine)
             reconcile()
         assert not slow_engine.volumes
@@ -129,7 +130,7 @@ def test_reads_during_commands_never_report_a_crash_or_a_failure(
                 seen.add(api.get(path).json()["status"])
             else:
                 api.post(f"{path}/control", {"action": chance.choice(COMMANDS)})
-            connections.close_all()  # as after every request: there are more threads than connections
+            connections.close_all()  # as after every request, because there are more threads than connections
         return seen
 
     seen = set().union(*at_once(threads, act))

@@ -1,4 +1,4 @@
-"""Many at once, against two real servers and a Docker engine."""
+"""Many requests at once, to two real servers and a Docker engine."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What agents remember comes back on a real engine: onto one whose container still runs, and onto one that has none."""
+"""Agents' memories come back on a real engine: for one whose container still runs, and for one that has none."""
 
 from collections.abc import Callable
 from io import StringIO

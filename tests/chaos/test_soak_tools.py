@@ -1,4 +1,4 @@
-"""What the soak says of its curves and of /metrics. The soak itself takes hours (tests/chaos/README.md)."""
+"""The soak's judgement of its curves and of /metrics. The soak itself takes hours (tests/chaos/README.md)."""
 
 import os
 from xml.etree import ElementTree
@@ -22,7 +22,10 @@ def curve(*values: float, name: str = "memory", leeway: float = 5.0) -> Curve:
 @pytest.mark.parametrize(
     ("values", "is_flat"),
     [
-        ((50, 90, 100, 100, 100, 100), True),  # it warms up, and stays
+        (
+            (50, 90, 100, 100, 100, 100),
+            True,
+        ),  # it warms up, and then grows by less than the leeway, or by less than is allowed
         ((100, 100, 100, 100, 104, 104), True),  # less than the leeway
         ((1000, 1000, 1000, 1000, 1100, 1100), True),  # less than growth allows
         ((100, 100, 100, 100, 130, 130), False),
@@ -62,7 +65,7 @@ NONE, ONE, TWO = ({str(number): "running" for number in range(many)} for many in
 def find_wrong(
     monkeypatch: pytest.MonkeyPatch, looks: list[dict[str, str]], *, running: int = 1, started: int = 1, engine: int = 1
 ) -> list[str]:
-    """`looks` are the lists one after the other, the last of them for ever, with as many starts as agents."""
+    """`looks` are the lists one after another, the last of them forever, with as many starts as agents."""
     told = Scrape(
         f'berth_projects{{status="running"}} {running}\nberth_operations_total{{operation="start",outcome="done"}} '
         f'{started}\nberth_crashes_total{{reason="other"}} 0\nberth_database_up 1\nberth_engine_up {engine}\n'

@@ -1,6 +1,7 @@
-"""The clock steps under a running service, web server and watcher, by libfaketime: status tells the truth in seconds.
+"""The clock steps under a running service, web server and watcher, by libfaketime: the status is right within seconds.
 
-The engine, and this process, keep the true time. Of the service's processes only the monotonic clock does, as in life.
+The engine and this process keep the right time. Of the service's processes only the monotonic clock does, as in
+reality.
 """
 
 import json
@@ -25,7 +26,7 @@ pytestmark = [
 ]
 
 MENDED_WITHIN = 90.0
-"""A guard, for machines under load. In truth a round comes every two seconds."""
+"""A guard, for machines under load. In fact a round comes every two seconds."""
 
 STEPS = [timedelta(minutes=-10), timedelta(days=-1), timedelta(minutes=10), timedelta(days=1)]
 
@@ -83,7 +84,7 @@ def test_an_agent_killed_after_a_clock_step_is_noticed_and_restarted(
         wait_until(lambda: status() == "running", within=MENDED_WITHIN, what=service.log.read_text)
         set_clock(service.clock, by)
         before = docker_instance.client.inspect_container(name)["State"]["StartedAt"]
-        if by == STEPS[0]:  # once: what vanishes again within ten minutes counts as failed
+        if by == STEPS[0]:  # once, because a container that vanishes again within ten minutes counts as failed
             docker_instance.client.remove_container(name, force=True)
             wait_until(lambda: name in docker_instance.containers(), within=MENDED_WITHIN, what=service.log.read_text)
         else:

@@ -1,4 +1,4 @@
-"""A stop always comes through: against a slow deploy, a deaf agent, and an engine that is not there."""
+"""A stop always succeeds: during a slow deploy, with a deaf agent, and without an engine."""
 
 import threading
 import time
@@ -92,7 +92,7 @@ def test_while_the_engine_is_down_every_request_is_answered_without_it(
     for _ in range(FAILURES):
         assert api.post(f"{path}/control", {"action": "restart"}).status_code == 503
         assert api.get(path).json()["status"] == "unknown"
-    # Both breakers are open now: from here on nobody waits, for nobody asks.
+    # Both breakers are open now: from here on nobody waits.
     asked = len(proxy.requests)
     for action in ("start", "restart"):
         answer = api.post(f"{path}/control", {"action": action})

@@ -1,4 +1,4 @@
-"""kill -9 of the watcher: nothing is lost, and the next one goes on where it left off."""
+"""kill -9 of the watcher: nothing is lost, and the next one continues where it left off."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ MENDED_WITHIN = 35.0
 @pytest.fixture
 def watch(site: Site, is_long: bool) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
     running: list[subprocess.Popen[bytes]] = []
-    # The short version does not wait for a quarter of a minute until the dead one's lease has run out.
+    # The short version does not wait a quarter of a minute for the end of the dead one's lease.
     environment = site.environment if is_long else {**site.environment, "CHAOS_LEASE": "2"}
 
     def start() -> subprocess.Popen[bytes]:
@@ -72,7 +72,7 @@ def kill_and_replace_watcher(
     first = watch()
     docker_instance.client.kill(name)
     wait_until(is_running, within=MENDED_WITHIN)
-    if not is_long:  # the long version also meets it in the middle of what it does, which costs half a minute
+    if not is_long:  # the long version also kills it in the middle of its work, which costs half a minute
         wait_until(lambda: not operation(), within=MENDED_WITHIN)
     os.kill(first.pid, signal.SIGKILL)
     first.wait(60)

@@ -1,6 +1,6 @@
-"""Many agents end at once, each in another way: every end is told rightly, and no other agent's status suffers.
+"""Many agents end at once, each in another way: every end is reported correctly, and no other agent's status suffers.
 
-The short version takes one agent for each way. The long one (`--chaos=long`) takes sixty, and prints how long it took.
+The short version has one agent for each way. The long one (`--chaos=long`) has sixty, and prints how long it took.
 """
 
 import os
@@ -49,10 +49,10 @@ WAYS: dict[str, tuple[str, int, bool]] = {
 def agents(
     is_long: bool, real_engine: Callable[[str], None], api: APIClient, watcher: Callable[[], Watcher]
 ) -> dict[str, Project]:
-    """Agents that run, by their names, and a watcher. Some do not end with the others: bystanders."""
+    """Running agents by name, and a watcher. Some do not end with the others: bystanders."""
     real_engine("")
     ending, number = (MANY, MANY + BYSTANDERS) if is_long else (len(WAYS), len(WAYS) + 1)
-    # Sixty that look five times a second what they are to do would keep the machine busy, and be what is measured.
+    # Sixty stubs that check five times a second what they must do would keep the machine busy, and be what is measured.
     calm = {"settings": {"instructions": "calm"}} if is_long else {}
     names = [f"agent {each}" if each < ending else f"bystander {each}" for each in range(number)]
     made = [create_in_time(api, STUB_PROJECT | calm | {"name": name}) for name in names]
@@ -62,7 +62,7 @@ def agents(
 
 
 def create_in_time(api: APIClient, body: dict[str, Any]) -> Project:
-    """An engine that others keep busy may have no time for some of sixty."""
+    """A busy engine may have no time for some of sixty."""
     made: dict[str, Any] = {}
 
     def create() -> bool:
@@ -79,8 +79,8 @@ def statuses(api: APIClient) -> dict[str, str]:
 
 
 class Seen:
-    """Reads the list again and again, and notes the longest time for which a status was `unknown`, and when each was
-    first `degraded`."""
+    """Keeps reading the list, and records the longest time for which a status was `unknown`, and when each was first
+    `degraded`."""
 
     def __init__(self, api: APIClient) -> None:
         self._api = api
@@ -114,8 +114,10 @@ def test_a_wave_of_crashes_gets_right_reasons(
     request: pytest.FixtureRequest,
     api: APIClient,
 ) -> None:
-    """Whoever starts them again: an engine that does hides at once how they ended. Those that do not end and report
-    trouble meanwhile are told to be in trouble."""
+    """No matter what starts them again: an engine that does it hides at once how they ended.
+
+    Agents that do not end and report trouble meanwhile are shown as degraded.
+    """
     monkeypatch.setattr("containers.docker.drift.restarts_by_engine", lambda: who == "engine")
     everybody: dict[str, Project] = request.getfixturevalue("agents")
     agents = {name: project for name, project in everybody.items() if name.startswith("agent")}
@@ -142,7 +144,10 @@ def test_a_wave_of_crashes_gets_right_reasons(
 
     wait_until(lambda: seen.look() and seen.degraded_at.keys() >= containers.keys(), within=WAITING)
     wait_until(lambda: all(told().values()), within=WAITING, what=lambda: str(told()))
-    settled = {"running", "crashed"}  # whose token was refused is not tried again, but for an engine that was faster
+    settled = {
+        "running",
+        "crashed",
+    }  # an agent whose token was refused is not tried again, except by an engine that was faster
     wait_until(lambda: settled.issuperset(map(seen.look().get, agents)), within=WAITING, what=lambda: str(told()))
     assert told() == {name: [WAYS[way][0]] for name, way in ways.items()}
     rows = Project.objects.filter(pk__in=ids).values_list("name", "ended_exit_code", "ended_oom_killed")

@@ -1,6 +1,7 @@
-"""An engine whose answers lack a field or have it with a wrong type: every status is right or `unknown`.
+"""An engine whose answers lack a field or have a wrong type: every status is right or `unknown`.
 
-Some changes by chance, and more of them in the long version (`--chaos=long`). `tests/containers/docker` reads all.
+It tries some random changes, and more in the long version (`--chaos=long`). `tests/containers/docker` tries all of
+them.
 """
 
 import random
@@ -43,7 +44,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RewritingDocker]
 
 
 class Trial:
-    """Two agents, one of which runs. Whatever the engine says of them, they stay as they are."""
+    """Two agents, one of which runs. No matter what the engine says about them, they stay as they are."""
 
     def __init__(self, api: APIClient, proxy: RewritingDocker, docker_instance: DockerInstance) -> None:
         self._api, self._proxy, self._instance = api, proxy, docker_instance

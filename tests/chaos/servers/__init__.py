@@ -1,1 +1,1 @@
-"""Two machines that serve one database and one engine, behind nginx, while servers, database and leaders go away."""
+"""Two machines with one database and one engine, behind nginx, while servers, the database and leaders go away."""

@@ -20,10 +20,10 @@ from tests.paths import ROOT
 from tests.waiting import wait_until
 
 SETTLES = 5.0
-"""Seconds after the database is back in which a read may still be refused: pools connect again each second or two."""
+"""Seconds after the database is back in which a read may still be refused: pools connect again every second or two."""
 
 SERVES_AGAIN = 2.0
-"""Seconds for which nginx takes a server that has refused it for dead (`fail_timeout`)."""
+"""Seconds for which nginx considers a server dead that has refused it (`fail_timeout`)."""
 
 
 class Cluster:
@@ -87,7 +87,7 @@ class Cluster:
     # -- what happens -------------------------------------------------------------------------------------------------
 
     def kill_one(self) -> None:
-        """As when its machine loses power. Another one takes over what it led."""
+        """Like a machine that loses power. Another one takes over its leadership."""
         killed = self.find_leader() or self.machines[0]
         [other] = [each for each in self.machines if each is not killed]
         killed.kill()
@@ -95,7 +95,7 @@ class Cluster:
         killed.start()
 
     def roll(self) -> None:
-        """One after the other is told to end and started again, each when nginx sends requests to the other."""
+        """Each in turn is told to end and restarted, when nginx sends requests to the other."""
         for machine in self.machines:
             machine.stop()
             machine.start()
@@ -109,7 +109,7 @@ class Cluster:
         wait_until(lambda: all(each.ask("/readyz") == 200 for each in self.machines), within=PATIENCE, what="Not ready")
 
     def freeze_leader(self) -> None:
-        """It goes on when another one leads, and does nothing that the leader alone may do."""
+        """It continues when another one leads, and does nothing that only the leader may do."""
         frozen = wait_until(self.find_leader, within=PATIENCE, what="Nobody leads")
         [other] = [each for each in self.machines if each is not frozen]
         frozen.freeze()
@@ -134,7 +134,7 @@ class Cluster:
         return [json.loads(line) for line in (self.folder / "history").read_text().splitlines()]
 
     def failed_reads(self) -> list[Any]:
-        """Those that the database's own absence does not explain."""
+        """Returns the reads that failed although the database was there."""
         return [
             failure
             for failure in self.load.failures
@@ -142,7 +142,7 @@ class Cluster:
         ]
 
     def assert_whole(self) -> None:
-        """Nothing was lost, nothing was done twice, and rows and engine say the same."""
+        """Asserts that nothing was lost or done twice, and that rows and engine agree."""
         load = self.load
         wait_until(lambda: not self.rows("SELECT 1 FROM projects_project WHERE operation <> ''"), within=PATIENCE)
         assert load.strange == []

@@ -1,4 +1,4 @@
-"""Readers and commanders in front of the proxy, who keep account of every answer."""
+"""Clients in front of the proxy that read and send commands, and keep account of every answer."""
 
 import http.client
 import json
@@ -16,11 +16,11 @@ from tests.chaos.stub import STUB_PROJECT
 from tests.waiting import wait_until
 
 WITHIN = 60.0
-"""Seconds for an answer: a machine that stands still is noticed by its silence alone."""
+"""Seconds for an answer: only its silence shows that a machine stands still."""
 
 GIVES_UP_AFTER = 120.0
 AGAIN = {0, 409, 429, 502, 503, 504}
-"""What a client sends once more, with the same key."""
+"""Statuses after which a client repeats its request with the same key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class Load:
     reads: int = 0
     slowest: float = 0.0
     made: dict[str, set[str]] = field(default_factory=dict)
-    """For each key of a creation the ids that it was answered with."""
+    """The ids in the answers for each key of a creation."""
     restarts: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """For each project how many restarts were sent, and how many of these were answered with 200."""
+    """The number of restarts sent to each project, and how many were answered with 200."""
     strange: list[Any] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Load:
             assert not thread.is_alive()
 
     def wait_for_more(self, *, reads: int, made: int) -> None:
-        """Until there were more reads than that, and more projects were made."""
+        """Waits for more reads and more created projects than these."""
         wait_until(
             lambda: self.reads > reads and len(self.made) > made, within=GIVES_UP_AFTER, what=lambda: str(self)[:4000]
         )
@@ -97,7 +97,7 @@ class Load:
             self.failures.append(Failure(began, ended, status))
 
     def _command(self) -> None:
-        """Makes a project, restarts it and stops it."""
+        """Creates a project, restarts it and stops it."""
         key = uuid.uuid4().hex
         made = self._insist("POST", "/api/projects", STUB_PROJECT | {"name": key}, Idempotency_Key=key)
         if made.status != 201:

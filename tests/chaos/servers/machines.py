@@ -1,4 +1,4 @@
-"""Servers as on machines of their own: other names, other numbers of processes, other data directories."""
+"""Servers as on separate machines: with other names, other process ids and other data directories."""
 
 import os
 import shutil
@@ -53,7 +53,7 @@ class Machine:
         wait_until(lambda: self.ask("/readyz/server") == 200, within=PATIENCE, what=self.log.read_text)
 
     def ask(self, path: str) -> int:
-        """The status, or 0 without an answer."""
+        """Returns the status, or 0 without an answer."""
         assert self._process is not None
         assert self._process.poll() is None, self.log.read_text()
         try:
@@ -67,14 +67,14 @@ class Machine:
 
     @property
     def first(self) -> int:
-        """Its process 1, by the number that it has here."""
+        """Its process 1, by its id here."""
         assert self._process is not None
         [inside] = children_of(self._process.pid)
         return inside
 
     @property
     def place(self) -> str:
-        """What the names of its processes have that those of no other machine have."""
+        """The part of its processes' names that no other machine has."""
         return str(Path(f"/proc/{self.first}/ns/pid").stat().st_ino)
 
     def family(self) -> list[int]:
@@ -84,11 +84,11 @@ class Machine:
         return found
 
     def kill(self) -> None:
-        """All of it at once: with its process 1 the kernel ends all others."""
+        """Kills everything at once: with its process 1 the kernel ends all others."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """As a service manager does, and waits for the end."""
+        """Stops as a service manager does, and waits for the end."""
         self._end(signal.SIGTERM)
 
     def _end(self, number: signal.Signals) -> None:
@@ -109,7 +109,7 @@ class Machine:
 
 
 class Nginx:
-    """With the example of the documents, but for addresses, ports and the certificate."""
+    """nginx with the example of the documents, except addresses, ports and the certificate."""
 
     def __init__(self, folder: Path, *, servers: list[int], authority: Authority) -> None:
         self.folder, self.port = folder / "nginx", reserve_port()
@@ -152,7 +152,7 @@ class Nginx:
         return True
 
     def errors(self) -> str:
-        """What went wrong between it and the servers, and how often."""
+        """Returns the errors between it and the servers, and their numbers."""
         lines = (self.folder / "error.log").read_text().splitlines()
         causes = Counter(line.partition("*")[2].partition(" ")[2].partition(", client")[0] for line in lines)
         return f"{causes}\n" + "\n".join(lines[-20:])
@@ -164,7 +164,7 @@ class Nginx:
 
 
 def make_environment(folder: Path, postgres: PrivatePostgres, docker_instance: DockerInstance) -> dict[str, str]:
-    """What both machines have. `CHAOS_DIR` is where the hooks of the tests write down who held which project."""
+    """The settings of both machines. In `CHAOS_DIR` the hooks of the tests record which process held which project."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -179,6 +179,6 @@ def make_environment(folder: Path, postgres: PrivatePostgres, docker_instance: D
         "BERTH_TRUSTED_PROXIES": "1",
         "BERTH_VERIFY_CREDENTIALS": "off",
         "BERTH_WORKERS": "1",
-        "BERTH_THREADS": "4",  # the database takes few connections
+        "BERTH_THREADS": "4",  # the database accepts few connections
         "BERTH_DRAIN_SECONDS": "1",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Several web servers: no read fails, and no command is lost or carried out twice, whatever goes away."""
+"""Several web servers: no read fails, and no command is lost or carried out twice, no matter what goes away."""
 
 import logging
 import os

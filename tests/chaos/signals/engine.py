@@ -1,4 +1,4 @@
-"""An engine in memory whose work waits for as long as the file `wait` is there."""
+"""An engine in memory whose operations wait as long as the file `wait` exists."""
 
 import time
 from multiprocessing import current_process
@@ -13,7 +13,7 @@ from tests.chaos.database.engine import TalkativeEngine
 from tests.chaos.inside.kill_points import folder
 
 PATIENCE = 100.0
-"""Seconds for a request and an operation, in place of half a minute: how fast the machine is, is not tested."""
+"""Seconds for a request and an operation, instead of half a minute: the speed of the machine is not tested."""
 
 middleware.OUTSIDE_WITHIN = middleware.DATABASE_WITHIN = limits.REQUEST = limits.ANSWER = PATIENCE
 assert operations.time_allowed.__kwdefaults__
@@ -21,7 +21,7 @@ operations.time_allowed.__kwdefaults__["seconds"] = PATIENCE
 
 
 class HeldEngine(TalkativeEngine):
-    """The watcher has one of its own, on which there is nothing. It sees nothing of it, and so repairs nothing."""
+    """The watcher has a separate, empty one, so it repairs nothing."""
 
     def observe(self, *arguments: Any, **options: Any) -> Any:
         if current_process().name == WATCHER:
@@ -38,7 +38,7 @@ class HeldEngine(TalkativeEngine):
 
 
 def _wait(verb: str) -> None:
-    """Says by a file of this name that it waits."""
+    """Creates a file of this name while it waits."""
     if (folder() / "wait").exists():
         (folder() / verb).touch()
         while (folder() / "wait").exists():

@@ -1,4 +1,4 @@
-"""Settings of the service: those of chaos with an engine in memory that can be held."""
+"""Settings of the service: those of chaos with an engine in memory that can be blocked."""
 
 from tests.chaos.database.settings import *  # noqa: F403 - these settings are all of those and a few more
 

@@ -1,6 +1,6 @@
-"""Every signal to every process while requests are under way: what was begun ends well, or at least it ends.
+"""Every signal to every process while requests are under way: what has begun ends well, or at least it ends.
 
-All of them: `--chaos=long`. Otherwise those to a worker of the web server, and one of the others by chance.
+All of them: `--chaos=long`. Otherwise those to a worker of the web server, and one random other.
 """
 
 import os
@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.one_database, pytest.mark.timeout(3600)]
 Cell = tuple[str, tuple[signal.Signals, ...]]
 TERM, INT, HUP, QUIT, KILL = signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL
 GOES_ON, DRAINS, HANDS_OVER, BREAKS = "goes on", "drains", "hands over", "breaks"
-"""Nothing happens to the requests; what was begun is finished, and streams and idle connections end whole; the same,
-once the new program serves; they end."""
+"""Nothing happens to the requests; begun requests are finished, and streams and idle connections end in order; the
+same, once the new program serves; they break."""
 
 OF_A_WORKER: dict[Cell, tuple[str, int | None]] = {
     ("web worker", (TERM,)): (DRAINS, None),
@@ -49,7 +49,7 @@ OTHERS: dict[Cell, tuple[str, int | None]] = {
     ("web server", (QUIT,)): (BREAKS, 1),
     ("web server", (KILL,)): (DRAINS, 128 + KILL),
 }
-"""What becomes of the requests, and the exit code of `serve`, which systemd starts again; None where it stays."""
+"""What happens to the requests, and the exit code of `serve`, which systemd starts again; None if it keeps running."""
 
 CELLS = OF_A_WORKER | OTHERS
 
@@ -103,7 +103,8 @@ def try_(service: Whole, cell: Cell) -> None:
 
 
 def replaced_by(service: Whole, process: str, numbers: tuple[signal.Signals, ...]) -> set[int]:
-    """The processes that a signal ends in a service that stays: with a new program all but the first."""
+    """Returns the processes that a signal ends in a service that keeps running: with a new program all except the
+    first."""
     if process == "serve":
         return service.family() - service.pids("serve")
     return set() if numbers == (HUP,) else service.pids(process)
@@ -112,7 +113,7 @@ def replaced_by(service: Whole, process: str, numbers: tuple[signal.Signals, ...
 def assert_met(under_way: UnderWay, outcome: str) -> None:
     answered = {}
     if outcome == HANDS_OVER:
-        answered = under_way.let_go()  # before the new program is there, which takes its time
+        answered = under_way.let_go()  # before the new program is there, which takes a while
     if outcome == GOES_ON:
         assert under_way.still_serves()
     else:

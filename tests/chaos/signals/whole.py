@@ -19,11 +19,11 @@ from tests.waiting import wait_until
 
 PATIENCE = 120.0
 ENDING = "Handling signal: term"
-"""What the web server says when `serve` has told it to end."""
+"""The web server's log line when `serve` has told it to end."""
 
 
 class Whole(WholeService):
-    """One worker, so that all requests are in it. The watcher's engine is another one."""
+    """A service with one worker, so that all requests are in it. The watcher's engine is another one."""
 
     def __init__(self, home: Path) -> None:
         engine = SimpleNamespace(name="signalled", image="berth/assistant:latest")
@@ -47,7 +47,7 @@ class Whole(WholeService):
         return self.log.read_text().count(words)
 
     def family(self) -> set[int]:
-        """The processes that are there as long as nothing happens."""
+        """Returns the processes that exist as long as nothing happens."""
         found = {pid for name in ("serve", "web server", "web worker", "watcher") for pid in self.pids(name)}
         assert len(found) == 4, self.log.read_text()
         return found
@@ -65,7 +65,7 @@ class Whole(WholeService):
 
 
 class UnderWay:
-    """A create and a stop that wait for the engine, a followed log, and a connection that may send a next request."""
+    """A create and a stop that wait for the engine, a followed log, and a connection that may send another request."""
 
     def __init__(self, service: Whole) -> None:
         self._home = service.site.folder
@@ -111,14 +111,14 @@ class UnderWay:
         return connection
 
     def let_go(self) -> dict[str, int]:
-        """The engine goes on. Returns what the two were answered."""
+        """Unblocks the engine. Returns the answers of the two commands."""
         self._clear()
         for thread in self._threads:
             thread.join()
         return self.statuses
 
     def read_stream(self) -> str:
-        """Reads on until the log's stream ends: `orderly`, or how it broke."""
+        """Reads until the log's stream ends. Returns `orderly`, or how it broke."""
         try:
             self.stream.read()
         except (OSError, http.client.HTTPException) as error:
@@ -126,14 +126,14 @@ class UnderWay:
         return "orderly"
 
     def read_idle(self) -> str:
-        """How the connection ends that nobody uses."""
+        """Returns how the unused connection ends."""
         try:
             return "orderly" if self._idle_socket.recv(1) == b"" else "an answer to nothing"
         except OSError as error:
             return type(error).__name__
 
     def still_serves(self) -> bool:
-        """Whether the stream goes on, and others are answered."""
+        """Whether the stream continues, and others are answered."""
         return self._client.send("GET", "/healthz").status == 200 and bool(self.stream.readline())
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class UnderWay:
 
 
 def send(service: Whole, process: str, numbers: tuple[signal.Signals, ...]) -> None:
-    """Each signal once the one before it has been acted upon: two of a kind that wait would be one."""
+    """Sends each signal once the one before it has taken effect: two pending ones of a kind would be one."""
     first, *others = numbers
     heard = service.times_said(ENDING)
     for pid in service.pids(process):

@@ -26,10 +26,12 @@ from tests.waiting import wait_until
 PAUSE = 45.0
 """Seconds between two faults."""
 AGREES_WITHIN = 120.0
-"""Seconds after a fault until the service is well, and changes for a moment nothing, among users who go on."""
+"""Seconds after a fault until the service is well, and nothing changes for a moment, while users continue."""
 REPLACING = ("web worker/", "serve/", "watcher/", "clock/", "people/", "machine/")
-"""Faults after which other processes run, or of another installation: a curve would begin anew. What people do to all
-takes what users have, and its verbs are not those of a soak."""
+"""Faults that replace processes or need another kind of installation, so that a curve would start again.
+
+Those that people cause to everything remove what users have, and the verbs of the matrix are not those of a soak.
+"""
 
 
 def main() -> int:
@@ -44,7 +46,7 @@ def main() -> int:
     if os.geteuid() != 0:
         raise SystemExit("This makes an engine and a network of its own: run it as root.")
     enter_own_network("tests.chaos.soak")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything that was started is ended
     tell(f"seed {options.seed}")
     with tempfile.TemporaryDirectory(prefix="bs-") as home, new_installation(Path(home)) as installation:
         return soak(installation, options)
@@ -70,7 +72,7 @@ def soak(installation: Installation, options: argparse.Namespace) -> int:
     faults, wrong = break_now_and_then(installation, agreement, options)
     try:
         wait_until(installation.service.is_well, within=120, what="It does not get well", every=0.5)
-    except AssertionError as error:  # the curves say what it was like until then
+    except AssertionError as error:  # the curves show what it was like until then
         wrong.append(str(error))
     measuring.end()
     for user in users:
@@ -84,9 +86,7 @@ def soak(installation: Installation, options: argparse.Namespace) -> int:
 def break_now_and_then(
     installation: Installation, agreement: Agreement, options: argparse.Namespace
 ) -> tuple["Counter[str]", list[str]]:
-    """Returns how often there was each fault, and after which ones `/metrics` went on to say something else than the
-    API.
-    """
+    """Returns how often there was each fault, and after which ones `/metrics` kept disagreeing with the API."""
     chance = random.Random(options.seed)
     names = find_faults()
     until = time.monotonic() + 60 * options.minutes
@@ -106,7 +106,7 @@ def break_now_and_then(
 
 
 def find_faults() -> list[str]:
-    """Those that a plain installation can have again and again."""
+    """Returns the faults that a plain installation can have again and again."""
     short = [name for name, fault in FAULTS.items() if fault.lasts <= 30 and fault.kind == ""]
     return [name for name in short if not name.startswith(REPLACING)]
 

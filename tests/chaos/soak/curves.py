@@ -1,4 +1,4 @@
-"""What is measured again and again, and whether it grows."""
+"""The repeated measurements, and whether they grow."""
 
 import threading
 import time
@@ -17,16 +17,17 @@ from tests.chaos.soak.users import SoakUser
 EVERY = 10.0
 """Seconds between two measurements."""
 GROWTH = 1.15
-"""A curve is flat if its last third is at most so many times its second, by medians. The first is for warming up."""
+"""A curve is flat if the median of its last third is at most this many times that of its second. The first is for
+warming up."""
 
 PROCESSES = ("serve", "watcher", "web worker")
 GROWING = frozenset({"rows of projects_event", "rows of projects_sample"})
-"""What is kept for a year, or for days, by intention: it is drawn, and not judged."""
+"""Data that are kept for a year, or for days, on purpose: drawn, and not judged."""
 
 
 @dataclass
 class Curve:
-    """`leeway` is in the curve's own unit: below that, a difference says nothing."""
+    """`leeway` is in the curve's own unit: a smaller difference does not count."""
 
     name: str
     unit: str
@@ -35,7 +36,7 @@ class Curve:
 
     @property
     def thirds(self) -> tuple[float, float]:
-        """The medians of the second and the last third."""
+        """Returns the medians of the second and the last third."""
         third = len(self.points) // 3
         if not third:
             return 0.0, 0.0
@@ -69,7 +70,7 @@ class Measuring:
         look: Callable[[float], None]
         while not self._ended.wait(EVERY):
             for look in (self._look_at_processes, self._look_at_rows, self._look_at_engine, self._look_at_reads):
-                # While a fault lasts, there may be nobody to ask.
+                # During a fault, nothing may answer.
                 with suppress(OSError, ValueError, IndexError, psycopg.Error):
                     look(time.monotonic() - self._began)
 
@@ -103,7 +104,7 @@ class Measuring:
 
 
 def read_memory(pid: int) -> float:
-    """Megabytes that are the process's own: what it shares with others is counted in part."""
+    """Returns the megabytes of the process itself: shared memory counts in part."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) / 1024

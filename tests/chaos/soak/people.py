@@ -1,4 +1,4 @@
-"""Run in a process of its own: makes so many users, and prints an API key of each as JSON."""
+"""Runs in a separate process: creates this many users, and prints an API key of each as JSON."""
 
 import json
 import sys

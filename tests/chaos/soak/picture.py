@@ -1,4 +1,4 @@
-"""The curves as a picture: one small frame each, and time from left to right."""
+"""The curves as a picture: one small frame each, with time from left to right."""
 
 from collections.abc import Sequence
 from html import escape
@@ -13,7 +13,7 @@ STYLE = (
 
 
 def draw(curves: Sequence[Curve]) -> str:
-    """An SVG document."""
+    """Returns an SVG document."""
     rows = -(-len(curves) // COLUMNS)
     size = (COLUMNS * (WIDTH + MARGIN) + MARGIN, rows * (HEIGHT + 2 * MARGIN) + MARGIN)
     frames = [

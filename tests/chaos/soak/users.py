@@ -1,4 +1,4 @@
-"""Users who do what comes to their mind, one command after the other."""
+"""Users who send random commands, one after another."""
 
 import random
 import threading
@@ -14,7 +14,7 @@ PAUSE = 1.5
 """Seconds between two commands of a user, on average."""
 
 SLEEPY = {"instructions": "sleepy"}
-"""Of stubs that look only now and then what they are to do: sixty of the others would keep the machine busy."""
+"""Options of stubs that rarely check what they must do, because sixty of the others would keep the machine busy."""
 
 COMMANDS = {
     "list": 6,
@@ -27,11 +27,11 @@ COMMANDS = {
     "follow": 1,
     "events": 2,
 }
-"""How often each is chosen, of those that need a project."""
+"""The weights of the commands that need a project."""
 
 
 class SoakUser:
-    """Keeps about `agents` projects. `wrong` is what was answered that never may be."""
+    """Keeps about `agents` projects. `wrong` has the answers that must never come."""
 
     def __init__(self, installation: Installation, key: str, *, agents: int, seed: str, pause: float = PAUSE) -> None:
         self._installation = installation
@@ -45,7 +45,7 @@ class SoakUser:
         self.refused: Counter[str] = Counter()
         self.wrong: list[str] = []
         self.reads: list[tuple[float, float]] = []
-        """When a list was asked for, and the seconds that it took."""
+        """When a list was requested, and the seconds that it took."""
 
     def start(self) -> None:
         self._thread.start()
@@ -68,7 +68,7 @@ class SoakUser:
             return
         self.reads.append((began, listed.seconds))
         projects = listed.json
-        # More projects than wanted are there after a creation whose answer was lost.
+        # There are more projects than wanted after a creation whose answer was lost.
         if len(projects) < self._agents:
             body = self._installation.new_body("Soak", settings=SLEEPY)
             self._note("create", self._client.send("POST", "/api/projects", body))
